@@ -1,0 +1,70 @@
+# make train   set up on first use, train for about three minutes, show the leaderboard
+# make test    set up on first use, run the tests
+# make check   style, types, and the direction of imports
+#
+# Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
+#          TORCH_INDEX=URL          take torch from this package index (see README)
+#          ARGS="..."               more arguments for train or test
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+ARGS ?=
+EXTRAS ?= dialogue,export
+MINUTES ?= 3
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+STAMP := .venv/.installed
+TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help .venv train test test-extras check format clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile
+
+.venv: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; found $$($(PYTHON) --version 2>&1). Name one with PYTHON=..." >&2; exit 1; }
+	@echo "== virtual environment in .venv ($$($(PYTHON) --version))"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
+		{ rm -rf .venv; echo "The venv module of Python is missing; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+ifneq ($(TORCH_INDEX),)
+	@echo "== torch from $(TORCH_INDEX)"
+	$(PIP) install --no-deps --index-url $(TORCH_INDEX) $(TORCH)
+endif
+	@echo "== packages (torch is the largest), and this project in place"
+	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev]'
+	@touch $@
+	@echo "== ready: $(BIN)/python"
+
+train: .venv
+	$(BIN)/python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --max-minutes $(MINUTES) $(ARGS)
+	@echo
+	@echo "What next:"
+	@echo "  $(BIN)/python scripts/train_self_play.py --resume --max-minutes 13   ten more minutes for the newest run"
+	@echo "  $(BIN)/python scripts/leaderboard.py                                 its leaderboard, any time"
+	@echo "  $(BIN)/python scripts/watch.py                                       a GIF of a fight"
+	@echo "  $(BIN)/tensorboard --logdir checkpoints                              its curves, in a browser"
+
+test: .venv
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+
+test-extras: .venv
+	$(PIP) install -c constraints.txt -e '.[dev,$(EXTRAS)]'
+	$(BIN)/python -m pytest -m extras $(ARGS) || test $$? -eq 5 # 5: no such test is there yet
+
+check: .venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

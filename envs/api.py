@@ -1,0 +1,87 @@
+"""The contract of a simultaneous-move game that steps many copies at once.
+
+Letters in shapes: B games of a block, P seats, D observation features, A action heads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+Bool = NDArray[np.bool_]
+Actions = NDArray[np.int8]
+Seeds = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """Heads of one action: ``binary`` independent buttons first, then one categorical per entry of ``sizes``."""
+
+    binary: int
+    sizes: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """Integers in one action."""
+        return self.binary + len(self.sizes)
+
+    @property
+    def logits(self) -> int:
+        """Logits that a policy gives: one a button, one a class of each categorical."""
+        return self.binary + sum(self.sizes)
+
+
+@dataclass(slots=True)
+class StepBatch:
+    """What one step of a block of games gave. All arrays belong to the game and are valid until its next step.
+
+    ``obs`` is the first observation of the new episode where one ended; ``final_obs`` is then the last one of
+    the ended episode (rows of games that did not end are unspecified). ``score`` is valid where the episode
+    ended: 1 a win, 0.5 a draw, 0 a loss.
+    """
+
+    obs: F32  # [B, P, D]
+    reward: F32  # [B, P]
+    terminated: Bool  # [B] the game itself ended
+    truncated: Bool  # [B] a limit that we imposed ended it
+    final_obs: F32  # [B, P, D]
+    score: F32  # [B, P]
+    stats: NDArray[np.void]  # [B, P] structured, see the game; valid where the episode ended
+
+    @property
+    def ended(self) -> Bool:
+        """[B] games whose episode ended in this step."""
+        return self.terminated | self.truncated
+
+
+class VectorGame(Protocol):
+    """All games of a block step together; finished games are reset in the same step.
+
+    The seed of a game's next episode follows from (its seed, its episode number), so that a block of B games
+    equals B blocks of one, bit for bit.
+    """
+
+    num_games: int
+    num_seats: int
+    obs_width: int
+    actions: ActionSpec
+
+    def reset(self, seeds: Seeds) -> F32:
+        """Start every game anew, one seed per game; first observations [B, P, D]."""
+        ...
+
+    def step(self, actions: Actions) -> StepBatch:
+        """Every seat acts once: ``actions`` int8 [B, P, A]."""
+        ...
+
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of everything that the future depends on."""
+        ...
+
+    def restore(self, arrays: dict[str, NDArray[np.generic]]) -> F32:
+        """Continue from a snapshot; the observations [B, P, D] that were current then."""
+        ...

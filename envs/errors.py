@@ -1,0 +1,34 @@
+"""Errors of the games.
+
+GameError            a game was used or fed wrongly; the message names what, where and what is valid
+├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
+├── UnknownNameError a character, stage, bot or game that does not exist (names the nearest valid ones)
+└── TableError       a data table of a game is inconsistent (names file, row and field)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GameError(Exception):
+    """Root of everything that the games raise on purpose."""
+
+
+class ActionError(GameError):
+    """An action that no controller can express."""
+
+
+class UnknownNameError(GameError):
+    """A name that is not in a registry."""
+
+    def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
+        names = sorted(valid)
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {kind} {name!r}{hint} (valid: {', '.join(names)})")
+
+
+class TableError(GameError):
+    """A table that was read from the package is inconsistent."""

@@ -1,0 +1,154 @@
+"""GameState -> what a seat sees: one encoder for mock, Dolphin and replays.
+
+Each seat sees itself first, and sees the game mirrored where that puts its opponent on the right. Left and right,
+and the two seats, are therefore the same to a policy; its actions are given in the same view (``controller.mirror``).
+Features are scaled to be of the order of 1; the list in ``feature_names`` is the layout.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.physics.compile import compiled
+from envs.melee.state import GameState
+from envs.melee.tables import Tables
+
+ENCODER_VERSION: Final = 1  # of the layout: raise it with every change, policies of another version are refused
+
+_BODY: Final = (
+    "x", "y", "speed_x", "speed_y", "knockback_x", "knockback_y", "facing", "percent", "shield", "hitlag", "hitstun",
+    "action_frame", "stocks", "jumps_left", "on_ground", "invulnerable", "edge_distance",
+)  # fmt: skip
+_TRAITS: Final = ("weight", "gravity", "fall_speed", "run_max", "air_max", "full_hop")
+_PLAYER: Final = (*_BODY, *_TRAITS, *CATEGORIES)
+_RELATION: Final = ("gap_x", "gap_y", "gap_x_near", "gap_y_near")
+_PLATFORMS: Final = 3
+_STAGE: Final = (
+    "edge", "blast_top", "blast_side", "blast_bottom",
+    *(f"platform_{i}_{part}" for i in range(_PLATFORMS) for part in ("y", "left", "right")),
+)  # fmt: skip
+_CONTROLLER: Final = ("A", "B", "X", "Y", "Z", "L", "R", "D_UP", "main_x", "main_y", "c_x", "c_y", "shoulder")
+
+_N_BODY, _N_PLAYER, _N_CATEGORIES = len(_BODY), len(_PLAYER), len(CATEGORIES)
+_N_TRAITS, _NUM_ACTIONS = len(_TRAITS), len(CATEGORY_OF)
+
+
+def feature_names() -> list[str]:
+    """Name of every feature, in order."""
+    return [
+        *(f"self_{name}" for name in _PLAYER),
+        *(f"other_{name}" for name in _PLAYER),
+        *_RELATION,
+        *_STAGE,
+        *(f"last_{name}" for name in _CONTROLLER),
+    ]
+
+
+OBS_WIDTH: Final = len(feature_names())
+
+
+@compiled
+def is_mirrored(me, other):  # noqa: ANN001, ANN201
+    """Whether a seat sees the game mirrored: its opponent stands on its left, or exactly here and it looks left."""
+    if other.x != me.x:
+        return other.x < me.x
+    return me.facing < 0.0
+
+
+@compiled
+def encode_seat(game, me, other, controller, tables, out):  # noqa: ANN001, ANN201
+    """Write the features of one seat into ``out`` [OBS_WIDTH]; returns whether the view is mirrored."""
+    mirrored = is_mirrored(me, other)
+    side = -1.0 if mirrored else 1.0
+    stage = tables.stages[tables.stage_rows[game.stage]]
+    _player(me, side, stage, tables, out, 0)
+    _player(other, side, stage, tables, out, _N_PLAYER)
+    at = 2 * _N_PLAYER
+    gap_x, gap_y = abs(other.x - me.x), other.y - me.y
+    out[at] = gap_x * 0.01
+    out[at + 1] = gap_y * 0.01
+    out[at + 2] = min(gap_x * 0.05, 1.0)
+    out[at + 3] = min(max(gap_y * 0.05, -1.0), 1.0)
+    at += 4
+    _stage(stage, side, out, at)
+    at += 4 + 3 * _PLATFORMS
+    for i in range(8):
+        out[at + i] = (controller.buttons >> i) & 1
+    out[at + 8] = side * controller.main_x
+    out[at + 9] = controller.main_y
+    out[at + 10] = side * controller.c_x
+    out[at + 11] = controller.c_y
+    out[at + 12] = controller.shoulder
+    return mirrored
+
+
+@compiled
+def _player(p, side, stage, tables, out, at):  # noqa: ANN001, ANN202
+    speed_x = p.speed_ground_x if p.on_ground == 1 else p.speed_air_x
+    out[at] = side * p.x * 0.01
+    out[at + 1] = p.y * 0.01
+    out[at + 2] = side * speed_x * 0.4
+    out[at + 3] = p.speed_y * 0.4
+    out[at + 4] = side * p.speed_attack_x * 0.4
+    out[at + 5] = p.speed_attack_y * 0.4
+    out[at + 6] = side * p.facing
+    out[at + 7] = p.percent * 0.01
+    out[at + 8] = p.shield / 60.0
+    out[at + 9] = min(p.hitlag * 0.1, 2.0)
+    out[at + 10] = min(p.hitstun * 0.03, 2.0)
+    out[at + 11] = min(p.action_frame * 0.03, 2.0)
+    out[at + 12] = p.stocks * 0.25
+    out[at + 13] = p.jumps_left * 0.5
+    out[at + 14] = p.on_ground
+    out[at + 15] = p.invulnerable
+    out[at + 16] = (stage.surface_right[0] - abs(p.x)) * 0.02
+    traits = tables.characters[tables.character_rows[p.character]]
+    out[at + 17] = traits.weight * 0.01
+    out[at + 18] = traits.gravity * 5.0
+    out[at + 19] = traits.fall_speed * 0.4
+    out[at + 20] = traits.run_max * 0.5
+    out[at + 21] = traits.air_max
+    out[at + 22] = traits.full_hop * 0.3
+    first = at + _N_BODY + _N_TRAITS
+    for i in range(_N_CATEGORIES):
+        out[first + i] = 0.0
+    if 0 <= p.action < _NUM_ACTIONS:
+        out[first + CATEGORY_OF[p.action]] = 1.0
+
+
+@compiled
+def _stage(stage, side, out, at):  # noqa: ANN001, ANN202
+    out[at] = stage.surface_right[0] * 0.01
+    out[at + 1] = stage.blast_top * 0.005
+    out[at + 2] = stage.blast_right * 0.005
+    out[at + 3] = stage.blast_bottom * 0.005
+    for i in range(_PLATFORMS):
+        left, right, y = 0.0, 0.0, 0.0
+        if i + 1 < stage.num_surfaces:
+            y = stage.surface_y[i + 1]
+            left, right = stage.surface_left[i + 1], stage.surface_right[i + 1]
+        out[at + 4 + 3 * i] = y * 0.01
+        out[at + 5 + 3 * i] = (left if side > 0 else -right) * 0.01
+        out[at + 6 + 3 * i] = (right if side > 0 else -left) * 0.01
+
+
+@compiled
+def _encode_games(game, players, controllers, tables, out, mirrored):  # noqa: ANN001, ANN202
+    for b in range(len(game)):
+        for seat in range(2):
+            mirrored[b, seat] = encode_seat(
+                game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, out[b, seat]
+            )
+
+
+def encode(state: GameState, tables: Tables) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Observations float [B, P, OBS_WIDTH] of every seat, and which seats see a mirrored game, bool [B, P]."""
+    shape = state.players.shape
+    out = np.empty((*shape, OBS_WIDTH), np.float32)
+    mirrored = np.empty(shape, np.bool_)
+    _encode_games(state.game, state.players, state.controllers, tables, out, mirrored)
+    return out, mirrored

@@ -1,0 +1,86 @@
+"""Jumping and falling, air dodges and what can be started in the air."""
+
+from __future__ import annotations
+
+import math
+
+from envs.melee import actions as a
+from envs.melee.physics.attack import air_attack, up_special_asked
+from envs.melee.physics.change import enter, start_fall, start_fall_special
+from envs.melee.physics.compile import rule
+from envs.melee.physics.inputs import TRIGGERS, jump_pressed
+from envs.melee.physics.motion import fall
+from envs.melee.physics.special import start_up_special
+
+AIR_DODGE_SPEED = 3.1
+AIR_DODGE_KEEP = 0.9  # share of the speed kept each frame
+AIR_DODGE_GLIDE = 29.0  # frames of an air dodge before gravity acts
+AIR_DODGE_LANDING = 10.0  # frames of landing lag: a wavedash
+JUMP_FRAMES = 40.0  # a jump's animation before plain falling
+
+
+@rule
+def air_options(p, m, c):
+    """Everything that a player who flies freely may start; whether something was."""
+    if up_special_asked(m):
+        start_up_special(p, m, c)
+        return True
+    if m.pressed & TRIGGERS:
+        start_air_dodge(p, m)
+        return True
+    if air_attack(p, m):
+        return True
+    if p.jumps_left > 0 and jump_pressed(m):
+        double_jump(p, m, c)
+        return True
+    return False
+
+
+@rule
+def double_jump(p, m, c):
+    """Jump in the air; sideways speed is what the stick says."""
+    p.jumps_left -= 1
+    m.fast_fall = 0
+    p.speed_air_x = m.stick_x * c.double_jump_x
+    p.speed_y = c.double_jump_y
+    enter(p, m, a.JUMP_AERIAL_B if m.stick_x * p.facing < 0.0 else a.JUMP_AERIAL_F)
+
+
+@rule
+def start_air_dodge(p, m):
+    """Dodge along the stick, or in place."""
+    length = math.sqrt(m.stick_x * m.stick_x + m.stick_y * m.stick_y)
+    p.speed_air_x = AIR_DODGE_SPEED * m.stick_x / length if length > 0.0 else 0.0
+    p.speed_y = AIR_DODGE_SPEED * m.stick_y / length if length > 0.0 else 0.0
+    m.fast_fall = 0
+    enter(p, m, a.AIR_DODGE)
+
+
+@rule
+def jump(p, m, c):
+    """Rising or falling after a jump."""
+    if not air_options(p, m, c) and p.action_frame > JUMP_FRAMES:
+        start_fall(p, m)
+
+
+@rule
+def falling(p, m, c):
+    """Falling freely."""
+    air_options(p, m, c)
+
+
+@rule
+def air_dodge(p, m, c, tables):
+    """Helpless until the ground."""
+    if p.action_frame > tables.actions[m.character_row, p.action].frames:
+        start_fall_special(p, m, AIR_DODGE_LANDING)
+
+
+@rule
+def air_dodge_speed(p, m, c):
+    """The dodge slows down by itself, then falls."""
+    if p.action_frame <= AIR_DODGE_GLIDE:
+        p.speed_air_x *= AIR_DODGE_KEEP
+        p.speed_y *= AIR_DODGE_KEEP
+    else:
+        fall(p, m, c)

@@ -1,0 +1,114 @@
+"""Changing from one action to another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from envs.melee import actions as a
+from envs.melee.physics.compile import rule
+from envs.melee.physics.memory import NEVER
+
+
+def _first_frames():
+    """[NUM_ACTIONS] frame of an action that a replay shows on its first frame, 0 or 1, as measured from replays."""
+    first = np.zeros(a.NUM_ACTIONS, np.float64)
+    for begin, end in (
+        (a.WALK_SLOW, a.TURN),
+        (a.DASH, a.DASH),
+        (a.SQUAT, a.SQUAT),
+        (a.JAB_1, a.DAIR),
+        (a.DAMAGE_HIGH_1, a.DAMAGE_FLY_ROLL),
+        (a.DOWN_ATTACK_UP, a.DOWN_ROLL_B_UP),
+        (a.DOWN_ATTACK, a.DOWN_ROLL_B),
+        (a.SHIELD_BREAK_FLY, a.SHIELD_BREAK_FLY),
+        (a.THROW_F, a.THROW_D),
+        (a.ROLL_F, a.AIR_DODGE),
+        (a.THROWN_F, a.THROWN_D),
+        (a.CLIFF_CATCH, a.CLIFF_CATCH),
+        (a.CLIFF_CLIMB_SLOW, a.TAUNT_LEFT),
+        (a.FIRST_SPECIAL, a.NUM_ACTIONS - 1),
+    ):
+        first[begin : end + 1] = 1.0
+    return first
+
+
+FIRST_FRAME = _first_frames()
+
+
+@rule
+def enter(p, m, action):
+    """Start an action."""
+    p.action = action
+    p.action_frame = FIRST_FRAME[action]
+    m.duration = 0.0
+    m.hit_groups = 0
+    m.staled = 0
+    m.charge = 0.0
+    m.jab_again = 0
+
+
+@rule
+def finished(p, m, tables):
+    """The action has run its length, as the tables or ``m.duration`` say."""
+    frames = tables.actions[m.character_row, p.action].frames
+    return p.action_frame > (frames if frames > 0 else m.duration)
+
+
+@rule
+def leave_ground(p, m):
+    """Become airborne with the speed of the ground."""
+    if p.on_ground:
+        p.on_ground = 0
+        m.surface = -1
+        p.speed_air_x = p.speed_ground_x
+        p.speed_ground_x = 0.0
+        p.speed_y = 0.0
+        p.jumps_left = min(p.jumps_left, 1)
+    m.fast_fall = 0
+
+
+@rule
+def start_fall(p, m):
+    """Fall freely, able to act."""
+    leave_ground(p, m)
+    enter(p, m, a.FALL if p.jumps_left > 0 else a.FALL_AERIAL)
+
+
+@rule
+def start_fall_special(p, m, landing_lag):
+    """Fall helplessly; landing will cost ``landing_lag`` frames."""
+    leave_ground(p, m)
+    enter(p, m, a.FALL_SPECIAL)
+    m.landing_lag = landing_lag
+
+
+@rule
+def rest(p, m):
+    """Standing or falling, whichever the surroundings say."""
+    if p.on_ground:
+        enter(p, m, a.WAIT)
+    else:
+        start_fall(p, m)
+
+
+@rule
+def touch_ground(p, m, s, surface):
+    """Stand on a surface: jumps come back, speed in the air becomes speed on the ground."""
+    p.on_ground = 1
+    m.surface = surface
+    p.y = s.surface_y[surface]
+    p.speed_ground_x = p.speed_air_x
+    p.speed_y = 0.0
+    p.jumps_left = 2
+    m.fast_fall = 0
+    m.drop_from = -1
+    m.platform_lock = 0.0
+
+
+@rule
+def forget_presses(m):
+    """Inputs count as old: after a reset no press is buffered."""
+    m.x_age = NEVER
+    m.y_age = NEVER
+    m.shoulder_age = NEVER
+    m.tech_age = NEVER

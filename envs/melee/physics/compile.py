@@ -1,0 +1,83 @@
+"""The decorators that compile the rules, with an on-disk cache that can never be stale.
+
+Numba's own cache of a function watches only the file that the function stands in: after an edit of a rule that
+it calls, or of a constant that it read from another module, the old machine code would still be loaded. Here the
+cache folder is named by a hash of all sources of the rules and of the versions of Numba and NumPy instead.
+
+Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import config as numba_config
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# Exact floats: compiled and uncompiled rules must agree. "numpy": a division needs no check for zero.
+_OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy"}
+_MELEE = Path(__file__).resolve().parent.parent
+
+
+def rule(function: _Function) -> _Function:
+    """Compile a function that only compiled functions call: no wrapper for calls from Python is built."""
+    result: _Function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return result
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile a function that Python calls, on its first call, or load it from the cache; it runs without the GIL."""
+    previous = numba_config.CACHE_DIR
+    numba_config.CACHE_DIR = str(cache_folder())  # read when the cache of a function is set up, which is here
+    try:
+        result: _Function = numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
+    finally:
+        numba_config.CACHE_DIR = previous
+    return result
+
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether calling a ``@compiled`` function will start at once: its code is cached, or it runs uncompiled."""
+    if numba_config.DISABLE_JIT:
+        return True
+    module_file = function.__module__.rpartition(".")[2]
+    return any(cache_folder().glob(f"*/{module_file}.{function.__name__}-*.nbc"))
+
+
+@cache
+def cache_folder() -> Path:
+    """Where the compiled rules of exactly these sources are kept; a writable folder."""
+    name = f"rules-{sources_hash()}"
+    in_tree = _MELEE / "__pycache__" / name
+    if numba_config.CACHE_DIR:  # the user's own NUMBA_CACHE_DIR
+        return Path(numba_config.CACHE_DIR) / name
+    if _is_writable(in_tree):
+        return in_tree
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "selfplay" / name
+
+
+def sources_hash() -> str:
+    """Hash of everything that compiled rules depend on: each source file of the mock, Numba and NumPy."""
+    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
+    for path in sorted([*_MELEE.glob("*.py"), *_MELEE.glob("physics/*.py"), *_MELEE.glob("tables/*.py")]):
+        digest.update(path.relative_to(_MELEE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,100 @@
+"""Losing a stock, coming back and the end of a game."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.physics.change import enter, forget_presses, start_fall
+from envs.melee.physics.compile import rule
+from envs.melee.physics.memory import NEVER
+from envs.melee.physics.shield import FULL_SHIELD
+from envs.melee.physics.stage import blast_zone
+
+DEAD_FRAMES = 60.0
+REBIRTH_FRAMES = 60.0
+LONGEST_WAIT = 300.0  # frames that the platform carries a player
+RESPAWN_INTANGIBLE = 120.0
+DESCENT = 1.15  # units a frame of the platform
+CREDIT_FRAMES = 600  # a death so soon after a hit is the other player's work, else a self-destruct
+TIMER = 28800
+STOCKS = 4
+
+
+@rule
+def check_blast_zones(p, m, s):
+    """Lose a stock beyond a blast zone."""
+    zone = blast_zone(p, s)
+    if zone == 0 or is_dead(p):
+        return
+    p.stocks -= 1
+    if m.last_hit_by_frames > CREDIT_FRAMES:
+        m.self_destructs += 1
+    enter(p, m, zone - 1)  # DEAD_DOWN, DEAD_LEFT, DEAD_RIGHT, DEAD_UP
+    _reset(p, m)
+
+
+@rule
+def _reset(p, m):
+    p.percent = 0.0
+    p.shield = FULL_SHIELD
+    p.hitlag = 0.0
+    p.hitstun = 0.0
+    p.speed_air_x = 0.0
+    p.speed_ground_x = 0.0
+    p.speed_y = 0.0
+    p.speed_attack_x = 0.0
+    p.speed_attack_y = 0.0
+    p.on_ground = 0
+    p.jumps_left = 2
+    m.surface = -1
+    m.fast_fall = 0
+    m.launch = 0
+    m.knockback = 0.0
+    m.stun = 0.0
+    m.ledge = 0
+    m.ledge_lock = 0.0
+    m.intangible = 0.0
+    m.platform_lock = 0.0
+    m.drop_from = -1
+    m.last_hit_by_frames = NEVER
+
+
+@rule
+def is_dead(p):
+    """Beyond the blast zones, not yet back."""
+    return p.action <= a.DEAD_UP
+
+
+@rule
+def dead(p, m, s, side):
+    """Wait for the platform; ``side`` is where the seat's platform comes down."""
+    if p.action_frame < DEAD_FRAMES or p.stocks <= 0:
+        return
+    enter(p, m, a.REBIRTH)
+    p.x = side * s.respawn_x
+    p.y = s.respawn_y + DESCENT * REBIRTH_FRAMES
+    p.facing = -side
+
+
+@rule
+def rebirth(p, m, s):
+    """Come down, then wait on the platform for an input."""
+    if p.action == a.REBIRTH:
+        p.y = s.respawn_y + DESCENT * max(REBIRTH_FRAMES - p.action_frame, 0.0)
+        if p.action_frame >= REBIRTH_FRAMES:
+            p.y = s.respawn_y
+            enter(p, m, a.REBIRTH_WAIT)
+            forget_presses(m)
+        return
+    acted = m.pressed != 0 or m.x_age == 0 or m.y_age == 0 or m.c_pressed != 0
+    if acted or p.action_frame > LONGEST_WAIT:
+        p.jumps_left = 1
+        start_fall(p, m)
+        p.jumps_left = 2
+        p.action = a.FALL
+        m.intangible = RESPAWN_INTANGIBLE
+
+
+@rule
+def is_over(game, players):
+    """A seat has no stock left, or the time is up."""
+    return game.frame >= TIMER or players[0].stocks <= 0 or players[1].stocks <= 0

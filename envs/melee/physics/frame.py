@@ -1,0 +1,162 @@
+"""One frame of one game of two players.
+
+The order inside a frame: inputs are read; each player decides and moves, without looking at the other; then hits,
+grabs and throws are found from that state and applied; then blast zones. Nothing depends on which seat comes
+first, so swapping the seats and mirroring x gives the mirrored result, bit for bit.
+"""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.physics.act import decide, move
+from envs.melee.physics.change import forget_presses
+from envs.melee.physics.compile import compiled, rule
+from envs.melee.physics.damage import start_launch
+from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
+from envs.melee.physics.hit import resolve_hits, resolve_holds
+from envs.melee.physics.inputs import read_inputs
+from envs.melee.physics.memory import NEVER, STALE_QUEUE
+from envs.melee.physics.shield import FULL_SHIELD, heal_shield
+
+RUNNING, OVER = 0, 1
+
+
+@compiled
+def start_game(game, players, memory, tables, spawn_offset):
+    """Put both players on the ground, facing each other, able to act.
+
+    ``game.stage`` and ``players[i].character`` must be set and in the tables. ``spawn_offset`` (units) moves both
+    outwards from the stage's spawn points.
+    """
+    game.frame = 0
+    stage_row = tables.stage_rows[game.stage]
+    s = tables.stages[stage_row]
+    for seat in range(2):
+        _start_player(players[seat], memory[seat], s, stage_row, tables, 1.0 if seat else -1.0, spawn_offset)
+
+
+@rule
+def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
+    m.stage_row = stage_row
+    m.character_row = tables.character_rows[p.character]
+    p.x = side * (s.spawn_x + spawn_offset)
+    p.y = s.spawn_y
+    p.facing = -side
+    p.speed_air_x = 0.0
+    p.speed_ground_x = 0.0
+    p.speed_y = 0.0
+    p.speed_attack_x = 0.0
+    p.speed_attack_y = 0.0
+    p.percent = 0.0
+    p.shield = FULL_SHIELD
+    p.hitlag = 0.0
+    p.hitstun = 0.0
+    p.action = a.WAIT
+    p.action_frame = 0.0
+    p.stocks = STOCKS
+    p.jumps_left = 2
+    p.on_ground = 1
+    p.invulnerable = 0
+    _clear_memory(m)
+    for i in range(s.num_surfaces):
+        if p.y == s.surface_y[i] and s.surface_left[i] <= p.x <= s.surface_right[i]:
+            m.surface = i
+
+
+@rule
+def _clear_memory(m):
+    m.stick_x = 0.0
+    m.stick_y = 0.0
+    m.c_x = 0.0
+    m.c_y = 0.0
+    m.trigger = 0.0
+    m.held = 0
+    m.pressed = 0
+    m.c_pressed = 0
+    m.tech_lock = 0
+    m.mashed = 0
+    forget_presses(m)
+    m.duration = 0.0
+    m.surface = 0
+    m.short_hop = 0
+    m.stick_jump = 0
+    m.fast_fall = 0
+    m.dash_turn = 0
+    m.jab_again = 0
+    m.charge = 0.0
+    m.hit_groups = 0
+    m.staled = 0
+    m.landing_lag = 0.0
+    m.aim_x = 0.0
+    m.aim_y = 0.0
+    m.intangible = 0.0
+    m.ledge_lock = 0.0
+    m.held_for = 0.0
+    m.dizzy_for = 0.0
+    m.drop_from = -1
+    m.platform_lock = 0.0
+    m.ledge = 0
+    m.rival_ledge = 0
+    m.knockback = 0.0
+    m.pending_x = 0.0
+    m.pending_y = 0.0
+    m.launch = 0
+    m.stun = 0.0
+    for i in range(STALE_QUEUE):
+        m.stale[i] = -1
+    m.damage_dealt = 0.0
+    m.self_destructs = 0
+    m.last_hit_by_frames = NEVER
+
+
+@compiled
+def advance_frame(game, players, memory, controllers, tables):
+    """Play one frame; RUNNING, or OVER when a seat has no stocks or the timer ran out."""
+    s = tables.stages[memory[0].stage_row]
+    memory[0].rival_ledge = memory[1].ledge
+    memory[1].rival_ledge = memory[0].ledge
+    for seat in range(2):
+        _play(players[seat], memory[seat], controllers[seat], s, tables, 1.0 if seat else -1.0)
+    resolve_hits(players, memory, tables)
+    resolve_holds(players, memory, tables)
+    for seat in range(2):
+        check_blast_zones(players[seat], memory[seat], s)
+        _update_invulnerable(players[seat], memory[seat], tables)
+    game.frame += 1
+    return OVER if is_over(game, players) else RUNNING
+
+
+@rule
+def _play(p, m, pad, s, tables, side):
+    """Inputs, decision and movement of one player; hitlag freezes all but the inputs."""
+    c = tables.characters[m.character_row]
+    read_inputs(m, pad)
+    _tick(p, m)
+    if p.hitlag > 0.0:
+        p.hitlag -= 1.0
+        if p.hitlag > 0.0:
+            return
+        p.hitlag = 0.0
+    if m.launch:
+        start_launch(p, m)
+    heal_shield(p)
+    p.action_frame += 1.0
+    decide(p, m, c, s, tables, side)
+    move(p, m, c, s, tables)
+
+
+@rule
+def _tick(p, m):
+    """Timers that run in hitlag too."""
+    m.ledge_lock = max(m.ledge_lock - 1.0, 0.0)
+    m.platform_lock = max(m.platform_lock - 1.0, 0.0)
+    m.intangible = max(m.intangible - 1.0, 0.0)
+    m.last_hit_by_frames = min(m.last_hit_by_frames + 1, NEVER)
+
+
+@rule
+def _update_invulnerable(p, m, tables):
+    entry = tables.actions[m.character_row, p.action]
+    by_action = entry.intangible_to > 0 and entry.intangible_from <= p.action_frame <= entry.intangible_to
+    away = p.action <= a.REBIRTH_WAIT
+    p.invulnerable = 1 if by_action or away or m.intangible > 0.0 else 0

@@ -1,0 +1,330 @@
+"""Standing, walking, dashing, running, turning, crouching and jump squats."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_D_UP, BUTTON_Z
+from envs.melee.physics.attack import ground_attack, up_smash_asked, up_special_asked
+from envs.melee.physics.change import enter, leave_ground
+from envs.melee.physics.compile import rule
+from envs.melee.physics.inputs import (
+    CROUCH_STICK,
+    RUN_STICK,
+    dash_direction,
+    flicked_down,
+    jump_held,
+    jump_pressed,
+    shield_held,
+)
+from envs.melee.physics.motion import ground_friction, sign, toward
+from envs.melee.physics.special import start_up_special
+from envs.melee.physics.stage import on_platform
+
+DASH_TURN_SPEED = 0.25  # share of the speed that a dash turn keeps
+DASH_STICK_REST = 0.3  # a dash slows down below this stick
+FAST_WALK = 0.75  # of top walking speed
+MIDDLE_WALK = 0.4
+DROP_FRAMES = 3.0  # of crouching before a platform lets go
+PLATFORM_DROP_LOCK = 6.0
+RUN_BRAKE_CROUCH = 2.0
+LIGHT_LANDING = 1.0  # falling slower than this has no landing animation
+
+
+@rule
+def ground_options(p, m, c, tables):
+    """Everything that a player who stands may start; whether something was."""
+    if up_special_asked(m):
+        start_up_special(p, m, c)
+        return True
+    if grab_asked(m):
+        enter(p, m, a.CATCH)
+        return True
+    if ground_attack(p, m):
+        return True
+    if shield_held(m):
+        enter(p, m, a.GUARD_ON)
+        return True
+    if m.pressed & BUTTON_D_UP:
+        enter(p, m, a.TAUNT_RIGHT if p.facing > 0.0 else a.TAUNT_LEFT)
+        return True
+    if jump_pressed(m):
+        start_jump_squat(p, m)
+        return True
+    return _move_options(p, m, c)
+
+
+@rule
+def grab_asked(m):
+    """Z, or A while shielding."""
+    return m.pressed & BUTTON_Z != 0 or (m.pressed & BUTTON_A != 0 and shield_held(m))
+
+
+@rule
+def _move_options(p, m, c):
+    direction = dash_direction(m)
+    if direction != 0.0:
+        if direction == p.facing:
+            start_dash(p, m, c)
+        else:
+            start_turn(p, m, c, True)
+        return True
+    if m.stick_y <= CROUCH_STICK:
+        if p.action != a.SQUAT and p.action != a.SQUAT_WAIT:
+            enter(p, m, a.SQUAT)
+            return True
+        return False
+    if m.stick_x * p.facing < 0.0:
+        start_turn(p, m, c, False)
+        return True
+    if m.stick_x * p.facing > 0.0 and not a.WALK_SLOW <= p.action <= a.WALK_FAST:
+        enter(p, m, a.WALK_SLOW)
+        return True
+    return False
+
+
+@rule
+def start_jump_squat(p, m):
+    """Bend the knees; the jump follows."""
+    enter(p, m, a.JUMP_SQUAT)
+    m.short_hop = 0
+
+
+@rule
+def start_dash(p, m, c):
+    """Dash towards ``facing``; the speed acts from the next frame on."""
+    enter(p, m, a.DASH)
+
+
+@rule
+def start_turn(p, m, c, into_dash):
+    """Turn around; a flick turns at once and goes on as a dash."""
+    enter(p, m, a.TURN)
+    m.dash_turn = 1 if into_dash else 0
+    if into_dash:
+        p.facing = -p.facing
+        p.speed_ground_x *= DASH_TURN_SPEED
+
+
+@rule
+def wait(p, m, c, tables):
+    """Standing."""
+    ground_options(p, m, c, tables)
+
+
+@rule
+def walk(p, m, c, tables):
+    """Walking, in one of three speeds."""
+    if ground_options(p, m, c, tables):
+        return
+    if m.stick_x * p.facing <= 0.0:
+        enter(p, m, a.WAIT)
+        return
+    speed = abs(p.speed_ground_x)
+    action = a.WALK_SLOW
+    if speed >= FAST_WALK * c.walk_max:
+        action = a.WALK_FAST
+    elif speed >= MIDDLE_WALK * c.walk_max:
+        action = a.WALK_MIDDLE
+    if action != p.action:
+        frame = p.action_frame
+        enter(p, m, action)
+        p.action_frame = frame
+
+
+@rule
+def dash(p, m, c, tables):
+    """The first frames of running."""
+    if _dash_options(p, m, c):
+        return
+    if p.action_frame > c.dash_to_run and m.stick_x * p.facing >= RUN_STICK:
+        enter(p, m, a.RUN)
+    elif p.action_frame > c.dash_frames:
+        enter(p, m, a.WAIT)
+        ground_options(p, m, c, tables)
+
+
+@rule
+def _dash_options(p, m, c):
+    if _run_attacks(p, m, c):
+        return True
+    if jump_pressed(m):
+        start_jump_squat(p, m)
+        return True
+    direction = dash_direction(m)
+    if direction == -p.facing:
+        start_turn(p, m, c, True)
+        return True
+    return False
+
+
+@rule
+def _run_attacks(p, m, c):
+    if up_special_asked(m):
+        start_up_special(p, m, c)
+        return True
+    if grab_asked(m):
+        enter(p, m, a.CATCH_DASH)
+        return True
+    if m.c_pressed:
+        return ground_attack(p, m)
+    if m.pressed & BUTTON_A:
+        enter(p, m, a.DASH_ATTACK)
+        return True
+    return False
+
+
+@rule
+def run(p, m, c, tables):
+    """Running at full speed."""
+    if _run_attacks(p, m, c):
+        return
+    if shield_held(m):
+        enter(p, m, a.GUARD_ON)
+    elif jump_pressed(m):
+        start_jump_squat(p, m)
+    elif m.stick_x * p.facing <= -DASH_STICK_REST:
+        enter(p, m, a.TURN_RUN)
+    elif m.stick_x * p.facing < RUN_STICK:
+        enter(p, m, a.RUN_BRAKE)
+
+
+@rule
+def run_brake(p, m, c, tables):
+    """Coming to a stop from a run; a crouch or a jump ends it early."""
+    if jump_pressed(m):
+        start_jump_squat(p, m)
+    elif m.stick_y <= CROUCH_STICK and p.action_frame >= RUN_BRAKE_CROUCH:
+        enter(p, m, a.SQUAT)
+    elif m.stick_x * p.facing <= -DASH_STICK_REST:
+        enter(p, m, a.TURN_RUN)
+    elif p.action_frame > c.run_brake_frames:
+        enter(p, m, a.WAIT)
+        ground_options(p, m, c, tables)
+
+
+@rule
+def turn_run(p, m, c, tables):
+    """Turning around from a run: slide, then face the other way and run on."""
+    if jump_pressed(m):
+        start_jump_squat(p, m)
+    elif p.action_frame > c.run_turn_frames:
+        p.facing = -p.facing
+        enter(p, m, a.RUN if m.stick_x * p.facing >= RUN_STICK else a.WAIT)
+
+
+@rule
+def turn(p, m, c, tables):
+    """Turning on the spot, or the one frame before a dash the other way."""
+    if m.dash_turn and m.stick_x * p.facing >= RUN_STICK:
+        start_dash(p, m, c)
+        return
+    if not m.dash_turn and p.action_frame == c.turn_flip + 1.0:
+        p.facing = -p.facing
+    if p.action_frame > c.turn_flip and ground_options(p, m, c, tables):
+        return
+    if p.action_frame > c.turn_frames:
+        enter(p, m, a.WAIT)
+        ground_options(p, m, c, tables)
+
+
+@rule
+def squat(p, m, c, tables):
+    """Crouching down, staying there and rising; a flick drops through a platform."""
+    if p.action == a.SQUAT and on_platform(m) and p.action_frame >= DROP_FRAMES and m.stick_y <= CROUCH_STICK:
+        drop_through(p, m)
+        return
+    if ground_options(p, m, c, tables):
+        return
+    if m.stick_y > CROUCH_STICK and p.action != a.SQUAT_RISE:
+        enter(p, m, a.SQUAT_RISE)
+    elif p.action == a.SQUAT and p.action_frame > c.squat_frames:
+        enter(p, m, a.SQUAT_WAIT)
+    elif p.action == a.SQUAT_RISE and p.action_frame >= c.squat_rise_frames:
+        enter(p, m, a.WAIT)
+
+
+@rule
+def drop_through(p, m):
+    """Fall through the platform stood on."""
+    surface = m.surface
+    leave_ground(p, m)
+    enter(p, m, a.PLATFORM_DROP)
+    m.drop_from = surface
+    m.platform_lock = PLATFORM_DROP_LOCK
+
+
+@rule
+def jump_squat(p, m, c, tables):
+    """The frames before leaving the ground; letting go of jump makes it a short hop."""
+    if not jump_held(m):
+        m.short_hop = 1
+    if up_smash_asked(m):
+        enter(p, m, a.USMASH)
+    elif up_special_asked(m):
+        start_up_special(p, m, c)
+    elif m.pressed & BUTTON_Z:
+        enter(p, m, a.CATCH)
+    elif p.action_frame >= c.jump_squat:
+        _jump(p, m, c)
+
+
+@rule
+def _jump(p, m, c):
+    speed = p.speed_ground_x * c.ground_to_air + m.stick_x * c.jump_start_x
+    leave_ground(p, m)
+    p.jumps_left = 1
+    p.speed_air_x = min(max(speed, -c.jump_max_x), c.jump_max_x)
+    p.speed_y = c.short_hop if m.short_hop else c.full_hop
+    enter(p, m, a.JUMP_B if m.stick_x * p.facing < 0.0 else a.JUMP_F)
+
+
+@rule
+def landing(p, m, c, tables):
+    """Touching down; soon able to act."""
+    if p.action_frame >= c.landing_lag and not ground_options(p, m, c, tables) and p.action_frame > m.duration:
+        enter(p, m, a.WAIT)
+
+
+@rule
+def lag(p, m, c, tables):
+    """Landing lag of an aerial attack or of a special fall; ``m.duration`` frames."""
+    if p.action_frame >= m.duration:
+        enter(p, m, a.WAIT)
+        ground_options(p, m, c, tables)
+
+
+@rule
+def taunt(p, m, c, tables):
+    """Showing off."""
+    if p.action_frame > m.duration and p.action_frame > tables.actions[m.character_row, p.action].frames:
+        enter(p, m, a.WAIT)
+
+
+@rule
+def walk_speed(p, m, c):
+    """Towards the speed that the stick asks for, faster the farther away it is."""
+    target = c.walk_max * m.stick_x
+    strength = c.walk_start + c.walk_acceleration
+    if abs(p.speed_ground_x) > abs(target) and p.speed_ground_x * target > 0.0:
+        p.speed_ground_x = toward(p.speed_ground_x, target, c.traction)
+    elif p.speed_ground_x == 0.0:
+        p.speed_ground_x = sign(m.stick_x) * min(c.walk_start + c.walk_acceleration * abs(m.stick_x), abs(target))
+    else:
+        p.speed_ground_x += (target - p.speed_ground_x) * strength / (2.0 * c.walk_max)
+
+
+@rule
+def dash_speed(p, m, c):
+    """Towards the running speed that the stick asks for, or friction without one."""
+    if abs(m.stick_x) < DASH_STICK_REST:
+        ground_friction(p, c, 1.0)
+        return
+    target = c.run_max * m.stick_x
+    faster = abs(p.speed_ground_x) > abs(target) and p.speed_ground_x * target > 0.0
+    p.speed_ground_x = toward(p.speed_ground_x, target, c.traction if faster else c.dash_acceleration)
+
+
+@rule
+def platform_drop_asked(m):
+    """A flick down on a platform, which also leaves a shield."""
+    return on_platform(m) and flicked_down(m) and m.pressed & BUTTON_B == 0

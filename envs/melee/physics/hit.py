@@ -1,0 +1,240 @@
+"""Who hits whom on this frame. Both seats' hits are found before either acts, so that trades happen."""
+
+from __future__ import annotations
+
+import math
+
+from envs.melee import actions as a
+from envs.melee.physics.attack import charge_factor
+from envs.melee.physics.change import enter
+from envs.melee.physics.compile import rule
+from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed
+from envs.melee.physics.grab import follow, is_held, is_holding, release, start_hold
+from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_stun
+from envs.melee.physics.memory import STALE_QUEUE
+from envs.melee.physics.motion import sign
+from envs.melee.physics.shield import SHIELD_DAMAGE, break_shield, is_shielding
+from envs.melee.tables.layout import GRAB_HIT, THROW_HIT
+
+NO_HIT = -1
+STALE_FIRST = 0.09  # damage share that the newest entry of the staleness queue takes; each older one 0.01 less
+STALE_STEP = 0.01
+LOW_HURT = 0.55  # height of a crouching player as a share
+LYING_HURT = 0.35
+SHIELD_PUSH_DEFENDER = 0.6
+SHIELD_PUSH_ATTACKER = 0.3
+PUSH_BASE = 0.2
+PUSH_PER_DAMAGE = 0.06
+
+
+@rule
+def resolve_hits(players, memory, tables):
+    """Find and apply the hits, grabs and throws of both seats."""
+    first = _find(players[0], memory[0], players[1], memory[1], tables)
+    second = _find(players[1], memory[1], players[0], memory[0], tables)
+    if first == NO_HIT and second == NO_HIT:
+        return
+    # All that the second application reads of the first victim must be taken before it changes.
+    first_blocked = first != NO_HIT and _blocks(players[0], memory[0], players[1], memory[1], tables, first)
+    second_blocked = second != NO_HIT and _blocks(players[1], memory[1], players[0], memory[0], tables, second)
+    first_side = _side(players[0], players[1])
+    second_side = _side(players[1], players[0])
+    first_damage = _damage(players[0], memory[0], tables, first)
+    second_damage = _damage(players[1], memory[1], tables, second)
+    first_grabs = first != NO_HIT and tables.hits[first].kind == GRAB_HIT
+    second_grabs = second != NO_HIT and tables.hits[second].kind == GRAB_HIT
+    if first != NO_HIT:
+        _note_hit(players[0], memory[0], tables, first)
+    if second != NO_HIT:
+        _note_hit(players[1], memory[1], tables, second)
+    if first_grabs or second_grabs:
+        # A grab loses to any attack, and two grabs cancel out.
+        if first_grabs and second == NO_HIT:
+            start_hold(players[0], memory[0], players[1], memory[1])
+        elif second_grabs and first == NO_HIT:
+            start_hold(players[1], memory[1], players[0], memory[0])
+        first = NO_HIT if first_grabs else first
+        second = NO_HIT if second_grabs else second
+    if first != NO_HIT:
+        _apply(players[0], memory[0], players[1], memory[1], tables, first, first_blocked, first_side, first_damage)
+    if second != NO_HIT:
+        _apply(players[1], memory[1], players[0], memory[0], tables, second, second_blocked, second_side, second_damage)
+
+
+@rule
+def _find(p, m, victim, memory, tables):
+    """Row of the hit of ``p`` that connects with ``victim`` on this frame, or NO_HIT."""
+    entry = tables.actions[m.character_row, p.action]
+    if entry.num_hits == 0 or p.hitlag > 0.0 or victim.invulnerable or is_held(victim):
+        return NO_HIT
+    frame = int(p.action_frame)
+    found = NO_HIT
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[row]
+        if not hit.start <= frame <= hit.end or m.hit_groups & (1 << hit.group) or hit.kind == THROW_HIT:
+            continue
+        if hit.kind == GRAB_HIT and (not victim.on_ground or is_holding(victim)):
+            continue
+        if hit.kind != GRAB_HIT and _touches_shield(p, victim, memory, tables, row):
+            return row
+        if found == NO_HIT and _touches_body(p, victim, memory, tables, row):
+            found = row
+    return found
+
+
+@rule
+def _blocks(p, m, victim, memory, tables, row):
+    return tables.hits[row].kind != GRAB_HIT and _touches_shield(p, victim, memory, tables, row)
+
+
+@rule
+def _centre(p, tables, row):
+    """Centre of a hit circle on this frame."""
+    hit = tables.hits[row]
+    point = hit.first_point + int(p.action_frame) - hit.start
+    return p.x + p.facing * tables.points[point, 0], p.y + tables.points[point, 1]
+
+
+@rule
+def _touches_shield(p, victim, memory, tables, row):
+    if not is_shielding(victim):
+        return False
+    c = tables.characters[memory.character_row]
+    x, y = _centre(p, tables, row)
+    dx = x - victim.x
+    dy = y - (victim.y + c.shield_y)
+    reach = tables.hits[row].size + c.shield_radius * (0.15 + 0.85 * victim.shield / 60.0)
+    return dx * dx + dy * dy <= reach * reach
+
+
+@rule
+def _touches_body(p, victim, memory, tables, row):
+    """Circle against the victim's upright capsule."""
+    c = tables.characters[memory.character_row]
+    x, y = _centre(p, tables, row)
+    height = c.hurt_height
+    if a.SQUAT <= victim.action <= a.SQUAT_WAIT:
+        height *= LOW_HURT
+    elif a.DOWN_BOUND <= victim.action <= a.DOWN_DAMAGE:
+        height *= LYING_HURT
+    radius = min(c.hurt_radius, height / 2.0)
+    low = victim.y + radius
+    high = victim.y + height - radius
+    dx = x - victim.x
+    dy = y - min(max(y, low), high)
+    reach = tables.hits[row].size + radius
+    return dx * dx + dy * dy <= reach * reach
+
+
+@rule
+def _side(p, victim):
+    """Direction away from the attacker."""
+    side = sign(victim.x - p.x)
+    return side if side != 0.0 else p.facing
+
+
+@rule
+def _damage(p, m, tables, row):
+    """Damage of a hit after staleness and charge."""
+    if row == NO_HIT:
+        return 0.0
+    share = 1.0
+    for i in range(STALE_QUEUE):
+        if m.stale[i] == p.action:
+            share -= STALE_FIRST - STALE_STEP * i
+    return tables.hits[row].damage * share * charge_factor(m)
+
+
+@rule
+def _note_hit(p, m, tables, row):
+    """This hit group has connected; the move gets staler, once for each use."""
+    m.hit_groups |= 1 << tables.hits[row].group
+    if m.staled or tables.hits[row].kind == GRAB_HIT:
+        return
+    m.staled = 1
+    for i in range(STALE_QUEUE - 1, 0, -1):
+        m.stale[i] = m.stale[i - 1]
+    m.stale[0] = p.action
+
+
+@rule
+def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
+    hit = tables.hits[row]
+    lag = float(hitlag(damage))
+    p.hitlag = max(p.hitlag, lag)
+    victim.hitlag = lag
+    if blocked:
+        _hit_shield(p, victim, memory, damage, hit.shield, side)
+        return
+    _hurt(m, victim, memory, tables, row, side, damage)
+
+
+@rule
+def _hit_shield(p, victim, memory, damage, extra, side):
+    victim.shield -= (damage + extra) * SHIELD_DAMAGE
+    push = PUSH_BASE + PUSH_PER_DAMAGE * damage
+    if p.on_ground:
+        p.speed_ground_x -= side * push * SHIELD_PUSH_ATTACKER
+    if victim.shield <= 0.0:
+        victim.hitlag = 0.0
+        break_shield(victim, memory)
+        return
+    memory.stun = float(shield_stun(damage, max(memory.trigger, 0.3)))
+    enter(victim, memory, a.GUARD_STUN)
+    victim.speed_ground_x = side * push * SHIELD_PUSH_DEFENDER
+
+
+@rule
+def _hurt(m, victim, memory, tables, row, side, damage):
+    """Damage and launch of a hit that was not blocked."""
+    hit = tables.hits[row]
+    c = tables.characters[memory.character_row]
+    _count(m, victim, memory, damage)
+    value = knockback(victim.percent, damage, c.weight, hit.growth, hit.base, hit.fixed)
+    if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
+        value *= CROUCH_FACTOR
+    angle = math.radians(launch_angle(hit.angle, value, victim.on_ground != 0))
+    speed = launch_speed(value)
+    launch(victim, memory, value, side * speed * math.cos(angle), speed * math.sin(angle))
+    victim.facing = -side
+
+
+@rule
+def _count(m, victim, memory, damage):
+    victim.percent = min(victim.percent + damage, MAX_PERCENT)
+    m.damage_dealt += damage
+    memory.last_hit_by_frames = 0
+
+
+@rule
+def resolve_holds(players, memory, tables):
+    """Move held players with their holders, hurt them by pummels and let throws go."""
+    for seat in range(2):
+        p, m = players[seat], memory[seat]
+        other, remembered = players[1 - seat], memory[1 - seat]
+        if is_held(other) and not is_holding(p):
+            release(other, remembered)
+        elif is_holding(p) and not is_held(other):
+            if p.action < a.THROW_F:
+                enter(p, m, a.CATCH_CUT)
+        elif is_holding(p):
+            follow(p, m, tables.characters[m.character_row], other, remembered)
+            if p.hitlag <= 0.0:
+                _hold_hits(p, m, other, remembered, tables)
+
+
+@rule
+def _hold_hits(p, m, other, remembered, tables):
+    """A pummel that lands, or a throw that lets go, on this frame."""
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[row]
+        if p.action_frame != hit.start or m.hit_groups & (1 << hit.group):
+            continue
+        damage = _damage(p, m, tables, row)
+        _note_hit(p, m, tables, row)
+        if hit.kind == THROW_HIT:
+            backwards = p.action == a.THROW_B
+            _hurt(m, other, remembered, tables, row, -p.facing if backwards else p.facing, damage)
+            return
+        _count(m, other, remembered, damage)

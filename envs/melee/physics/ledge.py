@@ -1,0 +1,141 @@
+"""Ledges: grabbing, hanging and the ways back up."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.physics.change import enter, finished, start_fall
+from envs.melee.physics.compile import rule
+from envs.melee.physics.inputs import C_STICK, TILT, jump_pressed, shield_held
+from envs.melee.physics.motion import sign
+from envs.melee.physics.special import flies
+
+CATCH_FRAMES = 7.0
+INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
+REGRAB_FRAMES = 30.0  # before a ledge can be taken again
+LONGEST_HANG = 480.0
+SLOW_PERCENT = 100.0  # getting up is slower from here on
+JUMP_LOCK = 30.0
+
+
+@rule
+def can_grab(p, m, c):
+    """In a state that takes a ledge when it comes near one."""
+    if p.on_ground or m.ledge_lock > 0.0 or m.stick_y <= -TILT:
+        return False
+    if flies(p, c):
+        return True
+    if p.speed_y + p.speed_attack_y >= 0.0:
+        return False
+    free = a.JUMP_F <= p.action <= a.DAMAGE_FALL and p.hitstun <= 0.0
+    return free or p.action == a.PLATFORM_DROP
+
+
+@rule
+def try_grab(p, m, c, s):
+    """Take the ledge if it is in reach, in front and free; whether it was taken."""
+    if not can_grab(p, m, c):
+        return False
+    side = sign(p.x)
+    edge = s.surface_right[0]
+    gap = abs(p.x) - edge
+    below = s.surface_y[0] - p.y
+    if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high:
+        return False
+    if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
+        return False
+    enter(p, m, a.CLIFF_CATCH)
+    m.ledge = int(side)
+    m.intangible = INTANGIBLE_FRAMES
+    p.jumps_left = 1
+    p.hitstun = 0.0
+    m.fast_fall = 0
+    _hang(p, m, c, s)
+    return True
+
+
+@rule
+def _hang(p, m, c, s):
+    p.x = m.ledge * (s.surface_right[0] + c.hang_x)
+    p.y = s.surface_y[0] - c.hang_y
+    p.speed_air_x = 0.0
+    p.speed_y = 0.0
+    p.speed_attack_x = 0.0
+    p.speed_attack_y = 0.0
+
+
+@rule
+def hang(p, m, c, s):
+    """Hanging: wait for a fresh input."""
+    _hang(p, m, c, s)
+    if p.action == a.CLIFF_CATCH:
+        if p.action_frame > CATCH_FRAMES:
+            enter(p, m, a.CLIFF_WAIT)
+        return
+    slow = p.percent >= SLOW_PERCENT
+    inward = -float(m.ledge)
+    fresh = m.x_age == 0 or m.y_age == 0
+    if jump_pressed(m):
+        enter(p, m, a.CLIFF_JUMP_SLOW_1 if slow else a.CLIFF_JUMP_QUICK_1)
+    elif m.pressed & (BUTTON_A | BUTTON_B):
+        enter(p, m, a.CLIFF_ATTACK_SLOW if slow else a.CLIFF_ATTACK_QUICK)
+    elif shield_held(m):
+        enter(p, m, a.CLIFF_ROLL_SLOW if slow else a.CLIFF_ROLL_QUICK)
+    elif fresh and (m.stick_y > 0.0 or m.stick_x * inward > 0.0):
+        enter(p, m, a.CLIFF_CLIMB_SLOW if slow else a.CLIFF_CLIMB_QUICK)
+    elif (fresh and (m.stick_y < 0.0 or m.stick_x * inward < 0.0)) or (m.c_pressed and m.c_y <= -C_STICK):
+        let_go(p, m)
+    elif p.action_frame > LONGEST_HANG:
+        let_go(p, m)
+
+
+@rule
+def let_go(p, m):
+    """Drop from the ledge."""
+    m.ledge = 0
+    m.ledge_lock = REGRAB_FRAMES
+    start_fall(p, m)
+
+
+@rule
+def climb(p, m, c, tables):
+    """Getting up, rolling or attacking from the ledge; the animation moves the player."""
+    if not finished(p, m, tables):
+        return
+    m.ledge = 0
+    m.ledge_lock = REGRAB_FRAMES
+    if p.action == a.CLIFF_JUMP_SLOW_1 or p.action == a.CLIFF_JUMP_QUICK_1:
+        enter(p, m, p.action + 1)
+        p.on_ground = 0
+        m.surface = -1
+        p.speed_y = c.ledge_jump_y
+        p.speed_air_x = c.ledge_jump_x * p.facing
+    else:
+        enter(p, m, a.WAIT)
+
+
+@rule
+def climb_place(p, m, c, s, tables):
+    """Where the animation has the player on this frame of a climb: up first, then onto the stage."""
+    frames = tables.actions[m.character_row, p.action].frames
+    up = min(p.action_frame / (0.5 * frames), 1.0)
+    over = min(max((p.action_frame - 0.5 * frames) / (0.5 * frames), 0.0), 1.0)
+    start = s.surface_right[0] + c.hang_x
+    reach = _reach(p.action)
+    p.x = m.ledge * (start - (c.hang_x + reach) * over)
+    p.y = s.surface_y[0] - c.hang_y * (1.0 - up)
+    if up >= 1.0 and over > 0.0 and abs(p.x) <= s.surface_right[0] and not p.on_ground:
+        p.on_ground = 1
+        m.surface = 0
+        p.jumps_left = 2
+        p.speed_ground_x = 0.0
+
+
+@rule
+def _reach(action):
+    """How far from the edge a climb ends."""
+    if action == a.CLIFF_ROLL_SLOW or action == a.CLIFF_ROLL_QUICK:
+        return 30.0
+    if action == a.CLIFF_JUMP_SLOW_1 or action == a.CLIFF_JUMP_QUICK_1:
+        return -3.0
+    return 5.0

@@ -1,0 +1,69 @@
+"""What the mock remembers of a player beyond what a replay file tells: inputs, timers and counters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+STALE_QUEUE: Final = 9  # moves that the staleness queue remembers
+
+MEMORY: Final = np.dtype(
+    [
+        # Rows of the tables, set when a game starts.
+        ("character_row", "i4"),
+        ("stage_row", "i4"),
+        # Inputs of this frame as the game reads them, see ``inputs``.
+        ("stick_x", "f8"),
+        ("stick_y", "f8"),
+        ("c_x", "f8"),
+        ("c_y", "f8"),
+        ("trigger", "f8"),
+        ("held", "i4"),  # button bits that are down
+        ("pressed", "i4"),  # button bits that went down on this frame
+        ("c_pressed", "i4"),  # the c-stick left its rest on this frame
+        ("x_age", "i4"),  # frames since the stick left the dead zone on this side, 0 on the first
+        ("y_age", "i4"),
+        ("shoulder_age", "i4"),  # frames since a trigger or Z was pressed, for L-cancels
+        ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
+        ("tech_lock", "i4"),  # frames until a press counts as a tech again
+        ("mashed", "i4"),  # button presses and stick flicks on this frame
+        # The action that is under way.
+        ("duration", "f8"),  # last frame of an action whose length is not in the tables
+        ("surface", "i4"),  # index of the surface stood on, -1 in the air
+        ("short_hop", "i4"),  # jump button was let go during the jump squat
+        ("stick_jump", "i4"),  # the jump came from the stick
+        ("fast_fall", "i4"),
+        ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays
+        ("jab_again", "i4"),  # A was pressed again during a jab
+        ("charge", "f8"),  # frames that a smash attack was charged
+        ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
+        ("staled", "i4"),  # this action already entered the staleness queue
+        ("landing_lag", "f8"),  # frames of landing lag after the current special fall
+        ("aim_x", "f8"),  # direction of the up special
+        ("aim_y", "f8"),
+        # Timers, frames left.
+        ("intangible", "f8"),  # intangibility that outlasts an action (ledge, respawn)
+        ("ledge_lock", "f8"),  # until a ledge can be grabbed again
+        ("held_for", "f8"),  # until a grabbed player is let go
+        ("dizzy_for", "f8"),
+        ("drop_from", "i4"),  # surface that a platform drop passes, -1 none
+        ("platform_lock", "f8"),  # frames for which drop_from does not hold the player
+        ("ledge", "i4"),  # -1 or +1 while on the left or right ledge, else 0
+        ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
+        # Hits.
+        ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
+        ("pending_x", "f8"),  # launch speed that hitlag holds back
+        ("pending_y", "f8"),
+        ("launch", "i4"),  # hitlag will end with that launch
+        ("stun", "f8"),  # frames of shield stun left
+        ("stale", "i4", (STALE_QUEUE,)),  # actions that connected, newest first
+        # Counters of the game, for statistics.
+        ("damage_dealt", "f8"),
+        ("self_destructs", "i4"),
+        ("last_hit_by_frames", "i4"),  # frames since the other player last hit this one, large if never in this stock
+    ],
+    align=True,
+)
+
+NEVER: Final = 1 << 20  # an age in frames that no window reaches

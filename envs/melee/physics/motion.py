@@ -1,0 +1,69 @@
+"""Speeds: friction, drift and gravity, and the moves that an animation makes by itself."""
+
+from __future__ import annotations
+
+from envs.melee.physics.compile import rule
+from envs.melee.physics.inputs import flicked_down
+
+
+@rule
+def toward(value, target, step):
+    """``value`` moved by at most ``step`` towards ``target``."""
+    if value < target:
+        return min(value + step, target)
+    return max(value - step, target)
+
+
+@rule
+def sign(value):
+    """-1, 0 or +1."""
+    if value > 0.0:
+        return 1.0
+    return -1.0 if value < 0.0 else 0.0
+
+
+@rule
+def ground_friction(p, c, factor):
+    """Slow down on the ground."""
+    p.speed_ground_x = toward(p.speed_ground_x, 0.0, c.traction * factor)
+
+
+@rule
+def drift(p, m, c):
+    """Sideways control in the air: towards the speed that the stick asks for, else friction."""
+    if m.stick_x == 0.0:
+        p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
+        return
+    target = c.air_max * m.stick_x
+    if abs(p.speed_air_x) > abs(target) and p.speed_air_x * target > 0.0:
+        p.speed_air_x = toward(p.speed_air_x, target, c.air_friction)
+        return
+    step = c.air_acceleration + c.air_acceleration_stick * abs(m.stick_x)
+    p.speed_air_x = toward(p.speed_air_x, target, step)
+
+
+@rule
+def fall(p, m, c):
+    """Gravity up to the falling speed, or a fast fall."""
+    if m.fast_fall:
+        p.speed_y = -c.fast_fall_speed
+    else:
+        p.speed_y = max(p.speed_y - c.gravity, -c.fall_speed)
+
+
+@rule
+def fast_fall(p, m):
+    """Start a fast fall on a flick down while falling."""
+    if not m.fast_fall and p.speed_y < 0.0 and flicked_down(m):
+        m.fast_fall = 1
+
+
+@rule
+def animated_step(p, m, tables):
+    """(forward, up) that the animation of this frame moves the player, (0, 0) where it does not."""
+    entry = tables.actions[m.character_row, p.action]
+    frame = int(p.action_frame)
+    if frame < 1 or frame > entry.num_motion:
+        return 0.0, 0.0
+    row = entry.first_motion + frame - 1
+    return tables.points[row, 0], tables.points[row, 1]

@@ -1,0 +1,137 @@
+"""Shielding, dodging on the ground, shield stun and broken shields."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.controller import BUTTON_A, BUTTON_Z
+from envs.melee.physics.attack import up_smash_asked, up_special_asked
+from envs.melee.physics.change import enter, leave_ground
+from envs.melee.physics.compile import rule
+from envs.melee.physics.ground import drop_through, platform_drop_asked, start_jump_squat
+from envs.melee.physics.inputs import C_STICK, DODGE_STICK, SMASH_AGE, jump_pressed, shield_held
+from envs.melee.physics.special import start_up_special
+
+FULL_SHIELD = 60.0
+SHIELD_DRAIN = 0.28  # a frame, with a full trigger
+SHIELD_HEAL = 0.07  # a frame
+SHIELD_DAMAGE = 0.7  # share of a hit's damage that the shield takes
+BROKEN_SHIELD = 30.0  # what a shield comes back with
+BREAK_SPEED = 2.5  # upwards
+BREAK_DOWN_FRAMES = 25.0
+BREAK_STAND_FRAMES = 29.0
+DIZZY_FRAMES = 490.0  # less the percent
+MASH_RELIEF = 3.0  # frames that an input takes off
+GUARD_ON_FRAMES = 7.0
+GUARD_OFF_FRAMES = 14.0
+
+
+@rule
+def is_shielding(p):
+    """The bubble is up."""
+    return p.action == a.GUARD_ON or p.action == a.GUARD or p.action == a.GUARD_STUN
+
+
+@rule
+def shield_options(p, m, c):
+    """What can be started out of a shield; whether something was."""
+    if m.pressed & (BUTTON_A | BUTTON_Z):
+        enter(p, m, a.CATCH)
+        return True
+    if platform_drop_asked(m):
+        drop_through(p, m)
+        return True
+    if _dodge(p, m):
+        return True
+    if up_smash_asked(m) and m.c_pressed == 0:
+        return False
+    if up_special_asked(m):
+        start_up_special(p, m, c)
+        return True
+    if jump_pressed(m) or (m.c_pressed and m.c_y >= C_STICK):
+        start_jump_squat(p, m)
+        return True
+    return False
+
+
+@rule
+def _dodge(p, m):
+    x = m.c_x if m.c_pressed else m.stick_x
+    y = m.c_y if m.c_pressed else m.stick_y
+    fresh_x = m.c_pressed != 0 or m.x_age < SMASH_AGE
+    fresh_y = m.c_pressed != 0 or m.y_age < SMASH_AGE
+    if y <= -DODGE_STICK and fresh_y:
+        enter(p, m, a.SPOT_DODGE)
+        return True
+    if abs(x) >= DODGE_STICK and fresh_x:
+        enter(p, m, a.ROLL_F if x * p.facing > 0.0 else a.ROLL_B)
+        return True
+    return False
+
+
+@rule
+def guard(p, m, c):
+    """Holding the shield up, from the first frame on."""
+    p.shield -= SHIELD_DRAIN * m.trigger
+    if p.shield <= 0.0:
+        break_shield(p, m)
+        return
+    if shield_options(p, m, c):
+        return
+    if p.action == a.GUARD_ON:
+        if p.action_frame > GUARD_ON_FRAMES:
+            enter(p, m, a.GUARD)
+    elif not shield_held(m):
+        enter(p, m, a.GUARD_OFF)
+
+
+@rule
+def guard_stun(p, m):
+    """Stunned behind the shield."""
+    m.stun -= 1.0
+    if m.stun <= 0.0:
+        enter(p, m, a.GUARD if shield_held(m) else a.GUARD_OFF)
+
+
+@rule
+def guard_off(p, m, c):
+    """Letting the shield down; only a jump is quicker."""
+    if jump_pressed(m):
+        start_jump_squat(p, m)
+    elif p.action_frame > GUARD_OFF_FRAMES:
+        enter(p, m, a.WAIT)
+
+
+@rule
+def heal_shield(p):
+    """A shield that is down grows back."""
+    if not is_shielding(p) and p.shield < FULL_SHIELD:
+        p.shield = min(p.shield + SHIELD_HEAL, FULL_SHIELD)
+
+
+@rule
+def break_shield(p, m):
+    """The shield bursts: fly up, then stand dizzy."""
+    p.shield = BROKEN_SHIELD
+    leave_ground(p, m)
+    p.speed_air_x = 0.0
+    p.speed_y = BREAK_SPEED
+    enter(p, m, a.SHIELD_BREAK_FLY)
+    m.dizzy_for = max(DIZZY_FRAMES - p.percent, 60.0)
+
+
+@rule
+def broken(p, m):
+    """From the burst to standing again."""
+    if p.action == a.SHIELD_BREAK_FLY or p.action == a.SHIELD_BREAK_FALL:
+        if p.action == a.SHIELD_BREAK_FLY and p.speed_y < 0.0:
+            enter(p, m, a.SHIELD_BREAK_FALL)
+    elif p.action == a.SHIELD_BREAK_DOWN:
+        if p.action_frame > BREAK_DOWN_FRAMES:
+            enter(p, m, a.SHIELD_BREAK_STAND)
+    elif p.action == a.SHIELD_BREAK_STAND:
+        if p.action_frame > BREAK_STAND_FRAMES:
+            enter(p, m, a.DIZZY)
+    else:
+        m.dizzy_for -= 1.0 + MASH_RELIEF * m.mashed
+        if m.dizzy_for <= 0.0:
+            enter(p, m, a.WAIT)

@@ -1,0 +1,30 @@
+"""Rewards, in reward units: zero-sum, so that nothing is gained by doing each other favours.
+
+A stock and a percent of damage cannot be given back, so no term can be farmed by moving to and fro.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from envs.melee.physics.compile import compiled
+
+TERMS: Final = ("stock", "damage")
+
+
+@compiled
+def reward_terms(before, me, other, my_damage, other_damage, stock, damage):  # noqa: ANN001, ANN201
+    """The terms (stock, damage) of one seat.
+
+    Args:
+        before: Stocks before the step, of this seat and of the other.
+        me: PLAYER record after the step.
+        other: The same of the opponent.
+        my_damage: Percent dealt by this seat in the step.
+        other_damage: The same of the opponent.
+        stock: Reward of a stock.
+        damage: Reward of a percent.
+    """
+    taken = before[1] - other.stocks
+    lost = before[0] - me.stocks
+    return stock * (taken - lost), damage * (my_damage - other_damage)

@@ -1,0 +1,84 @@
+"""The one state of a Melee game, whatever produced it: mock, Dolphin or a replay file.
+
+Units are Melee's: positions in game units (x to the right, y up), speeds in units a frame, angles in degrees,
+time in frames of 1/60 s, percent as the float behind the number on the screen. ``state.players["x"]`` is one
+quantity of every player, [B, P]; in compiled rules one player is a record, ``p.x``.
+
+Numbers are 64-bit floats and 32-bit integers, so that rules give equal results compiled and uncompiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NUM_SEATS = 2
+STOCKS = 4  # of each player when a game starts
+
+# What a replay file or Dolphin also tells about a player. Names follow the Slippi specification.
+PLAYER = np.dtype(
+    [
+        ("x", "f8"),
+        ("y", "f8"),
+        ("speed_air_x", "f8"),  # self-induced, while airborne
+        ("speed_ground_x", "f8"),  # self-induced, while on the ground
+        ("speed_y", "f8"),  # self-induced
+        ("speed_attack_x", "f8"),  # knockback
+        ("speed_attack_y", "f8"),
+        ("facing", "f8"),  # +1 right, -1 left
+        ("percent", "f8"),
+        ("shield", "f8"),  # 0..60
+        ("hitlag", "f8"),  # frames left
+        ("hitstun", "f8"),  # frames left
+        ("action_frame", "f8"),  # frame of the action, from 0 as in the replay's state_age
+        ("action", "i4"),  # Melee's action state id
+        ("character", "i4"),  # Melee's internal character id: row of the character table is another thing
+        ("stocks", "i4"),
+        ("jumps_left", "i4"),
+        ("on_ground", "i4"),  # 0 or 1
+        ("invulnerable", "i4"),  # 0 or 1
+    ],
+    align=True,
+)
+
+# One controller on one frame: what the player's hands do, before the game applies its dead zones.
+CONTROLLER = np.dtype(
+    [
+        ("main_x", "f8"),  # -1..1
+        ("main_y", "f8"),
+        ("c_x", "f8"),
+        ("c_y", "f8"),
+        ("shoulder", "f8"),  # analog trigger, 0..1
+        ("buttons", "i4"),  # bit i is button i of controller.BUTTONS
+    ],
+    align=True,
+)
+
+GAME = np.dtype(
+    [
+        ("frame", "i4"),  # frames played since GO; the timer is 28800 frames
+        ("stage", "i4"),  # Melee's stage id
+    ],
+    align=True,
+)
+
+
+@dataclass(slots=True)
+class GameState:
+    """State of B games: three structured arrays, one field per quantity."""
+
+    game: NDArray[np.void]  # GAME [B]
+    players: NDArray[np.void]  # PLAYER [B, P]
+    controllers: NDArray[np.void]  # CONTROLLER [B, P], the inputs of the last frame
+
+    @classmethod
+    def zeros(cls, num_games: int) -> GameState:
+        """B games with every field 0."""
+        return cls(records(GAME, num_games), records(PLAYER, num_games, NUM_SEATS), records(CONTROLLER, num_games, NUM_SEATS))
+
+
+def records(dtype: np.dtype[np.void], *shape: int) -> NDArray[np.void]:
+    """A zeroed structured array whose elements have attributes, compiled (``array[i].x``) and uncompiled alike."""
+    return np.zeros(shape, dtype).view(np.recarray)

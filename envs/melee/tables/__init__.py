@@ -1,0 +1,97 @@
+"""Figures of characters, moves and stages, read from the TOML files beside this module and checked.
+
+A character is one file in ``characters/``, a stage one file in ``stages/``; a new file is found by itself. Each
+file names the sources of its figures. ``docs/mock_melee.md`` explains the fields.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from envs.errors import TableError
+from envs.melee.actions import NUM_ACTIONS
+from envs.melee.tables.layout import ACTION, CHARACTER, HIT, NUM_IDS, STAGE, Tables
+from envs.melee.tables.read import CharacterFile, StageFile, read_character, read_stage
+
+__all__ = ["CHARACTERS", "STAGES", "Tables", "load_tables"]
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def load_tables(folder: Path | None = None) -> Tables:
+    """All tables as read-only arrays.
+
+    Raises:
+        TableError: a file is inconsistent; the message names the file, the row and the field.
+    """
+    return _build(*_read(folder or _FOLDER))
+
+
+@cache
+def _read(folder: Path) -> tuple[tuple[CharacterFile, ...], tuple[StageFile, ...]]:
+    characters = tuple(read_character(path) for path in sorted(folder.glob("characters/*.toml")))
+    stages = tuple(read_stage(path) for path in sorted(folder.glob("stages/*.toml")))
+    for kind, entries in (("character", characters), ("stage", stages)):
+        ids = [entry.id for entry in entries]
+        for entry in entries:
+            if ids.count(entry.id) > 1:
+                raise TableError(f"{entry.name}.toml: {kind} id {entry.id} is used by more than one file")
+    return characters, stages
+
+
+def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...]) -> Tables:
+    rows = np.zeros(len(characters), CHARACTER)
+    actions = np.zeros((len(characters), NUM_ACTIONS), ACTION)
+    hits: list[np.ndarray[tuple[int], np.dtype[np.void]]] = []
+    points: list[tuple[float, float]] = []
+    for row, character in enumerate(characters):
+        rows[row]["id"] = character.id
+        for name, value in character.attributes.items():
+            rows[row][name] = value
+        for action, entry in character.actions.items():
+            record = actions[row, action]
+            for name, value in entry.numbers.items():
+                record[name] = value
+            record["first_motion"], record["num_motion"] = len(points), len(entry.motion)
+            points.extend(entry.motion)
+            record["first_hit"], record["num_hits"] = sum(map(len, hits)), len(entry.hits)
+            block = np.zeros(len(entry.hits), HIT)
+            for target, hit in zip(block, entry.hits, strict=True):
+                for name, value in hit.numbers.items():
+                    target[name] = value
+                target["first_point"] = len(points)
+                points.extend(hit.path)
+            hits.append(block)
+    stage_rows = np.zeros(len(stages), STAGE)
+    for row, stage in enumerate(stages):
+        stage.write(stage_rows[row])
+    return _frozen(
+        Tables(
+            rows.view(np.recarray),
+            actions.view(np.recarray),
+            np.concatenate([np.zeros(0, HIT), *hits]).view(np.recarray),
+            np.array(points, np.float64).reshape(-1, 2),
+            stage_rows.view(np.recarray),
+            _rows_of([character.id for character in characters]),
+            _rows_of([stage.id for stage in stages]),
+        )
+    )
+
+
+def _rows_of(ids: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    rows = np.full(NUM_IDS, -1, np.int32)
+    rows[ids] = np.arange(len(ids))
+    return rows
+
+
+def _frozen(tables: Tables) -> Tables:
+    for array in tables:
+        array.flags.writeable = False
+    return tables
+
+
+CHARACTERS: dict[str, int] = {character.name: character.id for character in _read(_FOLDER)[0]}
+STAGES: dict[str, int] = {stage.name: stage.id for stage in _read(_FOLDER)[1]}

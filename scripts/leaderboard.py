@@ -1,0 +1,80 @@
+"""Show the ratings of a run: works while it trains, and needs no torch."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, with the nearest flag where one is unknown."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2."""
+        unknown = next((word for word in sys.argv[1:] if word.startswith("--") and word in message), "")
+        near = difflib.get_close_matches(unknown, self._option_string_actions, n=1)
+        self.exit(2, f"{self.prog}: {message}{f'; did you mean {near[0]}?' if near and unknown != near[0] else ''}\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog="leaderboard.py", description=__doc__, allow_abbrev=False)
+    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument("--all", action="store_true", help="every player, not the top 20 and the anchors only")
+    made.add_argument("--json", action="store_true", help="as JSON")
+    made.add_argument(
+        "--elo", choices=("batch", "sequential"), default="batch", help="rating method (default: %(default)s)"
+    )
+    made.add_argument(
+        "--result-rule",
+        choices=("stocks_percent", "stocks"),
+        default="stocks_percent",
+        help="on equal stocks the lower percent wins, or it is a draw (default: %(default)s)",
+    )
+    made.add_argument("--settings", metavar="HASH", help="rate the games played under these settings (default: newest)")
+    return made
+
+
+def show(options: argparse.Namespace) -> None:
+    """Read the ledger, rate, print."""
+    from selfplay.league.leaderboard import build
+    from selfplay.league.ledger import FILE_NAME, read_games
+    from selfplay.league.render import to_json, to_table, to_text
+    from selfplay.league.runs import resolve_run
+
+    run = resolve_run(options.run, ROOT / "checkpoints")
+    ledger = run / FILE_NAME
+    games = read_games(ledger) if ledger.is_file() else None
+    if games is None or not len(games):
+        raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
+    board = build(games, options.elo, options.result_rule, options.settings)
+    if options.json:
+        print(to_json(board, options.all))
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(to_table(board, options.all))
+    else:
+        print(to_text(board, options.all))
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    try:
+        show(parser().parse_args())
+    except SelfPlayError as error:
+        print(f"leaderboard.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""Train a policy by self-play: the main job. See ``--help`` and docs/guide.md."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+# Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def main() -> int:
+    """Parse, train, exit code."""
+    from envs.errors import GameError
+    from selfplay.errors import SelfPlayError
+    from selfplay.trainer.cli import parse
+
+    try:
+        invocation = parse(sys.argv[1:])
+        from selfplay.trainer.app import train
+
+        return train(
+            invocation.config,
+            resume=invocation.resume,
+            explicit=invocation.explicit,
+            preset=invocation.preset,
+        )
+    except SelfPlayError as error:
+        print(f"train_self_play.py: {error}", file=sys.stderr)
+        return error.exit_code
+    except GameError as error:
+        print(f"train_self_play.py: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Everything that a run leaves on disk: written atomically, verified on reading, never able to run code.
+
+No torch here: parameters and optimizer state go in and out as numpy arrays by name. A failure is an error of the
+``CheckpointError`` or ``ConfigError`` tree (``selfplay.errors``) that names the file and the reason.
+
+The folder of a run
+    RunDir(path)                       names every path: run_json, summary_json, log, metrics, generations, learner,
+                                       ledger, events, lock_file; holds_run()
+        .read_run() / .write_run(doc)  run.json as a JSON object; .read_summary() / .write_summary(doc) likewise
+        .lock()                        context manager: the only trainer of this run, else RunLockedError; entering
+                                       it also clears what crashed writes left behind
+    create_run(path, is_default=False) a new RunDir; refuses a folder that holds a run (RunExistsError), or, for the
+                                       default path, takes the next free name: self_play-2, self_play-3, ...
+    find_newest_run(root)              RunDir with the latest activity below root, or None
+    resolve_run(path=None, root=...)   RunDir of a path that holds a run; without a path the newest below root
+    resolve_policy(path, root=...)     the policy folder meant by a path: itself, or a run's newest generation
+    find_policies(root)                every policy folder below root, newest first
+
+Policies (a generation is a policy folder ``run/generations/gen_N``)
+    PolicyMeta, NetworkSpec, ActionHeads          what policy.json holds (frozen pydantic)
+    weights_hash(params) -> str                   sha256 over names, types, shapes and bytes
+    save_policy(path, meta, params) -> Path       any policy folder (what imitation exports)
+    save_generation(run, meta, params) -> Path    run/generations/gen_<iteration>; again with equal weights: no-op
+    list_generations(run) -> list[Generation]     (id, iteration, path), by iteration; reads no weights
+    load_generation(path) -> (PolicyMeta, params) hash verified
+    set_aside_generations(run, iteration)         moves generations newer than the state that training resumes from
+
+The state of training (``run/learner/iter_N``)
+    LearnerMeta                                   iteration, total_steps, rng, matchmaker, opponents, ...
+    save_learner(run, meta, arrays, keep=2)       arrays by path-like names: "params/...", "optimizer/...",
+                                                  "games/<runner id>/..."; one file for each first part;
+                                                  structured arrays are welcome
+    load_latest_learner(run) -> LearnerState      .meta, .arrays, .path, .skipped (which newer ones were bad, and why)
+    group(arrays, "games/runner-000")             the arrays below a prefix, with the prefix taken off
+
+Reading back
+    load_checkpoint(path) -> Checkpoint           .params, .model, .iteration, .total_steps, .config, .meta
+
+Lines of JSON (metrics.jsonl)
+    JsonLines(path)                               .append(row); .read(); .truncate(iteration) on resume
+"""
+
+from __future__ import annotations
+
+from selfplay.checkpoint.generations import (
+    Generation,
+    list_generations,
+    load_generation,
+    save_generation,
+    save_policy,
+    set_aside_generations,
+    weights_hash,
+)
+from selfplay.checkpoint.jsonl import JsonLines
+from selfplay.checkpoint.learner_state import LearnerState, group, load_latest_learner, save_learner
+from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
+from selfplay.checkpoint.policies import find_policies, resolve_policy
+from selfplay.checkpoint.run_dir import RunDir, create_run, find_newest_run, resolve_run
+from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
+
+__all__ = [
+    "ActionHeads",
+    "Checkpoint",
+    "Generation",
+    "JsonLines",
+    "LearnerMeta",
+    "LearnerState",
+    "NetworkSpec",
+    "PolicyMeta",
+    "RunDir",
+    "create_run",
+    "find_newest_run",
+    "find_policies",
+    "group",
+    "list_generations",
+    "load_checkpoint",
+    "load_generation",
+    "load_latest_learner",
+    "resolve_policy",
+    "resolve_run",
+    "save_generation",
+    "save_learner",
+    "save_policy",
+    "set_aside_generations",
+    "weights_hash",
+]

@@ -1,0 +1,59 @@
+"""JSON documents as bytes: strict both ways, with limits on what is read."""
+
+from __future__ import annotations
+
+import json
+from typing import Final, NoReturn, TypeVar, cast
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from selfplay.errors import CheckpointError, CorruptError, boundary
+
+JsonObject = dict[str, JsonValue]
+Model = TypeVar("Model", bound=BaseModel)
+
+MAX_JSON_BYTES: Final = 8 * 2**20  # parsed JSON may take 20 times its size in memory
+
+
+def encode_json(document: JsonObject, what: str) -> bytes:
+    """The document as UTF-8 with a final newline; NaN and infinity are refused, since JSON has no word for them."""
+    with boundary(CheckpointError, f"cannot write {what} as JSON"):
+        return (json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def decode_json(data: bytes, what: str) -> JsonObject:
+    """The object in ``data``.
+
+    Raises:
+        CorruptError: larger than MAX_JSON_BYTES, not UTF-8, not JSON, nested too deeply, with a key twice, with
+            NaN or infinity, or not an object.
+    """
+    if len(data) > MAX_JSON_BYTES:
+        raise CorruptError(f"{what}: {len(data)} bytes of JSON, the limit is {MAX_JSON_BYTES}")
+    with boundary(CorruptError, f"{what} is not a JSON document"):
+        document = json.loads(data.decode(), parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    if not isinstance(document, dict):
+        raise CorruptError(f"{what}: a JSON object is needed, not {type(document).__name__}")
+    return cast("JsonObject", document)
+
+
+def parse(model: type[Model], document: JsonValue, what: str, kind: type[CheckpointError]) -> Model:
+    """The document as ``model``; else an error of ``kind`` that names the field and its fault."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        raise kind(f"{what}: {field + ': ' if field else ''}{first['msg']}{more}") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return document

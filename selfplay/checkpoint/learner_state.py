@@ -1,0 +1,128 @@
+"""The state of training: ``learner/iter_N`` folders, of which the newest that verifies is the one to resume from.
+
+A state is a ``learner.json`` and arrays with path-like names; the arrays of ``params/...``, ``optimizer/...`` and
+``games/...`` go into one safetensors file for each first part of the name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
+from selfplay.checkpoint.schema import LEARNER_MIGRATIONS, LearnerMeta, from_document, to_document
+from selfplay.checkpoint.store import open_folder, recover, remove_folder, write_folder
+from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
+from selfplay.errors import CheckpointError, CorruptError, NotARunError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from selfplay.checkpoint.run_dir import RunDir
+
+LEARNER_FILE: Final = "learner.json"
+ARRAYS_SUFFIX: Final = ".safetensors"
+_FOLDER: Final = re.compile(r"iter_(0|[1-9][0-9]{0,11})")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerState:
+    """A verified state; ``skipped`` says, newest first, which newer ones could not be used and why."""
+
+    meta: LearnerMeta
+    arrays: dict[str, Array]
+    path: Path
+    skipped: tuple[str, ...]
+
+
+def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
+    """The arrays whose name starts with ``prefix/``, by the rest of their names."""
+    start = f"{prefix.rstrip('/')}/"
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, keep: int = 2) -> Path:
+    """Write ``learner/iter_<iteration>``, then delete all but the newest ``keep`` states that verify.
+
+    States of a later iteration are deleted too: training has gone on from an earlier one. Nothing is deleted before
+    the new state has been read back and verified.
+
+    Raises:
+        CheckpointError: it cannot be written, or does not verify; older states are untouched.
+    """
+    if keep < 1:
+        raise CheckpointError(f"at least one state must be kept, not {keep}")
+    path = run.learner / f"iter_{meta.iteration}"
+    files = {LEARNER_FILE: encode_json(to_document(meta, LEARNER_MIGRATIONS), str(path / LEARNER_FILE))}
+    for part in sorted({name.split("/", 1)[0] for name in arrays}):
+        file = f"{part}{ARRAYS_SUFFIX}"
+        files[file] = encode_arrays({n: a for n, a in arrays.items() if n.split("/", 1)[0] == part}, str(path / file))
+    write_folder(path, files, replace=True)
+    open_folder(path).verify()
+    _retain(run, meta.iteration, keep)
+    return path
+
+
+def load_latest_learner(run: RunDir) -> LearnerState:
+    """The newest state that verifies; only the one trainer of the run may call this.
+
+    Raises:
+        NotARunError: the run has no state.
+        CorruptError: it has states, but none can be used; the message gives the fault of each.
+    """
+    recover(run.learner)
+    folders = _folders(run)
+    if not folders:
+        raise NotARunError(f"{run.path} holds no state to resume from; it ended before its first checkpoint")
+    skipped: list[str] = []
+    for path in folders:
+        try:
+            meta, arrays = load_learner(path)
+        except (CorruptError, NotARunError) as error:
+            skipped.append(f"{path.name}: {error}")
+        else:
+            return LearnerState(meta, arrays, path, tuple(skipped))
+    raise CorruptError(f"{run.learner}: no state can be used: {'; '.join(skipped)}")
+
+
+def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
+    """One state, verified."""
+    folder = open_folder(path)
+    place = str(path / LEARNER_FILE)
+    document = decode_json(folder.read(LEARNER_FILE, MAX_JSON_BYTES), place)
+    meta = from_document(LearnerMeta, document, LEARNER_MIGRATIONS, place)
+    if path.name != f"iter_{meta.iteration}":
+        raise CorruptError(f"{path} holds the state of iteration {meta.iteration}, so the folder was renamed")
+    arrays: dict[str, Array] = {}
+    for file in sorted(folder.manifest.files.keys() - {LEARNER_FILE}):
+        if not file.endswith(ARRAYS_SUFFIX):
+            raise CorruptError(f"{path / file} is no part of a state")
+        arrays |= decode_arrays(folder.read(file), str(path / file))
+    return meta, arrays
+
+
+def _folders(run: RunDir) -> list[Path]:
+    """The folders of states, newest first."""
+    if not run.learner.is_dir():
+        return []
+    found = {int(match[1]): path for path in run.learner.iterdir() if (match := _FOLDER.fullmatch(path.name))}
+    return [found[iteration] for iteration in sorted(found, reverse=True)]
+
+
+def _retain(run: RunDir, newest: int, keep: int) -> None:
+    good = 0
+    for path in _folders(run):
+        abandoned = int(path.name.removeprefix("iter_")) > newest
+        if abandoned or good == keep:
+            remove_folder(path)
+        elif _verifies(path):
+            good += 1
+
+
+def _verifies(path: Path) -> bool:
+    try:
+        open_folder(path).verify()
+    except CheckpointError:
+        return False
+    return True

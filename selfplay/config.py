@@ -1,0 +1,203 @@
+"""Every setting of a run, validated; one table of flags that the parser, the header and the guide are made from.
+
+Values come from, later ones win: defaults, ``--preset``, ``--config FILE.toml``, ``--set group.name=value``, flags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.fields import FieldInfo
+
+Positive = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class GameConfig(_Group):
+    """What is played."""
+
+    type: Literal["mock", "dolphin"] = Field("mock", description="`mock` (fast physics) or `dolphin` (the real game)")
+    character: str = Field("mewtwo", description="Character of the learner")
+    opponent_character: str | None = Field(None, description="Character of the other seat; by default the same")
+    stage: str = Field("final_destination", description="Stage")
+    max_episode_frames: Positive = Field(3600, description="Cap of an episode in frames (60 a second)")
+    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
+    delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
+    dolphin: str | None = Field(None, description="Slippi Dolphin: its folder or executable")
+    iso: str | None = Field(None, description="Melee 1.02 disc image")
+
+    @property
+    def characters(self) -> tuple[str, str]:
+        """Of seat 0 and seat 1."""
+        return self.character, self.opponent_character or self.character
+
+
+class RewardConfig(_Group):
+    """Zero-sum terms, in reward units."""
+
+    stock: Annotated[float, Field(ge=0)] = Field(1.0, description="For a stock taken; the other seat loses as much")
+    damage: Annotated[float, Field(ge=0)] = Field(0.01, description="For a percent of damage dealt")
+
+
+class NetConfig(_Group):
+    """The policy network."""
+
+    hidden: tuple[Positive, ...] = Field((128, 128), description="Widths of the hidden layers")
+    activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
+
+
+class PPOConfig(_Group):
+    """The learner."""
+
+    rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
+    batch_size: Positive = Field(2048, description="Rows of a minibatch, at most what the iteration collected")
+    epochs: Positive = Field(4, description="Passes over an iteration's experiences")
+    clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
+    anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run's timesteps")
+    gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount a step")
+    gae_lambda: Fraction = Field(0.95, description="Lambda of generalised advantage estimation")
+    value_clip: Annotated[float, Field(gt=0)] = Field(0.2, description="Clip range of the value's change")
+    value_coefficient: Annotated[float, Field(ge=0)] = Field(0.5, description="Weight of the value loss")
+    entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
+    max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
+    target_kl: Annotated[float, Field(ge=0)] = Field(0.0, description="End an update at this mean KL; 0 = never")
+
+
+class LeagueConfig(_Group):
+    """Opponents and ratings."""
+
+    mode: str = Field("simple_mix", description="Choice of opponents: `simple_mix` or `latest`")
+    current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
+    recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
+    scripted: Annotated[float, Field(ge=0)] = Field(0.2, description="Share of scripted players")
+    any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
+    held_out: tuple[str, ...] = Field((), description="Scripted players never met in training")
+    max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
+    track_elo: bool = Field(False, description="Rate generations while training and show the leaderboard")
+    rating_share: Fraction = Field(0.1, description="Share of the time that rating games may take")
+
+
+class RunConfig(_Group):
+    """How long, where and how reproducibly."""
+
+    timesteps: Positive | None = Field(100_000, description="Total steps of the run, over all games")
+    max_minutes: Annotated[float, Field(gt=0)] | None = Field(None, description="Total minutes of the run")
+    num_games: Positive = Field(4, description="Games played at once")
+    checkpoint: str = Field("checkpoints/self_play", description="Folder of the run")
+    save_interval: Positive = Field(10, description="Iterations between generations and checkpoints")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
+    deterministic: bool = Field(False, description="Equal runs, bit for bit; a resumed one too")
+    device: str = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
+    host: Literal["thread", "process"] = Field("thread", description="Where blocks of games live")
+    runners: Annotated[int, Field(ge=0)] = Field(0, description="Blocks of games; 0 = by cores and games")
+    threads: Annotated[int, Field(ge=0)] = Field(0, description="Threads of the update; 0 = one a core, 4 at most")
+    collect_timeout: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Seconds until a segment counts as hung; by default ten times the median, 10 s at least"
+    )
+    pretrained: str | None = Field(None, description="Policy folder to start from")
+
+
+class Config(_Group):
+    """All settings of a run."""
+
+    game: GameConfig = GameConfig()
+    reward: RewardConfig = RewardConfig()
+    net: NetConfig = NetConfig()
+    ppo: PPOConfig = PPOConfig()
+    league: LeagueConfig = LeagueConfig()
+    run: RunConfig = RunConfig()
+
+    @model_validator(mode="after")
+    def _agree(self) -> Config:
+        if self.run.deterministic and self.run.max_minutes is not None:
+            raise ValueError("--deterministic refuses --max-minutes: a clock is not reproducible")
+        return self
+
+
+PRESETS: Final[dict[str, dict[str, Any]]] = {
+    # What learned best on two cores; docs/learning.md has the figures.
+    "laptop": {
+        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 20},
+        "ppo": {"rollout_length": 64, "batch_size": 4096, "gamma": 0.99, "entropy_coefficient": 0.003},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A flag of ``train_self_play.py``: everything else about it stands at the field that it sets."""
+
+    flag: str
+    path: str  # group.name
+    section: str
+    metavar: str = ""
+
+    @property
+    def field(self) -> FieldInfo:
+        """The setting."""
+        group, _, name = self.path.partition(".")
+        model: type[BaseModel] = type(getattr(Config(), group))
+        return model.model_fields[name]
+
+    @property
+    def default(self) -> Any:  # noqa: ANN401
+        """Without a preset."""
+        return self.field.default
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the flag takes no value."""
+        return isinstance(self.default, bool)
+
+
+_CORE, _PPO, _GAME, _TRACK, _RUN = "Core", "PPO", "Game", "Opponents and tracking", "Run"
+OPTIONS: Final[tuple[Option, ...]] = (
+    Option("--pretrained", "run.pretrained", _CORE, "PATH"),
+    Option("--game-type", "game.type", _CORE, "TYPE"),
+    Option("--timesteps", "run.timesteps", _CORE, "N"),
+    Option("--max-minutes", "run.max_minutes", _CORE, "F"),
+    Option("--num-games", "run.num_games", _CORE, "N"),
+    Option("--checkpoint", "run.checkpoint", _CORE, "PATH"),
+    Option("--save-interval", "run.save_interval", _CORE, "N"),
+    Option("--seed", "run.seed", _CORE, "N"),
+    Option("--rollout-length", "ppo.rollout_length", _PPO, "N"),
+    Option("--batch-size", "ppo.batch_size", _PPO, "N"),
+    Option("--ppo-epochs", "ppo.epochs", _PPO, "N"),
+    Option("--ppo-clip", "ppo.clip", _PPO, "F"),
+    Option("--learning-rate", "ppo.learning_rate", _PPO, "F"),
+    Option("--gamma", "ppo.gamma", _PPO, "F"),
+    Option("--gae-lambda", "ppo.gae_lambda", _PPO, "F"),
+    Option("--entropy", "ppo.entropy_coefficient", _PPO, "F"),
+    Option("--target-kl", "ppo.target_kl", _PPO, "F"),
+    Option("--hidden", "net.hidden", _PPO, "N,N"),
+    Option("--character", "game.character", _GAME, "NAME"),
+    Option("--opponent-character", "game.opponent_character", _GAME, "NAME"),
+    Option("--stage", "game.stage", _GAME, "NAME"),
+    Option("--max-episode-frames", "game.max_episode_frames", _GAME, "N"),
+    Option("--frame-skip", "game.frame_skip", _GAME, "N"),
+    Option("--delay", "game.delay", _GAME, "N"),
+    Option("--dolphin", "game.dolphin", _GAME, "PATH"),
+    Option("--iso", "game.iso", _GAME, "PATH"),
+    Option("--mode", "league.mode", _TRACK, "MODE"),
+    Option("--held-out", "league.held_out", _TRACK, "NAME,NAME"),
+    Option("--track-elo", "league.track_elo", _TRACK),
+    Option("--rating-share", "league.rating_share", _TRACK, "F"),
+    Option("--device", "run.device", _RUN, "NAME"),
+    Option("--host", "run.host", _RUN, "HOST"),
+    Option("--runners", "run.runners", _RUN, "N"),
+    Option("--threads", "run.threads", _RUN, "N"),
+    Option("--collect-timeout", "run.collect_timeout", _RUN, "S"),
+    Option("--deterministic", "run.deterministic", _RUN),
+)
+
+
+def by_path() -> dict[str, Option]:
+    """The options by the setting that they set."""
+    return {option.path: option for option in OPTIONS}

@@ -1,0 +1,106 @@
+"""The Bradley-Terry fit itself: tables of pairs of players in, strengths and their covariance out.
+
+Player i has strength t_i, and E[score of i against j] = 1 / (1 + exp(t_j - t_i)). The log-likelihood of all scores is
+sum over pairs won_ij log p_ij + won_ji log p_ji: concave, and with a prior that ties everybody to the anchor its
+maximum is unique.
+
+The covariance is the robust one, H^-1 M H^-1. H is the Hessian. M is made of squared residuals, one for all games of
+two players on one seed: such games share their luck, and draws make a game less noisy than a coin.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfplay.errors import LeagueError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_PSEUDO: Final = 0.5
+"""Information, in p(1 - p) units, with which the noise of a pair of players is pulled towards that of all pairs, and
+that of all pairs towards a coin's: two even games' worth. Without it ten draws would have no error at all."""
+
+
+def table(seats: Ints, values: Floats, size: int) -> Floats:
+    """[size, size] sums of ``values`` [N] by (first, second) player of ``seats`` [N, 2]."""
+    flat = np.bincount(seats[:, 0] * size + seats[:, 1], weights=values, minlength=size * size)
+    return np.asarray(flat, dtype=np.float64).reshape(size, size)
+
+
+def expected_scores(strength: Floats) -> Floats:
+    """[n, n] expected score of the row's player against the column's."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * (strength[:, None] - strength[None, :]))))
+
+
+def maximise(met: Floats, won: Floats, anchor: int) -> Floats:
+    """Newton's method with step halving; the objective is concave and the prior makes its maximum unique."""
+    strength = np.zeros(len(met))
+    free = np.arange(len(met)) != anchor
+    value = _log_likelihood(strength, won)
+    for _ in range(100):
+        expected = expected_scores(strength)
+        slope = (won - met * expected).sum(axis=1)
+        hessian = _laplacian(met * expected * expected.T)
+        step = np.zeros_like(strength)
+        step[free] = np.linalg.solve(hessian[np.ix_(free, free)], slope[free])
+        scale = 1.0
+        while (better := _log_likelihood(strength + scale * step, won)) < value - 1e-12 * abs(value):
+            scale /= 2.0
+        strength, value = strength + scale * step, better
+        if np.abs(step).max() < 1e-10:
+            return strength
+    raise LeagueError(f"the rating fit of {len(met)} players did not converge")
+
+
+def _log_likelihood(strength: Floats, won: Floats) -> float:
+    """Of all scores: sum of won_ij log p_ij."""
+    return -float(np.sum(won * np.logaddexp(0.0, strength[None, :] - strength[:, None])))
+
+
+def _laplacian(weights: Floats) -> Floats:
+    """Sum over pairs of players of weight * (e_i - e_j)(e_i - e_j)^T, from a symmetric [n, n]."""
+    return np.asarray(np.diag(weights.sum(axis=1)) - weights)
+
+
+def robust_covariance(
+    strength: Floats, seats: Ints, points: Floats, pairs: Ints, met: Floats, ties: Floats, anchor: int
+) -> Floats:
+    """[n, n] H^-1 M H^-1; the anchor's row and column are zero.
+
+    All games of a cluster are between the same two players, so a cluster adds its squared summed residual to one
+    entry of a table of pairs of players. Each is divided by 1 - leverage (MacKinnon and White's HC2), without which
+    few games would look too certain.
+    """
+    size = len(strength)
+    expected = expected_scores(strength)
+    noise = expected * expected.T
+    free = np.arange(size) != anchor
+    inverse = np.zeros((size, size))
+    hessian = _laplacian((met + ties) * noise)
+    inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
+    squares, clusters = _squared_residuals(expected, seats, points, pairs)
+    model = met * noise
+    spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse
+    leverage = np.minimum(model * spread / np.maximum(clusters, 1.0), 0.75)
+    squares = squares / (1.0 - leverage)
+    overall = (squares.sum() / 2.0 + _PSEUDO) / (model.sum() / 2.0 + _PSEUDO)
+    ratio = (squares + _PSEUDO * overall) / (model + _PSEUDO)
+    meat = _laplacian(ratio * model + ties * noise)
+    return inverse @ meat @ inverse
+
+
+def _squared_residuals(expected: Floats, seats: Ints, points: Floats, pairs: Ints) -> tuple[Floats, Floats]:
+    """Two symmetric [n, n] tables: squared residuals summed over clusters, and the number of clusters."""
+    size = len(expected)
+    first, second = seats[:, 0], seats[:, 1]
+    side = np.where(first < second, 1.0, -1.0)  # residuals of a swapped pair must be of one and the same player
+    residual = side * (points - expected[first, second])
+    _, where, cluster = np.unique(pairs, return_index=True, return_inverse=True)
+    total = np.bincount(cluster, weights=residual, minlength=len(where)).astype(np.float64)
+    ends = seats[where]
+    squares, clusters = table(ends, total**2, size), table(ends, np.ones(len(where)), size)
+    return squares + squares.T, clusters + clusters.T

@@ -1,0 +1,175 @@
+"""The columns of a ledger: what ratings need of each game, as arrays, made without a pydantic object per row."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfplay.errors import LeagueError
+from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+OTHER_SETTINGS: Final = "under other settings"
+REPLACED: Final = "of weights since replaced"
+UNRANKED: Final = "against players outside the ladder"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Games:
+    """N games in the order of the ledger. Indices point into the tuples of names."""
+
+    players: tuple[str, ...]
+    groups: tuple[str, ...]  # "<settings hash>/<sampling>": only games of one group are comparable
+    seats: Ints  # [N, 2] player of each seat
+    versions: Ints  # [N, 2] weights of each seat's player
+    stocks: Ints  # [N, 2]
+    percents: Floats  # [N, 2]
+    pairs: Ints  # [N] games with the same number share their seed: same two players, seats or characters swapped
+    group: Ints  # [N]
+    duplicates: int = 0  # rows that repeated a match id and were ignored
+    torn: bool = False  # the last row was incomplete and was ignored
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @classmethod
+    def of(cls, records: Iterable[MatchRecord]) -> Self:
+        """The columns of records that are not (yet) in a file."""
+        columns = Columns()
+        for record in records:
+            columns.add(record.row())
+        return cls(*columns.arrays(), duplicates=columns.duplicates)
+
+    def subset(self, keep: Bools) -> Games:
+        """The games where ``keep`` [N] is true; names and their indices stay."""
+        return replace(
+            self,
+            seats=self.seats[keep],
+            versions=self.versions[keep],
+            stocks=self.stocks[keep],
+            percents=self.percents[keep],
+            pairs=self.pairs[keep],
+            group=self.group[keep],
+        )
+
+    def comparable(self, settings: str | None = None) -> Selection:
+        """The games that may be rated together.
+
+        Args:
+            settings: a group, or the start of one, such as its settings hash; by default that of the newest game.
+
+        Raises:
+            LeagueError: no game was played under ``settings``.
+        """
+        if not len(self):
+            return Selection(self, settings or "", {})
+        wanted = self._group(settings)
+        same = self.group == wanted
+        latest = dict(zip(self.seats[same].ravel().tolist(), self.versions[same].ravel().tolist(), strict=True))
+        newest = np.array([latest.get(player, -1) for player in range(len(self.players))], dtype=np.int64)
+        current = (self.versions == newest[self.seats]).all(axis=1)
+        unranked = np.isin(np.array(self.players), list(OUTSIDE))[self.seats].any(axis=1)
+        left_out = Counter(
+            {
+                OTHER_SETTINGS: int((~same).sum()),
+                REPLACED: int((same & ~current).sum()),
+                UNRANKED: int((same & current & unranked).sum()),
+            }
+        )
+        return Selection(self.subset(same & current & ~unranked), self.groups[wanted], dict(+left_out))
+
+    def _group(self, settings: str | None) -> int:
+        if settings is None:
+            return int(self.group[-1])
+        found = [int(index) for index in np.unique(self.group) if self.groups[index].startswith(settings)]
+        if not found:
+            valid = ", ".join(sorted(self.groups[index] for index in np.unique(self.group)))
+            raise LeagueError(f"no game was played under the settings {settings!r} (there are: {valid})")
+        return max(found, key=lambda index: int(np.flatnonzero(self.group == index)[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Comparable games, the group they belong to, and how many others were left out, by reason."""
+
+    games: Games
+    settings: str
+    left_out: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Columns:
+    """Folds rows of JSON into columns, one at a time."""
+
+    players: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    pairs: dict[str, int] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    rows: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
+    percents: list[tuple[float, float]] = field(default_factory=list)
+    duplicates: int = 0
+
+    def add(self, line: str | bytes) -> bool:
+        """Fold one row in; False when its match id was there already.
+
+        Raises:
+            json.JSONDecodeError: not JSON.
+            ValueError, TypeError, KeyError: JSON, but no match record.
+        """
+        row = json.loads(line)
+        match = row["match"]
+        if match in self.seen:
+            self.duplicates += 1
+            return False
+        if row["format"] != FORMAT:
+            raise ValueError(f"format {row['format']!r}, this version reads {FORMAT}")
+        first, second = row["seats"]
+        if first["player"] == second["player"]:
+            raise ValueError(f"mirror match of {first['player']!r}")
+        stocks, other_stocks = row["stocks"]
+        percent, other_percent = row["percents"]
+        if not (type(stocks) is type(other_stocks) is int and stocks >= 0 and other_stocks >= 0):
+            raise ValueError(f"stocks {row['stocks']!r}")
+        if not (math.isfinite(percent) and math.isfinite(other_percent)):
+            raise ValueError(f"percents {row['percents']!r}")
+        numbers = (
+            self._player(first["player"]),
+            self._player(second["player"]),
+            _number(self.versions, first["version"]),
+            _number(self.versions, second["version"]),
+            stocks,
+            other_stocks,
+            _number(self.pairs, match.partition("-")[0]),
+            _number(self.groups, f"{row['settings']}/{row['sampling']}"),
+        )
+        self.rows.append(numbers)
+        self.percents.append((percent, other_percent))
+        self.seen.add(match)
+        return True
+
+    def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints]:
+        """The first eight fields of ``Games``."""
+        table = np.array(self.rows, dtype=np.int64).reshape(-1, 8)
+        percents = np.array(self.percents, dtype=np.float64).reshape(-1, 2)
+        names = tuple(self.players), tuple(self.groups)
+        return *names, table[:, 0:2], table[:, 2:4], table[:, 4:6], percents, table[:, 6], table[:, 7]
+
+    def _player(self, player: str) -> int:
+        return self.players[player] if player in self.players else _number(self.players, check_player(player))
+
+
+def _number(numbers: dict[str, int], name: str) -> int:
+    return numbers.setdefault(name, len(numbers))

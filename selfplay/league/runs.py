@@ -1,0 +1,39 @@
+"""Run folders, found by their ``run.json`` without loading anything of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from selfplay.errors import NotARunError
+from selfplay.league.ledger import FILE_NAME
+
+RUN_FILE: Final = "run.json"
+
+
+def runs_under(root: Path) -> list[Path]:
+    """Run folders directly under ``root``, the one that was written to last first."""
+    found = [path.parent for path in root.glob(f"*/{RUN_FILE}")]
+    return sorted(found, key=lambda run: (-_written(run), run.name))
+
+
+def _written(run: Path) -> int:
+    return max(path.stat().st_mtime_ns for path in (run / RUN_FILE, run / FILE_NAME) if path.exists())
+
+
+def resolve_run(name: str | None, root: Path) -> Path:
+    """The run folder that a user means: a path, a name under ``root``, or (None) the newest run there.
+
+    Raises:
+        NotARunError: there is none; the message names those that exist.
+    """
+    runs = runs_under(root)
+    if name is None:
+        if not runs:
+            raise NotARunError(f"no run under {root}; train one first")
+        return runs[0]
+    for folder in (Path(name), root / name):
+        if (folder / RUN_FILE).is_file():
+            return folder
+    there = ", ".join(run.name for run in runs[:8]) or "none"
+    raise NotARunError(f"{name} holds no run (no {RUN_FILE} in it); runs under {root}: {there}")

@@ -1,0 +1,69 @@
+"""A policy that plays: a network with everything that its policy file says about it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
+from selfplay.errors import IncompatibleError, boundary
+from selfplay.policy.heads import sample
+from selfplay.policy.network import ActorCritic, build_network
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Plays at the frame skip and delay that ``meta`` names. Weights are never written to."""
+
+    meta: PolicyMeta
+    network: ActorCritic
+
+    def act(
+        self, obs: NDArray[np.float32], generator: torch.Generator | None = None, *, greedy: bool = False
+    ) -> NDArray[np.int8]:
+        """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy."""
+        with torch.inference_mode():
+            device = self.network.out.weight.device
+            logits, _ = self.network(torch.from_numpy(obs).to(device))
+            actions: NDArray[np.int8] = sample(self.network.heads, logits.cpu(), generator, greedy=greedy)[0].numpy()
+            return actions
+
+
+def parameters_of(network: ActorCritic) -> dict[str, NDArray[np.generic]]:
+    """Copies of all parameters by name."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def set_parameters(network: ActorCritic, params: dict[str, NDArray[np.generic]]) -> None:
+    """Write parameters into a network.
+
+    Raises:
+        IncompatibleError: a name or a shape differs.
+    """
+    with boundary(IncompatibleError, "the weights do not fit the network that the policy file describes"):
+        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in params.items()})
+
+
+def frozen_copy(network: ActorCritic) -> ActorCritic:
+    """A snapshot that the learner's next step does not change."""
+    twin = copy.deepcopy(network)
+    twin.requires_grad_(requires_grad=False)
+    return twin.eval()
+
+
+def load_policy(path: str | Path, device: str = "cpu") -> Policy:
+    """The policy in a folder: a generation, what imitation exports, or a run (its newest generation).
+
+    Raises:
+        CheckpointError: nothing there, damaged, or made for another version; says which.
+    """
+    meta, params = load_generation(resolve_policy(path))
+    network = build_network(meta.network, meta.actions)
+    set_parameters(network, params)
+    network.requires_grad_(requires_grad=False)
+    return Policy(meta, network.eval().to(device))

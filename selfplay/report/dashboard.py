@@ -1,0 +1,191 @@
+"""The live view of a run in a terminal.
+
+A thread of rich redraws it ``REFRESH_HZ`` times a second from the last report, so nothing here waits for a terminal
+but the calls themselves. Notices scroll by above the view.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from selfplay.report.plain import duration
+
+if TYPE_CHECKING:
+    from selfplay.report.metrics import IterationReport
+
+REFRESH_HZ = 4
+SMOOTHING = 0.8  # of the speed that the ETA is made from
+HISTORY = 24  # iterations in a sparkline
+BARS = "▁▂▃▄▅▆▇█"
+PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save": "green"}
+
+
+class DashboardReporter:
+    """The live view. ``clock`` counts seconds and never goes back; ``now`` gives local time."""
+
+    def __init__(
+        self,
+        console: Console,
+        now: Callable[[], datetime],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console
+        self._now = now
+        self._clock = clock
+        self._report: IterationReport | None = None
+        self._reported_at = clock()
+        self._speed = 0.0
+        self._returns: list[float] = []
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=REFRESH_HZ, transient=True)
+
+    def header(self, lines: Sequence[str]) -> None:
+        """See ``Reporter``."""
+        self._console.print(Text("\n".join(lines)))
+        self._live.start()
+
+    def notice(self, text: str) -> None:
+        """See ``Reporter``."""
+        self._console.print(Text(f"[{self._now():%H:%M:%S}] {text}"))
+
+    def iteration(self, report: IterationReport) -> None:
+        """See ``Reporter``."""
+        first = self._report is None
+        self._speed = report.steps_per_s if first else (SMOOTHING * self._speed + (1 - SMOOTHING) * report.steps_per_s)
+        if report.play.return_mean is not None:
+            self._returns = [*self._returns, report.play.return_mean][-HISTORY:]
+        self._report, self._reported_at = report, self._clock()
+
+    def leaderboard(self, text: str) -> None:
+        """End the live view, leave its last state on the screen and show the table."""
+        self._end()
+        self._console.print(Text(f"\n{text.rstrip()}\n"), no_wrap=True, overflow="ignore", crop=False)
+
+    def close(self) -> None:
+        """See ``Reporter``."""
+        self._end()
+
+    def _end(self) -> None:
+        if self._live.is_started:
+            self._live.stop()
+            self._console.print(self._render())
+
+    def _render(self) -> RenderableType:
+        report = self._report
+        if report is None:
+            return Panel(Text(f"First iteration: {duration(self._clock() - self._reported_at)}"), title="Self-play")
+        since = self._clock() - self._reported_at
+        tables = [_losses(report), _play(report, self._returns), _opponents(report)]
+        footer = Text(" ").join(_warnings(report))
+        return Panel(
+            Group(_progress(report, self._speed, since), _phases(report), Columns(tables, padding=(0, 2)), footer),
+            title="Self-play",
+        )
+
+
+def _progress(report: IterationReport, speed: float, since: float) -> RenderableType:
+    """Bar, iteration, steps, speed and the time left."""
+    grid = Table.grid(padding=(0, 2), expand=True)
+    grid.add_column(ratio=1)
+    grid.add_column(justify="right", no_wrap=True)
+    left = report.remaining_s(speed)
+    eta = "" if left is None else f"  ETA {duration(max(left - since, 0.0))}"
+    grid.add_row(ProgressBar(total=1.0, completed=report.done), Text(f"{report.done:4.0%}{eta}", style="bold"))
+    of_iterations = "" if report.iterations is None else f" of {report.iterations:,}"
+    of_steps = "" if report.timesteps is None else f" of {report.timesteps:,}"
+    grid.add_row(
+        Text(f"Iteration {report.iteration:,}{of_iterations}, {report.total_steps:,}{of_steps} steps"),
+        Text(f"{speed:,.0f} steps/s", style="bold"),
+    )
+    return grid
+
+
+def _phases(report: IterationReport) -> Text:
+    """Where the wall time of the iteration went."""
+    total = report.seconds or 1.0
+    parts = [
+        Text(f"{name} {seconds / total:.0%}", style=PHASE_STYLES.get(name, ""))
+        for name, seconds in report.phase_s.items()
+    ]
+    return Text.assemble(f"Iteration {report.seconds:.1f} s: ", Text("  ").join(parts))
+
+
+def _losses(report: IterationReport) -> Table:
+    update = report.update
+    return _table(
+        "Learner",
+        [
+            ("loss", f"{update.loss:.4f}"),
+            ("policy", f"{update.policy_loss:.4f}"),
+            ("value", f"{update.value_loss:.4f}"),
+            ("entropy", f"{update.entropy:.3f}"),
+            ("approx. KL", f"{update.approx_kl:.4f}"),
+            ("clipped", f"{update.clip_fraction:.1%}"),
+            ("explained var.", f"{update.explained_variance:.2f}"),
+            ("gradient norm", f"{update.grad_norm:.2f}"),
+        ],
+    )
+
+
+def _play(report: IterationReport, returns: Sequence[float]) -> Table:
+    play = report.play
+    figures = [
+        ("return", play.return_mean, "{:+.2f}"),
+        ("length, frames", play.episode_length, "{:.0f}"),
+        ("decisive", play.decisive_share, "{:.0%}"),
+        ("stocks taken", play.stocks_taken, "{:.2f}"),
+        ("damage", play.damage, "{:.0f}%"),
+        ("self-destructs", play.self_destructs, "{:.2f}"),
+    ]
+    rows = [("episodes", f"{play.episodes:,}")]
+    rows += [(name, form.format(value)) for name, value, form in figures if value is not None]
+    if report.elo is not None:
+        rows.append(("Elo", f"{report.elo:.0f}"))
+    return _table(f"Play {sparkline(returns)}", rows)
+
+
+def _opponents(report: IterationReport) -> Table:
+    """The opponents met most often, with the share of points won against each where it is known."""
+    met = sorted(report.opponents, key=lambda name: (-report.opponents[name], name))[:8]
+    wins = report.play.win_rate
+    shares = {name: f"{wins[name]:.0%}" if name in wins else "" for name in met or sorted(wins)[:8]}
+    return _table("Win rate against", list(shares.items()))
+
+
+def _warnings(report: IterationReport) -> list[Text]:
+    found = []
+    if report.restarts or report.abandoned:
+        found.append(Text(f"Runner restarts {report.restarts}, abandoned {report.abandoned}.", style="yellow"))
+    if report.update.skipped:
+        found.append(Text(f"{report.update.skipped} minibatches skipped.", style="red"))
+    if report.cuda_used is not None and report.cuda_peak is not None:
+        found.append(Text(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB."))
+    return found
+
+
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values as bars between their lowest and their highest; equal values are a low line."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BARS[round((value - low) * scale)] for value in values)

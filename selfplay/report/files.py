@@ -1,0 +1,103 @@
+"""A run for programs: one JSON line an iteration, and events for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+if TYPE_CHECKING:
+    from selfplay.report.metrics import IterationReport
+
+
+class _Silent:
+    """The part of ``Reporter`` that files of figures leave out."""
+
+    def header(self, lines: Sequence[str]) -> None:
+        """Not a figure."""
+
+    def notice(self, text: str) -> None:
+        """Not a figure."""
+
+    def leaderboard(self, text: str) -> None:
+        """Not a figure."""
+
+
+class MetricsReporter(_Silent):
+    """Appends ``{"iteration": ..., "total_steps": ..., tag: value, ...}`` to a file of JSON lines.
+
+    A figure that is not finite becomes null, since JSON has no word for it.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._file = path.open("a", encoding="utf-8")
+        self._clock = clock
+
+    def iteration(self, report: IterationReport) -> None:
+        """See ``Reporter``."""
+        flat = {tag: value if math.isfinite(value) else None for tag, value in report.flat().items()}
+        row = {"iteration": report.iteration, "total_steps": report.total_steps, "wall": self._clock(), **flat}
+        self._file.write(json.dumps(row, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """See ``Reporter``."""
+        self._file.close()
+
+
+def trim_metrics(path: Path, iteration: int) -> None:
+    """Forget rows after ``iteration`` and a torn last line: a resumed run plays those iterations again."""
+    if not path.exists():
+        return
+    kept = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if row["iteration"] <= iteration:
+            kept.append(line + "\n")
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.writelines(kept)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+class TensorBoardReporter(_Silent):
+    """Writes the same figures for ``tensorboard --logdir``; the horizontal axis is total steps.
+
+    Args:
+        folder: of the event files; made when missing.
+        resumed_at: total steps of the checkpoint that the run goes on from. Points beyond it, left by a part of the
+            run that was lost, are hidden.
+    """
+
+    def __init__(self, folder: Path, resumed_at: int | None = None) -> None:
+        self._writer: EventFileWriter | None = EventFileWriter(str(folder))
+        if resumed_at is not None:
+            start = SessionLog(status=SessionLog.START)
+            self._writer.add_event(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
+
+    def iteration(self, report: IterationReport) -> None:
+        """See ``Reporter``."""
+        if self._writer is None:
+            return
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in report.flat().items()]
+        event = Event(wall_time=time.time(), step=report.total_steps, summary=Summary(value=values))
+        self._writer.add_event(event)
+
+    def close(self) -> None:
+        """See ``Reporter``."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

@@ -1,0 +1,46 @@
+"""All reporters of one run, chosen by what they write to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+
+from selfplay.report.dashboard import DashboardReporter
+from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
+from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+
+if TYPE_CHECKING:
+    from selfplay.report.reporter import Reporter
+
+
+def reporters(
+    folder: Path, stream: TextIO, *, live: bool | None = None, resumed: tuple[int, int] | None = None
+) -> dict[str, Reporter]:
+    """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``, by name.
+
+    Args:
+        folder: the run; it exists.
+        stream: the terminal, or what stands in for it.
+        live: the live view instead of plain lines; by default where ``stream`` is a terminal.
+        resumed: (iteration, total steps) of the checkpoint that the run goes on from.
+    """
+    metrics = folder / "metrics.jsonl"
+    if resumed is not None:
+        trim_metrics(metrics, resumed[0])
+    # Files first: told one after the other, they have their share even where the terminal is gone.
+    return {
+        "metrics": MetricsReporter(metrics),
+        "tensorboard": TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
+        "log": PlainReporter(LogFileSink(folder / "log.txt")),
+        "terminal": _terminal(stream, live=live),
+    }
+
+
+def _terminal(stream: TextIO, *, live: bool | None) -> Reporter:
+    console = Console(file=stream)
+    if console.is_terminal and not console.is_dumb_terminal if live is None else live:
+        return DashboardReporter(console, datetime.now)
+    return PlainReporter(StreamSink(stream))

@@ -1,0 +1,151 @@
+"""Plain lines, for logs and for terminals that are none. The format is the guide's.
+
+[03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)
+[03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from selfplay.report.metrics import PHASES
+
+if TYPE_CHECKING:
+    from selfplay.report.metrics import IterationReport
+
+SUMMARY_EVERY_S = 15.0
+LOG_BYTES = 5_000_000
+LOG_FILES = 3
+
+
+class Sink(Protocol):
+    """Where lines go."""
+
+    def write(self, line: str) -> None:
+        """One line, without its end."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+class PlainReporter:
+    """Writes a run line by line. ``clock`` gives local time."""
+
+    def __init__(self, sink: Sink, clock: Callable[[], datetime] = datetime.now) -> None:
+        self._sink = sink
+        self._clock = clock
+        self._next_summary = clock()
+
+    def header(self, lines: Sequence[str]) -> None:
+        """See ``Reporter``."""
+        for line in (*lines, ""):
+            self._sink.write(line)
+
+    def notice(self, text: str) -> None:
+        """See ``Reporter``."""
+        self._sink.write(f"{_stamp(self._clock())} {text}")
+
+    def iteration(self, report: IterationReport) -> None:
+        """Two lines, and a third at most every ``SUMMARY_EVERY_S`` seconds."""
+        now = self._clock()
+        after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
+        updated = now - after_update
+        collected = updated - timedelta(seconds=report.phase_s.get("update", 0.0))
+        self._sink.write(f"{_stamp(collected)} {collected_line(report)}")
+        self._sink.write(f"{_stamp(updated)}   {update_line(report)}")
+        if now >= self._next_summary:
+            self._next_summary = now + timedelta(seconds=SUMMARY_EVERY_S)
+            self._sink.write(f"{_stamp(now)}   {summary_line(report)}")
+
+    def leaderboard(self, text: str) -> None:
+        """See ``Reporter``."""
+        for line in ("", *text.splitlines()):
+            self._sink.write(line)
+
+    def close(self) -> None:
+        """See ``Reporter``."""
+        self._sink.close()
+
+
+class StreamSink:
+    """A terminal or a pipe; characters that it cannot show become question marks. It stays open."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        """See ``Sink``."""
+        encoding = self._stream.encoding or "utf-8"
+        self._stream.write(line.encode(encoding, "replace").decode(encoding) + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """See ``Sink``."""
+        self._stream.flush()
+
+
+class LogFileSink:
+    """A log file that is rotated before it grows beyond ``LOG_BYTES``; ``LOG_FILES`` old ones are kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+
+    def write(self, line: str) -> None:
+        """See ``Sink``."""
+        self._handler.emit(logging.LogRecord("run", logging.INFO, "", 0, line, None, None))
+
+    def close(self) -> None:
+        """See ``Sink``."""
+        self._handler.close()
+
+
+def collected_line(report: IterationReport) -> str:
+    """What was collected, in the guide's words."""
+    return f"Iter {report.iteration}: Collected {report.experiences} experiences ({report.total_steps} total steps)"
+
+
+def update_line(report: IterationReport) -> str:
+    """The losses, in the guide's words."""
+    update = report.update
+    return (
+        f"PPO update: loss={update.loss:.4f}, policy={update.policy_loss:.4f}, "
+        f"value={update.value_loss:.4f}, entropy={update.entropy:.4f}"
+    )
+
+
+def summary_line(report: IterationReport) -> str:
+    """Speed, time left and how the games went."""
+    parts = [f"Speed: {report.steps_per_s:,.0f} steps/s ({time_split(report)}), {report.done:.0%} done"]
+    if (left := report.remaining_s(report.steps_per_s)) is not None:
+        parts.append(f"ETA {duration(left)}")
+    if report.play.return_mean is not None:
+        parts.append(f"return {report.play.return_mean:+.2f}")
+    if report.play.win_rate:
+        parts.append("wins " + ", ".join(f"{name} {share:.0%}" for name, share in sorted(report.play.win_rate.items())))
+    if report.restarts or report.abandoned:
+        parts.append(f"runner restarts {report.restarts}, abandoned {report.abandoned}")
+    if report.cuda_used is not None and report.cuda_peak is not None:
+        parts.append(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB")
+    return ", ".join(parts)
+
+
+def time_split(report: IterationReport) -> str:
+    """Share of each phase in the iteration's wall time."""
+    total = report.seconds or 1.0
+    return ", ".join(f"{name} {seconds / total:.0%}" for name, seconds in report.phase_s.items())
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds."""
+    return str(timedelta(seconds=round(seconds)))
+
+
+def _stamp(time: datetime) -> str:
+    return f"[{time:%H:%M:%S}]"

@@ -1,0 +1,155 @@
+"""The protocol of everything that shows a run, and two reporters made of others.
+
+Reporters write to terminals and files, which may block. The event loop therefore talks to a ``Feed``: it queues, and
+a thread of its own delivers. Its ``run`` is a supervised child; a broken terminal costs one event and a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from selfplay.report.metrics import IterationReport
+
+POLL_S = 0.1  # how long a cancelled feed may take to notice
+
+
+class Reporter(Protocol):
+    """Something that shows a run to a person or a program."""
+
+    def header(self, lines: Sequence[str]) -> None:
+        """The configuration, once at the start."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """One line about something that happened."""
+        ...
+
+    def iteration(self, report: IterationReport) -> None:
+        """An iteration is complete."""
+        ...
+
+    def leaderboard(self, text: str) -> None:
+        """The table of ratings, ready to print."""
+        ...
+
+    def close(self) -> None:
+        """Write out what is pending and let go; closing twice is allowed."""
+        ...
+
+
+class Tee:
+    """Tells several reporters, in order; when one raises, those after it miss that event."""
+
+    def __init__(self, reporters: Sequence[Reporter]) -> None:
+        self._reporters = tuple(reporters)
+
+    def header(self, lines: Sequence[str]) -> None:
+        """See ``Reporter``."""
+        for reporter in self._reporters:
+            reporter.header(lines)
+
+    def notice(self, text: str) -> None:
+        """See ``Reporter``."""
+        for reporter in self._reporters:
+            reporter.notice(text)
+
+    def iteration(self, report: IterationReport) -> None:
+        """See ``Reporter``."""
+        for reporter in self._reporters:
+            reporter.iteration(report)
+
+    def leaderboard(self, text: str) -> None:
+        """See ``Reporter``."""
+        for reporter in self._reporters:
+            reporter.leaderboard(text)
+
+    def close(self) -> None:
+        """See ``Reporter``."""
+        for reporter in self._reporters:
+            reporter.close()
+
+
+class Feed:
+    """A reporter that never blocks and never raises: events are queued, ``run`` delivers them to the real one.
+
+    The queue is bounded. When it is full the newest event is dropped and counted in ``dropped``.
+    """
+
+    def __init__(self, reporter: Reporter, limit: int = 1000) -> None:
+        self.dropped = 0
+        self._reporter = reporter
+        self._events: queue.Queue[Callable[[], None]] = queue.Queue(limit)
+        self._closing = threading.Event()
+
+    def header(self, lines: Sequence[str]) -> None:
+        """See ``Reporter``."""
+        self._put(partial(self._reporter.header, tuple(lines)))
+
+    def notice(self, text: str) -> None:
+        """See ``Reporter``."""
+        self._put(partial(self._reporter.notice, text))
+
+    def iteration(self, report: IterationReport) -> None:
+        """See ``Reporter``."""
+        self._put(partial(self._reporter.iteration, report))
+
+    def leaderboard(self, text: str) -> None:
+        """See ``Reporter``."""
+        self._put(partial(self._reporter.leaderboard, text))
+
+    def close(self) -> None:
+        """Let ``run`` deliver what is queued, close the real reporter and return."""
+        self._closing.set()
+
+    async def run(self) -> None:
+        """Deliver until closed. Raises what the reporter raised; run again to go on with the next event."""
+        loop = asyncio.get_running_loop()
+        finished: asyncio.Future[None] = loop.create_future()
+        cancelled = threading.Event()
+        # A daemon: a terminal that hangs must not keep the program from ending.
+        target = partial(self._deliver, cancelled, loop, finished)
+        threading.Thread(target=target, name="report", daemon=True).start()
+        try:
+            await finished
+        finally:
+            cancelled.set()
+
+    def _put(self, event: Callable[[], None]) -> None:
+        try:
+            self._events.put_nowait(event)
+        except queue.Full:
+            self.dropped += 1
+
+    def _deliver(
+        self, cancelled: threading.Event, loop: asyncio.AbstractEventLoop, finished: asyncio.Future[None]
+    ) -> None:
+        error: BaseException | None = None
+        try:
+            while not cancelled.is_set():
+                try:
+                    event = self._events.get(timeout=POLL_S)
+                except queue.Empty:
+                    if self._closing.is_set():
+                        self._reporter.close()
+                        break
+                else:
+                    event()
+        except Exception as caught:  # whatever it is, the supervisor of ``run`` decides what it costs
+            error = caught
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_finish, finished, error)
+
+
+def _finish(finished: asyncio.Future[None], error: BaseException | None) -> None:
+    if finished.done():
+        return
+    if error is None:
+        finished.set_result(None)
+    else:
+        finished.set_exception(error)

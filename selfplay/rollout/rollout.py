@@ -1,0 +1,61 @@
+"""What a segment of play gives to a learner.
+
+Letters in shapes: T steps, S columns, D observation features, A action parts, E ended episodes. A column is one seat
+of one game; it is an independent stream, cut wherever an episode ends. A column belongs to the learner only where
+``learner`` says so: opponents may change, and with them whose data it is, at episode ends alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+Bool = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """The (s, a, r, s') view, N rows. ``terminal``: the game itself ended in s', so nothing follows it."""
+
+    state: F32  # [N, D]
+    action: NDArray[np.int8]  # [N, A]
+    reward: F32  # [N]
+    next_state: F32  # [N, D] never the first observation of the next episode
+    terminal: Bool  # [N]
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One segment of one block of games under one behaviour version."""
+
+    version: int  # of the weights that acted for the learner
+    obs: F32  # [T, S, D]
+    action: NDArray[np.int8]  # [T, S, A]
+    logprob: F32  # [T, S]
+    value: F32  # [T, S] V(s)
+    reward: F32  # [T, S]
+    next_value: F32  # [T, S] V(s'): 0 where terminated, V(final observation) where truncated, V(s_T) at the end
+    boundary: Bool  # [T, S] terminated or truncated: credit stops here
+    learner: Bool  # [T, S] whose row is the learner's
+    last_obs: F32  # [S, D] s_T
+    ended_at: NDArray[np.int64]  # [E, 2] (t, column) of every boundary
+    final_obs: F32  # [E, D] the last observation of the episode that ended there
+    terminated: Bool  # [E] by the game itself
+
+    @property
+    def experiences(self) -> int:
+        """Rows that train."""
+        return int(self.learner.sum())
+
+    def transitions(self) -> Transitions:
+        """All (s, a, r, s') of the learner, time-major."""
+        following = np.concatenate([self.obs[1:], self.last_obs[None]])
+        terminal = np.zeros(self.boundary.shape, bool)
+        t, column = self.ended_at.T
+        following[t, column] = self.final_obs
+        terminal[t, column] = self.terminated
+        mine = self.learner
+        return Transitions(self.obs[mine], self.action[mine], self.reward[mine], following[mine], terminal[mine])

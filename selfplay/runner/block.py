@@ -1,0 +1,268 @@
+"""One block of games played by one learner and its opponents, segment by segment, as plain synchronous array code.
+
+B games with two seats are S = 2B columns; column 2b + s is seat s of game b. Every game has the learner in one seat
+at least. In a mirror game both seats play, and train, the newest weights. Opponents change only when an episode ends.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from envs.api import StepBatch, VectorGame
+from selfplay.errors import RunnerError
+from selfplay.league.matchmaker import Opponent
+from selfplay.policy.heads import sample
+from selfplay.policy.network import ActorCritic
+from selfplay.rollout.rollout import F32, Rollout
+
+MIRROR = Opponent("current", "current", "current")
+
+
+class ScriptedGame(VectorGame, Protocol):
+    """A game that can play seats itself: ``bots[b, s]`` is the index of a scripted player, or -1."""
+
+    bots: NDArray[np.int8]
+    bot_names: tuple[str, ...]
+
+    def kill(self) -> bool:
+        """End a process of its own by force; False where it has none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentOrder:
+    """What a block shall play: who acts, for how long, and whom games meet as their episodes end."""
+
+    iteration: int
+    steps: int
+    version: int
+    network: ActorCritic  # frozen: nobody writes to its weights
+    frozen: Mapping[str, ActorCritic]  # opponents by id; must hold those of episodes in progress
+    opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A finished training episode, told from the learner's seat (seat 0 in a mirror game)."""
+
+    opponent: str
+    mirror: bool
+    score: float
+    terminated: bool
+    stats: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A whole segment of one block; there are no halves."""
+
+    rollout: Rollout
+    episodes: list[Episode]
+    met: Counter[str]  # opponents assigned in this segment, by id
+    in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
+
+
+class Block:
+    """Owns the games, who sits where, and the randomness of the block."""
+
+    def __init__(self, game: ScriptedGame, seed: int) -> None:
+        """``seed`` starts the games and the sampling of actions; two blocks with one seed play alike."""
+        self.game = game
+        self._seeds = np.random.SeedSequence(seed).generate_state(game.num_games + 1, np.uint64)
+        self._generator = torch.Generator().manual_seed(int(self._seeds[0] >> np.uint64(1)))
+        self._cancelled = False
+        self._obs: F32 | None = None
+        self._opponents: list[Opponent] = []
+        self._episodes = np.zeros(game.num_games, np.int64)
+        self._learner = np.zeros((game.num_games, 2), bool)
+        self._rows: dict[str, torch.Tensor] = {}
+
+    def warm_up(self) -> None:
+        """Play one step and go back: whatever is compiled on first use is compiled now."""
+        self.game.reset(self._seeds[1:])
+        self.game.step(np.zeros((self.game.num_games, 2, self.game.actions.width), np.int8))
+
+    def collect(self, order: SegmentOrder) -> Collected:
+        """Play one segment. Blocks for its duration.
+
+        Raises:
+            RunnerError: the game gave numbers that are not finite.
+        """
+        torch.set_num_threads(1)
+        with torch.inference_mode():
+            return self._collect(order)
+
+    def _collect(self, order: SegmentOrder) -> Collected:
+        upcoming = cycle(order.opponents or (MIRROR,))
+        met: Counter[str] = Counter()
+        if self._obs is None:
+            self._obs = self.game.reset(self._seeds[1:])
+            self._opponents = [MIRROR] * self.game.num_games
+            for b in range(self.game.num_games):
+                self._seat(b, next(upcoming), met)
+            self._index_rows()
+        segment = _Segment(order.steps, self.game)
+        episodes: list[Episode] = []
+        for t in range(order.steps):
+            if self._cancelled:
+                raise RunnerError("the segment was cancelled")
+            segment.observe(t, self._obs, self._learner)
+            actions = self._act(order, segment, t)
+            batch = self.game.step(actions)
+            segment.outcome(t, batch)
+            self._obs = batch.obs
+            ended = np.flatnonzero(batch.ended)
+            if len(ended):
+                for b in ended:
+                    episodes.append(self._episode(b, batch))
+                    self._seat(b, next(upcoming), met)
+                self._index_rows()
+        rollout = segment.finish(order, self._obs)
+        frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
+        return Collected(rollout, episodes, met, frozen)
+
+    def cancel(self) -> None:
+        """Make a segment in progress end at its next step with an error; for other threads to call."""
+        self._cancelled = True
+
+    def kill(self) -> bool:
+        """Kill the games' process, if they have one; whether that ends a call that hangs in it."""
+        self._cancelled = True
+        return self.game.kill()
+
+    def close(self) -> None:
+        """Let go of the games."""
+        self.game.close()
+
+    def _act(self, order: SegmentOrder, segment: _Segment, t: int) -> NDArray[np.int8]:
+        """Actions of every seat; the learner's go into the segment with their log-probabilities and values."""
+        obs = torch.from_numpy(segment.obs[t])
+        everything = segment.action[t]
+        for player, rows in self._rows.items():
+            learner = player == MIRROR.id
+            network = order.network if learner else order.frozen[player]
+            device = network.out.weight.device
+            whole = len(rows) == len(obs)
+            logits, value = network((obs if whole else obs[rows]).to(device))
+            actions, logprob = sample(network.heads, logits.float().cpu(), self._generator)
+            index = slice(None) if whole else rows.numpy()
+            everything[index] = actions.numpy()
+            if learner:
+                segment.logprob[t, index] = logprob.numpy()
+                segment.value[t, index] = value.float().cpu().numpy()
+        return everything.reshape(self.game.num_games, 2, -1)
+
+    def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
+        """Put the next opponent into game b; the learner's seat alternates with the episodes."""
+        self._opponents[b] = opponent
+        met[opponent.id] += 1
+        seat = (b + self._episodes[b]) % 2
+        self._episodes[b] += 1
+        self._learner[b] = opponent.kind == "current"
+        self._learner[b, seat] = True
+        self.game.bots[b] = -1
+        if opponent.kind == "scripted":
+            self.game.bots[b, 1 - seat] = self.game.bot_names.index(opponent.id)
+
+    def _index_rows(self) -> None:
+        """Which columns each network plays."""
+        columns: dict[str, list[int]] = {}
+        for b, opponent in enumerate(self._opponents):
+            if opponent.kind == "generation":
+                columns.setdefault(opponent.id, []).append(2 * b + int(self._learner[b, 0]))
+        self._rows = {MIRROR.id: torch.from_numpy(np.flatnonzero(self._learner.reshape(-1)))}
+        self._rows |= {player: torch.tensor(found) for player, found in sorted(columns.items())}
+
+    def _episode(self, b: int, batch: StepBatch) -> Episode:
+        opponent = self._opponents[b]
+        mirror = opponent.kind == "current"
+        seat = 0 if mirror else int(self._learner[b, 1])
+        row = batch.stats[b, seat]
+        stats = {name: float(row[name]) for name in batch.stats.dtype.names or ()}
+        return Episode(opponent.id, mirror, float(batch.score[b, seat]), bool(batch.terminated[b]), stats)
+
+    def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Everything the next segment depends on: arrays, and a JSON document."""
+        if self._obs is None:
+            return {}, {}
+        arrays = {f"game/{name}": array for name, array in self.game.snapshot().items()}
+        arrays["generator"] = self._generator.get_state().numpy().copy()
+        arrays["episodes"] = self._episodes.copy()
+        arrays["learner"] = self._learner.copy()
+        return arrays, {"opponents": [[o.kind, o.id, o.category] for o in self._opponents]}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> None:
+        """Continue from a snapshot. An empty one leaves the block as it is: not yet begun."""
+        if not arrays:
+            return
+        game = {name.removeprefix("game/"): array for name, array in arrays.items() if name.startswith("game/")}
+        self._obs = self.game.restore(game)
+        self._generator.set_state(torch.from_numpy(arrays["generator"].copy()))
+        self._episodes[:] = arrays["episodes"]
+        self._learner[:] = arrays["learner"]
+        self._opponents = [Opponent(*row) for row in document["opponents"]]
+        self._index_rows()
+
+
+class _Segment:
+    """The arrays of a rollout while it is being played."""
+
+    def __init__(self, steps: int, game: ScriptedGame) -> None:
+        columns = game.num_games * 2
+        self.obs = np.empty((steps, columns, game.obs_width), np.float32)
+        self.action = np.zeros((steps, columns, game.actions.width), np.int8)
+        self.logprob = np.zeros((steps, columns), np.float32)
+        self.value = np.zeros((steps, columns), np.float32)
+        self.reward = np.empty((steps, columns), np.float32)
+        self.boundary = np.empty((steps, columns), bool)
+        self.learner = np.empty((steps, columns), bool)
+        self._ended: list[tuple[int, NDArray[np.int64], F32, NDArray[np.bool_]]] = []
+
+    def observe(self, t: int, obs: F32, learner: NDArray[np.bool_]) -> None:
+        self.obs[t] = obs.reshape(self.obs.shape[1:])
+        self.learner[t] = learner.reshape(-1)
+
+    def outcome(self, t: int, batch: StepBatch) -> None:
+        self.reward[t] = batch.reward.reshape(-1)
+        self.boundary[t] = np.repeat(batch.ended, 2)
+        columns = np.flatnonzero(self.boundary[t])
+        if len(columns):
+            final = batch.final_obs.reshape(self.obs.shape[1:])[columns]
+            self._ended.append((t, columns, final, np.repeat(batch.terminated, 2)[columns]))
+
+    def finish(self, order: SegmentOrder, last_obs: F32) -> Rollout:
+        """The rollout, with V(s') filled in by the weights that played."""
+        width = self.obs.shape[2]
+        ended_at = np.array([(t, c) for t, columns, _, _ in self._ended for c in columns], np.int64).reshape(-1, 2)
+        final_obs = np.concatenate([np.empty((0, width), np.float32), *(final for _, _, final, _ in self._ended)])
+        terminated = np.concatenate([np.empty(0, bool), *(flags for _, _, _, flags in self._ended)])
+        last_obs = last_obs.reshape(-1, width).copy()
+        values = _values(order.network, np.concatenate([last_obs, final_obs]))
+        next_value = np.concatenate([self.value[1:], values[None, : len(last_obs)]])
+        t, column = ended_at.T
+        next_value[t, column] = np.where(terminated, np.float32(0), values[len(last_obs) :])
+        mine = self.learner
+        if not (np.isfinite(self.reward).all() and np.isfinite(self.logprob[mine]).all() and np.isfinite(values).all()):
+            raise RunnerError("a game gave observations or rewards that are not finite; the segment is dropped")
+        return Rollout(
+            order.version, self.obs, self.action, self.logprob, self.value, self.reward, next_value,
+            self.boundary, mine, last_obs, ended_at, final_obs, terminated,
+        )
+
+
+def _values(network: ActorCritic, obs: F32) -> F32:
+    device = network.out.weight.device
+    values: F32 = network(torch.from_numpy(obs).to(device))[1].float().cpu().numpy()
+    return values

@@ -1,0 +1,105 @@
+"""The child of the process host: one block of games, no torch. Run as ``python -m selfplay.runner.game_process``.
+
+It is told on standard input what to do, one line of JSON a command, and answers on standard output, one line of
+JSON each; arrays go through the shared file. It ends when its standard input does, so it never outlives the trainer.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.errors import GameError
+from envs.registry import make_game
+from selfplay.runner.shared_block import layout, map_arrays, size_of
+
+STEP = b"S\n"
+
+
+def pack(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Arrays as a JSON document; structured types keep their field names."""
+    return {
+        name: [_describe(array.dtype), array.shape, base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()]
+        for name, array in arrays.items()
+    }
+
+
+def unpack(document: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays of ``pack``."""
+    result: dict[str, NDArray[Any]] = {}
+    for name, (dtype, shape, text) in document.items():
+        raw = np.frombuffer(base64.b64decode(text), np.dtype(_undescribe(dtype)))
+        result[name] = raw.reshape(shape).copy()
+    return result
+
+
+def _describe(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    if dtype.names is None:
+        return dtype.str
+    fields = dtype.fields or {}
+    return {
+        "names": list(dtype.names),
+        "formats": [_describe(fields[n][0]) for n in dtype.names],
+        "offsets": [fields[n][1] for n in dtype.names],
+        "itemsize": dtype.itemsize,
+    }
+
+
+def _undescribe(description: Any) -> Any:  # noqa: ANN401
+    if isinstance(description, str):
+        return description
+    return {**description, "formats": [_undescribe(f) for f in description["formats"]]}
+
+
+def main() -> None:
+    """Serve one block until the parent closes the pipe."""
+    commands = sys.stdin.buffer
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", 0)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not enter the protocol
+
+    def answer(document: dict[str, Any]) -> None:
+        answers.write(json.dumps(document).encode() + b"\n")
+
+    request = json.loads(commands.readline())
+    try:
+        game = make_game(request["game"], **request["options"])
+    except GameError as error:
+        answer({"error": str(error)})
+        return
+    fields = layout(game.num_games, game.obs_width, game.actions.width, game.stats_dtype)
+    path = Path(request["path"])
+    os.truncate(path, size_of(fields))
+    shared = map_arrays(path, fields)
+    answer({"stats": _describe(game.stats_dtype), "obs_width": game.obs_width, "bots": list(game.bot_names)})
+    for line in commands:
+        try:
+            if line == STEP:
+                game.bots[:] = shared["bots"]
+                batch = game.step(shared["actions"])
+                for name in ("obs", "reward", "terminated", "truncated", "final_obs", "score", "stats"):
+                    shared[name][...] = getattr(batch, name)
+                answers.write(b"{}\n")
+                continue
+            command = json.loads(line)
+            if command["do"] == "reset":
+                shared["obs"][...] = game.reset(shared["seeds"])
+                answer({})
+            elif command["do"] == "snapshot":
+                answer({"arrays": pack(game.snapshot())})
+            elif command["do"] == "restore":
+                shared["obs"][...] = game.restore(unpack(command["arrays"]))
+                shared["bots"][...] = game.bots
+                answer({})
+        except GameError as error:
+            answer({"error": str(error)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The supervised child that works for a board: opens something in a thread of its own, then does job after job.
+
+An exception, a killed game process or a hang ends the child; its supervisor starts another, which opens anew and
+takes over the job that is still posted. Nothing of an unfinished job is ever delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
+
+from selfplay.errors import RunnerError
+from selfplay.runner.board import Board
+from selfplay.runner.worker import Worker
+from selfplay.supervision import Context
+
+
+class Resource(Protocol):
+    """What a runner opens and works on."""
+
+    def cancel(self) -> None:
+        """Make blocking work in progress end soon with an error. Called from another thread."""
+        ...
+
+    def kill(self) -> bool:
+        """End what can be ended by force; whether that frees a thread that hangs in it. Must not block."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything; called in the worker's thread."""
+        ...
+
+
+R = TypeVar("R", bound=Resource)
+
+
+class GameRunner(Generic[R]):
+    """Makes the child function of runners that share a board.
+
+    Args:
+        board: Gives the jobs.
+        open_resource: Called in the runner's thread with (id, incarnation).
+    """
+
+    def __init__(self, board: Board[R], open_resource: Callable[[str, int], R]) -> None:
+        self._board = board
+        self._open = open_resource
+
+    def child(self) -> Callable[[Context], Awaitable[None]]:
+        """The coroutine function for a ``ChildSpec``."""
+        return self._run
+
+    async def _run(self, ctx: Context) -> None:
+        worker = Worker(ctx.id)
+        resource: R | None = None
+        healthy = True
+        try:
+            resource = await worker.submit(self._open, ctx.id, ctx.incarnation)
+            ctx.ready()
+            while True:
+                healthy = False
+                await self._work(ctx.id, worker, resource)
+                healthy = True
+        finally:
+            if resource is not None:
+                if not healthy:
+                    resource.cancel()
+                worker.submit(resource.close)
+            worker.close()
+
+    async def _work(self, runner: str, worker: Worker, resource: R) -> None:
+        job = await self._board.next_job(runner)
+        started = time.monotonic()
+        timeout = self._board.timeout_s
+        done = worker.submit(job.function, resource)
+        await asyncio.wait([done], timeout=timeout)
+        if not done.done():
+            if not resource.kill():
+                worker.abandon()
+            raise RunnerError(
+                f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
+            )
+        self._board.deliver(runner, job, done.result(), time.monotonic() - started)

@@ -1,0 +1,131 @@
+"""The parent's end of the process host: looks like a game, lives in a child process, can really be killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.api import Actions, ActionSpec, F32, Seeds, StepBatch
+from envs.errors import GameError
+from envs.melee.controller import ACTION_SPEC
+from selfplay.errors import RunnerError
+from selfplay.runner.game_process import STEP, _undescribe, pack, unpack
+from selfplay.runner.shared_block import layout, map_arrays
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class ProcessGame:
+    """A block of games in a child process (``ScriptedGame``).
+
+    Every call raises RunnerError when the child is gone. ``kill`` may be called from any thread and makes a call in
+    progress fail at once.
+    """
+
+    num_seats = 2
+    actions: ActionSpec = ACTION_SPEC
+
+    def __init__(self, name: str, options: dict[str, Any]) -> None:
+        """Start the child and wait until its games exist; ``options`` must be JSON-able."""
+        self.num_games: int = options["num_games"]
+        with tempfile.NamedTemporaryFile(prefix="selfplay-block-", dir=_shared_folder()) as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "selfplay.runner.game_process"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True,
+            )
+            try:
+                hello = self._ask({"game": name, "options": options, "path": file.name})
+                dtype = np.dtype(_undescribe(hello["stats"]))
+                self.obs_width: int = hello["obs_width"]
+                self.bot_names: tuple[str, ...] = tuple(hello["bots"])
+                fields = layout(self.num_games, self.obs_width, self.actions.width, dtype)
+                self._shared = map_arrays(Path(file.name), fields)
+            except BaseException:
+                self.close()
+                raise
+        self.bots: NDArray[np.int8] = self._shared["bots"]
+        self.bots[:] = -1
+
+    @property
+    def pid(self) -> int:
+        """Of the child."""
+        return self._process.pid
+
+    def reset(self, seeds: Seeds) -> F32:
+        """See ``VectorGame.reset``."""
+        self._shared["seeds"][:] = seeds
+        self._ask({"do": "reset"})
+        obs: F32 = self._shared["obs"]
+        return obs
+
+    def step(self, actions: Actions) -> StepBatch:
+        """See ``VectorGame.step``."""
+        shared = self._shared
+        shared["actions"][...] = actions
+        self._exchange(STEP)
+        return StepBatch(
+            shared["obs"], shared["reward"], shared["terminated"], shared["truncated"],
+            shared["final_obs"], shared["score"], shared["stats"],
+        )
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """See ``VectorGame.snapshot``."""
+        return unpack(self._ask({"do": "snapshot"})["arrays"])
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
+        """See ``VectorGame.restore``."""
+        self._ask({"do": "restore", "arrays": pack(arrays)})
+        obs: F32 = self._shared["obs"]
+        return obs
+
+    def close(self) -> None:
+        """End the child by closing its input; kill it when that does not help at once."""
+        if self._process.stdin:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+        try:
+            self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def kill(self) -> bool:
+        """Kill the child without asking; whoever waits for its answer fails at once."""
+        self._process.kill()
+        return True
+
+    def _ask(self, command: dict[str, Any]) -> dict[str, Any]:
+        return self._exchange(json.dumps(command).encode() + b"\n")
+
+    def _exchange(self, line: bytes) -> dict[str, Any]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise RunnerError("a game process was started without pipes")
+        try:
+            stdin.write(line)
+            stdin.flush()
+            reply = stdout.readline()
+        except (OSError, ValueError) as error:
+            raise RunnerError(f"game process {self.pid} is gone: {error}") from error
+        if not reply.endswith(b"\n"):
+            code = self._process.wait()
+            raise RunnerError(f"game process {self.pid} ended with exit code {code} in the middle of a segment")
+        document: dict[str, Any] = json.loads(reply)
+        if "error" in document:
+            raise GameError(document["error"])
+        return document
+
+
+def _shared_folder() -> str | None:
+    """Memory where there is a folder for it, else the usual place for temporary files."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None

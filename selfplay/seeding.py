@@ -1,0 +1,11 @@
+"""The only source of randomness: every stream's seed follows from the run's seed and the stream's name."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def derive(seed: int, *names: str | int) -> int:
+    """A 63-bit seed for a named stream; different names give unrelated streams."""
+    text = "/".join(str(part) for part in (seed, *names))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

@@ -1,0 +1,128 @@
+"""Where the incarnations of one supervisor's children are made, waited for and kept until they have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, singledispatch
+from typing import TYPE_CHECKING
+
+from selfplay.supervision import reports
+from selfplay.supervision.child import Child
+from selfplay.supervision.errors import SpecError
+from selfplay.supervision.exits import NORMAL, ChildRef, ExitReason
+from selfplay.supervision.spec import PoolSpec, SupervisorSpec
+from selfplay.supervision.tasks import wait_any
+
+if TYPE_CHECKING:
+    from selfplay.supervision.child import Context
+    from selfplay.supervision.node import Node
+    from selfplay.supervision.spec import ChildFunction, ChildSpec, NodeSpec
+    from selfplay.supervision.tree import Tree
+
+ENDING = ExitReason("shutdown", "its supervisor ends")
+
+
+@singledispatch
+def build(spec: NodeSpec, path: str, tree: Tree) -> Node:
+    """Makes the supervisor that `spec` describes; each kind registers itself."""
+    raise SpecError("invalid_child_type", f"{path}: {spec!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A child that did not start, and why."""
+
+    child: ChildRef
+    reason: ExitReason
+
+
+class Nursery:
+    """The living children of one supervisor.
+
+    Attributes:
+        live: every child that has neither ended nor been abandoned, in start order; a supervisor with its node.
+    """
+
+    def __init__(self, path: str, tree: Tree, exited: Callable[[Child, ExitReason], None]) -> None:
+        self.live: dict[Child, Node | None] = {}
+        self._path = path
+        self._tree = tree
+        self._exited = exited
+        self._closed = False
+        self._gate: asyncio.Future[None] | None = None
+
+    async def start(self, spec: ChildSpec, restarts: int = 0) -> Child | Failure | None:
+        """Starts one child and waits until it is ready: the child, or why it failed, or None if it declined."""
+        self._gate = asyncio.get_running_loop().create_future()
+        if self._closed:
+            self._gate.set_result(None)
+        child = self._make(spec, restarts)
+        timeout_s = math.inf if spec.start_timeout_s is None else spec.start_timeout_s
+        await wait_any(self._tree.clock, (child.ready, child.task, self._gate), timeout_s)
+        if child.started:
+            self._tree.report(reports.ChildStarted(self._path, child.ref, restarts))
+            return child
+        if child.ignored:
+            self._tree.report(reports.ChildIgnored(self._path, child.ref))
+            return None
+        reason = await self._why_not(child, timeout_s)
+        self._tree.report(reports.ChildStartFailed(self._path, child.ref, reason, restarts))
+        return Failure(child.ref, reason)
+
+    def close(self) -> None:
+        """Lets no child start any more and gives up on one that is about to: the supervisor ends."""
+        self._closed = True
+        if self._gate is not None and not self._gate.done():
+            self._gate.set_result(None)
+
+    def orphan_all(self) -> None:
+        """Tells all living children, the newest first, that their supervisor is gone."""
+        for child in reversed(list(self.live)):
+            child.orphan()
+
+    async def _why_not(self, child: Child, timeout_s: float) -> ExitReason:
+        if child.reason is None:
+            reason = ENDING if self._closed else ExitReason("error", f"not ready within {timeout_s:g} s")
+            await child.stop()
+            return reason
+        if child.reason.kind == "normal":
+            return ExitReason("error", "returned before ctx.ready()")
+        return child.reason
+
+    def _make(self, spec: ChildSpec, restarts: int) -> Child:
+        ref = self._tree.next_ref(self._path, spec.id)
+        if isinstance(spec.start, SupervisorSpec | PoolSpec):
+            node = build(spec.start, f"{self._path}/{spec.id}", self._tree)
+            child = node.incarnate(spec, ref, restarts, self)
+        else:
+            node = None
+            child = Child(spec, ref, restarts, self._tree.clock, self, partial(_work, spec.start))
+        self.live[child] = node
+        return child
+
+    def child_ended(self, child: Child) -> None:
+        """Told by the child: forget it, and pass on an end that nobody asked for."""
+        self.live.pop(child, None)
+        self._tree.abandoned.discard(child)
+        reason = child.reason or ENDING
+        if child.started or child.abandoned:
+            self._tree.report(
+                reports.ChildExited(self._path, child.ref, reason, child.restarts, child.asked, child.abandoned)
+            )
+        if child.started and not child.asked:  # whoever asks a child to end sees to what follows
+            self._exited(child, reason)
+
+    def child_abandoned(self, child: Child) -> None:
+        """Told by the child: nobody waits for it any more."""
+        self.live.pop(child, None)
+        self._tree.abandon(child)
+        alive, total = len(self._tree.abandoned), self._tree.abandoned_total
+        self._tree.report(reports.ChildAbandoned(self._path, child.ref, alive, total))
+
+
+async def _work(start: ChildFunction, context: Context) -> ExitReason:
+    await start(context)
+    return NORMAL

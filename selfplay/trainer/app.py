@@ -1,0 +1,235 @@
+"""One run from a configuration to its last line: folder, tree, signals, summary."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, TextIO
+
+import torch
+
+from selfplay.checkpoint import RunDir, create_run, load_latest_learner, resolve_run
+from selfplay.config import Config
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.ledger import read_games
+from selfplay.league.render import to_text
+from selfplay.report import header
+from selfplay.report.outputs import reporters
+from selfplay.report.reporter import Feed, Tee
+from selfplay.runner.worker import Worker
+from selfplay.trainer.resume import continued
+from selfplay.trainer.session import Session
+from selfplay.trainer.tree import Tree
+
+FORMAT: Final = 1
+INTERRUPTED: Final = 130  # exit code of a run that Ctrl-C ended
+
+
+def train(
+    config: Config,
+    *,
+    resume: bool = False,
+    explicit: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    stream: TextIO = sys.stdout,
+) -> int:
+    """Train a run to its end; the exit code.
+
+    Args:
+        config: Of a new run; of a resumed one only what ``explicit`` names.
+        resume: Continue the run of ``--checkpoint``, or the newest.
+        explicit: Values that the user gave, by dotted name.
+        preset: Its name, for the header.
+        stream: Where a person looks.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
+    explicit = explicit or {}
+    if config.game.type == "dolphin":
+        raise ConfigError(
+            "--game-type dolphin: the Dolphin bridge is not part of this version yet, nothing was started; "
+            "use --game-type mock"
+        )
+    resumed = None
+    if resume:
+        named = "run.checkpoint" in explicit
+        run = resolve_run(Path(config.run.checkpoint) if named else None)
+        resumed = load_latest_learner(run)
+        config = continued(resumed, explicit)
+    else:
+        run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
+    device = pick_device(config.run.device)
+    if config.run.deterministic:
+        torch.use_deterministic_algorithms(mode=True)
+    with run.lock():
+        run.write_run(_run_document(config, device))
+        session = Session(config, run, device, resumed)
+        return asyncio.run(_run(session, preset, stream))
+
+
+def pick_device(name: str) -> str:
+    """The torch device behind ``--device``.
+
+    Raises:
+        ConfigError: no such device here; says which there are.
+    """
+    valid = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    if name == "auto":
+        return valid[-1] if len(valid) == 1 else valid[1]
+    wanted = "cuda:0" if name == "cuda" else name
+    if wanted not in valid:
+        raise ConfigError(f"--device {name}: not on this machine (valid: auto, {', '.join(valid)})")
+    return wanted
+
+
+async def _run(session: Session, preset: str | None, stream: TextIO) -> int:
+    resumed = session.resumed
+    place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    feed = Feed(Tee(list(reporters(session.run.path, stream, resumed=place).values())))
+    feed.header(header.lines("Self-Play Training", _header(session, preset)))
+    for line in resumed.skipped if resumed else ():
+        feed.notice(line)
+    stop = asyncio.Event()
+    tree = Tree(session, feed, stop)
+    _handle_signals(stop, feed)
+    started = time.monotonic()
+    code = 0
+    try:
+        await tree.root.start()
+        reason = await tree.root.wait()
+        if tree.first_cause is not None or not reason.clean:
+            raise SelfPlayError(f"the run failed: {tree.first_cause or reason.message}")
+        code = INTERRUPTED if stop.is_set() else 0
+        await _finish(tree, feed, session, time.monotonic() - started)
+    finally:
+        feed.close()
+        with suppress(Exception):  # a broken terminal must not hide how the run ended
+            await feed.run()
+    return code
+
+
+async def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
+    """The leaderboard, the summary, and what to do next."""
+    progress = tree.loop.progress
+    run = session.run
+    board: Leaderboard | None = None
+    if tree.rater is not None and run.ledger.exists():
+        board = build(await asyncio.to_thread(read_games, run.ledger))
+    run.write_summary(
+        {
+            "finished": progress.finished,
+            "iteration": progress.iteration,
+            "total_steps": progress.total_steps,
+            "elapsed_s": round(progress.elapsed_s, 3),
+            "session_s": round(seconds, 3),
+            "steps_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
+            "newest": progress.newest,
+            "restarts": progress.restarts,
+            "abandoned": Worker.abandoned,
+            "ended": datetime.now(UTC).isoformat(),
+            "leaderboard": board.model_dump(mode="json") if board else None,
+        }
+    )
+    if board is not None:
+        feed.leaderboard(to_text(board))
+    word = "Finished" if progress.finished else "Interrupted, and saved,"
+    feed.notice(
+        f"{word} after {progress.iteration} iterations, {progress.total_steps:,} steps, "
+        f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
+    )
+    newest = run.generations / progress.newest
+    for line in (
+        "What next:",
+        f"  python scripts/evaluate.py {newest} random --games 100",
+        f"  python scripts/watch.py {run.path}",
+        f"  python scripts/train_self_play.py --resume --checkpoint {run.path} --timesteps "
+        f"{max(2 * progress.total_steps, 1)}",
+        f"  tensorboard --logdir {run.path.parent}",
+    ):
+        feed.notice(line)
+
+
+def _handle_signals(stop: asyncio.Event, feed: Feed) -> None:
+    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once."""
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            os._exit(INTERRUPTED)  # processes of games end with their pipes
+        stop.set()
+        feed.notice("Stopping after this iteration, with a checkpoint; Ctrl-C again stops at once")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal)
+
+
+def _run_document(config: Config, device: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "started": datetime.now(UTC).isoformat(),
+        "config": config.model_dump(mode="json"),
+        "device": device,
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "versions": {name: version(name) for name in ("torch", "numpy", "numba", "gymnasium")},
+    }
+
+
+def processor() -> str:
+    """The processor's name, as well as the system tells it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    import platform
+
+    return platform.processor() or platform.machine()
+
+
+def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
+    config = session.config
+    game, ppo, run, league = config.game, config.ppo, config.run, config.league
+    mine, other = game.characters
+    mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
+    return [
+        ("Mode", league.mode),
+        ("Opponents", mix if league.mode == "simple_mix" else None),
+        ("Game type", game.type),
+        ("Preset", preset),
+        ("Num games", run.num_games),
+        ("Timesteps", run.timesteps),
+        ("Max minutes", run.max_minutes),
+        ("Iterations", session.iterations),
+        ("Rollout length", ppo.rollout_length),
+        ("Batch size", ppo.batch_size),
+        ("PPO", f"{ppo.epochs} epochs, clip {ppo.clip:g}, learning rate {ppo.learning_rate:g}, "
+                f"gamma {ppo.gamma:g}, lambda {ppo.gae_lambda:g}, entropy {ppo.entropy_coefficient:g}"),
+        ("Network", f"{config.net.activation} {'x'.join(map(str, config.net.hidden))}"),
+        ("Character", mine if other == mine else f"{mine} against {other}"),
+        ("Stage", game.stage),
+        ("Frame skip", game.frame_skip),
+        ("Delay", game.delay),
+        ("Max episode frames", game.max_episode_frames),
+        ("Pretrained", run.pretrained),
+        ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
+        ("Seed", str(run.seed)),
+        ("Deterministic", run.deterministic or None),
+        ("Device", f"{session.device} ({processor()}, {os.cpu_count()} cores)"),
+        ("Host", f"{run.host}, {len(session.blocks)} runners"),
+        ("Run folder", session.run.path),
+        ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
+    ]  # fmt: skip
+
+
+__all__ = ["RunDir", "pick_device", "processor", "train"]

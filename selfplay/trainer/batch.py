@@ -1,0 +1,74 @@
+"""From what the runners collected to what the learner learns from, and to what people read about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+
+import numpy as np
+import torch
+
+from selfplay.learner.gae import gae
+from selfplay.learner.ppo import Batch
+from selfplay.report.metrics import Play
+from selfplay.rollout.rollout import Rollout
+from selfplay.runner.block import Collected, Episode
+
+
+def make_batch(rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device) -> Batch:
+    """All rows of the learner; advantages are estimated stream by stream before anything is mixed."""
+    obs, action, logprob, value, advantage = [], [], [], [], []
+    for rollout in rollouts:
+        mine = rollout.learner
+        estimate = gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam)
+        obs.append(rollout.obs[mine])
+        action.append(rollout.action[mine])
+        logprob.append(rollout.logprob[mine])
+        value.append(rollout.value[mine])
+        advantage.append(estimate[mine])
+
+    def tensor(parts: list[np.ndarray]) -> torch.Tensor:
+        return torch.from_numpy(parts[0] if len(parts) == 1 else np.concatenate(parts)).to(device)
+
+    values, advantages = tensor(value), tensor(advantage)
+    return Batch(tensor(obs), tensor(action), tensor(logprob), values, advantages, advantages + values)
+
+
+def summarise(collected: Sequence[Collected]) -> Play:
+    """What the episodes that ended were like, from the learner's seats."""
+    episodes = [episode for part in collected for episode in part.episodes]
+    if not episodes:
+        return Play()
+    against: dict[str, list[float]] = {}
+    for episode in episodes:
+        if not episode.mirror:
+            against.setdefault(episode.opponent, []).append(episode.score)
+    draws = sum(episode.score == 0.5 for episode in episodes)
+    terms = {name: _mean(episodes, f"reward_{name}") for name in ("stock", "damage")}
+    return Play(
+        episodes=len(episodes),
+        return_mean=sum(terms.values()),
+        episode_length=_mean(episodes, "frames"),
+        decisive_share=1 - draws / len(episodes),
+        draws=draws,
+        stocks=_mean(episodes, "stocks"),
+        stocks_taken=_mean(episodes, "stocks_taken"),
+        damage=_mean(episodes, "damage"),
+        damage_taken=_mean(episodes, "damage_taken"),
+        self_destructs=_mean(episodes, "self_destructs"),
+        win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
+        reward_terms=terms,
+    )
+
+
+def met(collected: Sequence[Collected]) -> dict[str, int]:
+    """How many episodes began against whom."""
+    total: Counter[str] = Counter()
+    for part in collected:
+        total.update(part.met)
+    return dict(sorted(total.items()))
+
+
+def _mean(episodes: Sequence[Episode], name: str) -> float:
+    return fmean(episode.stats[name] for episode in episodes)

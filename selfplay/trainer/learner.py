@@ -1,0 +1,119 @@
+"""The learner of a run: network, optimizer, and what is saved of them. Synchronous; called from its thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import torch
+
+from selfplay.checkpoint import LearnerState, PolicyMeta, save_generation
+from selfplay.errors import ConfigError
+from selfplay.learner.ppo import PPO, PPOSettings, UpdateMetrics
+from selfplay.policy.network import ActorCritic, build_network
+from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
+from selfplay.rollout.rollout import Rollout
+from selfplay.seeding import derive
+from selfplay.trainer.batch import make_batch
+from selfplay.trainer.learner_state import Arrays, learner_arrays, restore_learner
+from selfplay.trainer.session import Session
+
+THREADS = 4  # of the update at most: a minibatch cut finer than that only waits
+
+
+class Learner:
+    """Owns the weights that learn."""
+
+    def __init__(self, session: Session, threads: int) -> None:
+        """Fresh weights from the run's seed, or those of ``--pretrained``."""
+        config = session.config
+        self._session = session
+        self._anneal = config.ppo.anneal
+        torch.set_num_threads(1)
+        self.parent: str | None = None
+        if config.run.pretrained is None:
+            generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
+            network = build_network(session.network, session.heads, generator)
+        else:
+            network = self._pretrained(config.run.pretrained)
+        self._generator = torch.Generator().manual_seed(derive(config.run.seed, "minibatches"))
+        ppo = config.ppo
+        self._ppo = PPO(
+            network.to(session.device),
+            PPOSettings(
+                epochs=ppo.epochs, batch_size=ppo.batch_size, clip=ppo.clip, learning_rate=ppo.learning_rate,
+                value_clip=ppo.value_clip, value_coefficient=ppo.value_coefficient,
+                entropy_coefficient=ppo.entropy_coefficient, max_grad_norm=ppo.max_grad_norm, target_kl=ppo.target_kl,
+            ),
+            threads=threads,
+        )  # fmt: skip
+
+    def _pretrained(self, path: str) -> ActorCritic:
+        policy = load_policy(path)
+        session = self._session
+        ours = {
+            "network": session.network, "actions": session.heads, "encoder_version": session.encoder_version,
+            "frame_skip": session.config.game.frame_skip, "delay": session.config.game.delay,
+        }  # fmt: skip
+        for name, value in ours.items():
+            theirs = getattr(policy.meta, name)
+            if theirs != value:
+                raise ConfigError(f"--pretrained {path} has {name} {theirs}, this run has {value}")
+        self.parent = policy.meta.id
+        policy.network.requires_grad_(requires_grad=True)
+        return policy.network.train()
+
+    def update(
+        self, rollouts: Sequence[Rollout], done: float, stop: Callable[[], bool] = lambda: False
+    ) -> UpdateMetrics:
+        """Learn from an iteration's rollouts. ``done`` is the share of the run behind us, for annealing."""
+        ppo = self._session.config.ppo
+        rate = ppo.learning_rate * (1.0 - 0.9 * done if self._anneal else 1.0)
+        for group in self._ppo.optimizer.param_groups:
+            group["lr"] = rate
+        batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device)
+        return self._ppo.update(batch, self._generator, stop)
+
+    @property
+    def learning_rate(self) -> float:
+        """Of the last update."""
+        rate: float = self._ppo.optimizer.param_groups[0]["lr"]
+        return rate
+
+    def snapshot(self) -> ActorCritic:
+        """The weights of now, for others to play with."""
+        return frozen_copy(self._ppo.network)
+
+    def arrays(self) -> Arrays:
+        """For the checkpoint."""
+        return learner_arrays(self._ppo, self._generator)
+
+    def restore(self, state: LearnerState) -> None:
+        """From a checkpoint."""
+        restore_learner(self._ppo, self._generator, state.arrays)
+
+    def save_generation(self, iteration: int, total_steps: int, parent: str | None) -> str:
+        """Freeze the weights of now as ``gen_<iteration>``; its id."""
+        session = self._session
+        game = session.config.game
+        meta = PolicyMeta(
+            id=f"gen_{iteration}",
+            parent=parent if parent is not None else self.parent,
+            iteration=iteration,
+            total_steps=total_steps,
+            network=session.network,
+            actions=session.heads,
+            encoder_version=session.encoder_version,
+            frame_skip=game.frame_skip,
+            delay=game.delay,
+            characters=tuple(dict.fromkeys(game.characters)),
+            stage=game.stage,
+            created=datetime.now(UTC),
+            config=session.config.model_dump(mode="json"),
+        )
+        save_generation(session.run, meta, parameters_of(self._ppo.network))
+        return meta.id
+
+    def close(self) -> None:
+        """Let the update's threads go."""
+        self._ppo.close()

@@ -1,0 +1,47 @@
+"""The learner's weights and optimizer as named arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from selfplay.errors import IncompatibleError, boundary
+from selfplay.learner.ppo import PPO
+from selfplay.policy.policy import parameters_of, set_parameters
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def learner_arrays(ppo: PPO, generator: torch.Generator) -> Arrays:
+    """Everything of the learner that the next update depends on."""
+    arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(ppo.network).items()}
+    for name, parameter in ppo.network.named_parameters():
+        for field, tensor in ppo.optimizer.state.get(parameter, {}).items():
+            arrays[f"optimizer/{name}/{field}"] = tensor.detach().cpu().numpy().copy()
+    arrays["rng/learner"] = generator.get_state().numpy().copy()
+    return arrays
+
+
+def restore_learner(ppo: PPO, generator: torch.Generator, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Put ``learner_arrays`` back.
+
+    Raises:
+        IncompatibleError: made by a learner of another structure.
+    """
+    params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
+    set_parameters(ppo.network, params)
+    with boundary(IncompatibleError, "the optimizer's state does not fit the network"):
+        for name, parameter in ppo.network.named_parameters():
+            start = f"optimizer/{name}/"
+            state = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
+            if state:
+                ppo.optimizer.state[parameter] = {
+                    # Adam counts steps on the CPU unless it is told otherwise; moments live with the parameter
+                    field: torch.from_numpy(np.array(array)).to("cpu" if field == "step" else parameter.device)
+                    for field, array in state.items()
+                }
+        generator.set_state(torch.from_numpy(np.array(arrays["rng/learner"])))

@@ -1,0 +1,295 @@
+"""The training loop: a supervised child that collects, updates, saves, rates and reports, iteration by iteration.
+
+When it crashes its supervisor starts it again and it goes on from the last checkpoint; runners keep their games.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import torch
+
+from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_generations
+from selfplay.config import Config
+from selfplay.errors import NotARunError
+from selfplay.league.matchmaker import Matchmaker
+from selfplay.policy.network import ActorCritic
+from selfplay.policy.policy import load_policy
+from selfplay.report.metrics import IterationReport, Update
+from selfplay.report.reporter import Reporter
+from selfplay.runner.block import Block, Collected, SegmentOrder
+from selfplay.runner.board import Board, Job
+from selfplay.runner.worker import Worker
+from selfplay.seeding import derive
+from selfplay.supervision import Context
+from selfplay.trainer.batch import met, summarise
+from selfplay.trainer.learner import Learner
+from selfplay.trainer.rater import Rater
+from selfplay.trainer.session import Session
+
+
+class Progress:
+    """Where a run stands; what its end is told from."""
+
+    def __init__(self) -> None:
+        self.iteration = 0
+        self.total_steps = 0
+        self.elapsed_s = 0.0
+        self.generations: list[str] = []  # those that opponents are drawn from
+        self.newest = ""
+        self.finished = False
+        self.restarts = 0
+        self.speeds: list[float] = []
+
+
+class TrainingLoop:
+    """Makes the learner child.
+
+    Args:
+        session: What is trained.
+        board: Runners of training games.
+        rater: Plays rating games; None where nothing is rated.
+        reporter: Shows what happens; never blocks.
+        stop: Set when the run shall end after the iteration in progress.
+        threads: Of the update.
+        start_runners: Makes sure that there are runners.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        board: Board[Block],
+        rater: Rater | None,
+        reporter: Reporter,
+        stop: asyncio.Event,
+        threads: int,
+        start_runners: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.session = session
+        self.progress = Progress()
+        self._board = board
+        self._rater = rater
+        self._reporter = reporter
+        self._stop = stop
+        self._threads = threads
+        self._start_runners = start_runners
+        self._frozen: dict[str, ActorCritic] = {}
+        self._resumed = session.resumed
+
+    @property
+    def config(self) -> Config:
+        """Of the run."""
+        return self.session.config
+
+    async def run(self, ctx: Context) -> None:
+        """The child: trains to the end of the run, then returns."""
+        worker = Worker(ctx.id)
+        learner: Learner | None = None
+        ctx.ready()  # at once: compiling the rules takes long, and what it says shall be seen meanwhile
+        try:
+            learner = await worker.submit(Learner, self.session, self._threads)
+            matchmaker = self._matchmaker()
+            state = self._resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
+            kept = -1 if state is None else state.meta.iteration
+            await worker.submit(set_aside_generations, self.session.run, kept)
+            if state is None:
+                await self._begin(worker, learner, matchmaker)
+            else:
+                await self._continue(worker, learner, matchmaker, state)
+            await self._start_runners()
+            await self._train(worker, learner, matchmaker)
+        finally:
+            if learner is not None:
+                worker.submit(learner.close)
+            worker.close()
+
+    def _matchmaker(self) -> Matchmaker:
+        league = self.config.league
+        weights = None
+        if league.mode == "simple_mix":
+            weights = {
+                "current": league.current, "recent": league.recent, "scripted": league.scripted,
+                "any_past": league.any_past,
+            }  # fmt: skip
+        rng = np.random.default_rng(derive(self.config.run.seed, "matchmaker"))
+        return Matchmaker(league.mode, rng, self.session.training_bots, weights, league.max_frozen)
+
+    async def _begin(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+        progress = self.progress
+        progress.newest = await worker.submit(learner.save_generation, 0, 0, None)
+        progress.generations = [progress.newest]
+        matchmaker.set_generations(progress.generations)
+        await self._checkpoint(worker, learner, matchmaker)
+
+    async def _continue(self, worker: Worker, learner: Learner, matchmaker: Matchmaker, state: LearnerState) -> None:
+        await worker.submit(learner.restore, state)
+        matchmaker.restore(state.meta.matchmaker)
+        progress = self.progress
+        progress.iteration, progress.total_steps = state.meta.iteration, state.meta.total_steps
+        progress.elapsed_s = state.meta.elapsed_s
+        progress.generations = list(state.meta.generations)
+        progress.newest = progress.generations[-1]
+        progress.restarts = int(str(state.meta.extra.get("restarts", 0)))
+        if self._rater is not None:
+            self._rater.budget.spent = float(str(state.meta.extra.get("rating_spent", 0.0)))
+
+    async def _train(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+        progress = self.progress
+        while not self._done():
+            started = time.monotonic()
+            phases: dict[str, float] = {}
+            collected = await self._collect(worker, learner, matchmaker)
+            phases["collect"] = time.monotonic() - started
+            rollouts = [part.rollout for part in collected]
+            update = await worker.submit(learner.update, rollouts, self._share_done())
+            phases["update"] = time.monotonic() - started - sum(phases.values())
+            progress.iteration += 1
+            progress.total_steps += self.session.steps_per_iteration
+            progress.elapsed_s += time.monotonic() - started
+            if progress.iteration % self.config.run.save_interval == 0:
+                await self._save(worker, learner, matchmaker)
+                phases["save"] = time.monotonic() - started - sum(phases.values())
+            if self._rater is not None:
+                await self._rater.rate_if_due(progress)
+                phases["rate"] = time.monotonic() - started - sum(phases.values())
+            progress.elapsed_s += sum(phases.get(name, 0.0) for name in ("save", "rate"))
+            details = Update(**_fields(update), learning_rate=learner.learning_rate)
+            self._report(collected, details, phases)
+        await self._finish(worker, learner, matchmaker)
+
+    def _done(self) -> bool:
+        iterations, minutes = self.session.iterations, self.config.run.max_minutes
+        return (
+            self._stop.is_set()
+            or (iterations is not None and self.progress.iteration >= iterations)
+            or (minutes is not None and self.progress.elapsed_s >= 60 * minutes)
+        )
+
+    def _share_done(self) -> float:
+        iterations, minutes = self.session.iterations, self.config.run.max_minutes
+        shares = [self.progress.iteration / iterations if iterations else 0.0]
+        shares.append(self.progress.elapsed_s / (60 * minutes) if minutes else 0.0)
+        return min(1.0, max(shares))
+
+    async def _collect(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> list[Collected]:
+        matchmaker.rotate()
+        network = await worker.submit(learner.snapshot)
+        needed = set(matchmaker.bench) | set(self._frozen)
+        await self._load(worker, needed)
+        jobs: dict[str, Job[Block]] = {}
+        for runner, games in self.session.blocks.items():
+            order = SegmentOrder(
+                self.progress.iteration, self.config.ppo.rollout_length, self.progress.iteration, network,
+                dict(self._frozen), tuple(matchmaker.draw(games)),
+            )  # fmt: skip
+            jobs[runner] = Job(_collect_job(order))
+        results: dict[str, Collected] = await self._board.ask(jobs)
+        collected = [results[name] for name in sorted(results)]
+        if not collected:
+            raise RuntimeError("every runner is parked; see the first cause above")
+        in_play = frozenset().union(*(part.in_play for part in collected))
+        self._frozen = {name: net for name, net in self._frozen.items() if name in in_play}
+        return collected
+
+    async def _load(self, worker: Worker, names: set[str]) -> None:
+        """Make sure that these opponents are in memory; those that games in progress need stay there."""
+        for name in sorted(names - set(self._frozen)):
+            path = self.session.run.generations / name
+            policy = await worker.submit(load_policy, path, self.session.device)
+            self._frozen[name] = policy.network
+
+    async def _save(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+        """A generation that opponents are drawn from, and a checkpoint."""
+        progress = self.progress
+        progress.newest = await worker.submit(
+            learner.save_generation, progress.iteration, progress.total_steps, progress.generations[-1]
+        )
+        progress.generations.append(progress.newest)
+        matchmaker.set_generations(progress.generations)
+        await self._checkpoint(worker, learner, matchmaker)
+
+    async def _checkpoint(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+        progress = self.progress
+        arrays = await worker.submit(learner.arrays)
+        opponents: dict[str, Any] = {}
+        if progress.iteration:
+            jobs: dict[str, Job[Block]] = {runner: Job(Block.snapshot, timed=False) for runner in self.session.blocks}
+            for runner, (games, document) in (await self._board.ask(jobs)).items():
+                arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
+                opponents[runner] = document
+        meta = LearnerMeta(
+            iteration=progress.iteration,
+            total_steps=progress.total_steps,
+            elapsed_s=progress.elapsed_s,
+            created=datetime.now(UTC),
+            config=self.config.model_dump(mode="json"),
+            matchmaker=matchmaker.state(),
+            opponents=opponents,
+            ledger_position=self._rater.rows if self._rater else 0,
+            generations=tuple(progress.generations),
+            extra={
+                "restarts": progress.restarts,
+                "rating_spent": self._rater.budget.spent if self._rater else 0.0,
+            },
+        )
+        await worker.submit(save_learner, self.session.run, meta, arrays)
+
+    async def _finish(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+        """Save the last state, whatever the interval, and rate it."""
+        progress = self.progress
+        last = f"gen_{progress.iteration}"
+        if progress.newest != last:
+            await self._checkpoint(worker, learner, matchmaker)
+            progress.newest = await worker.submit(
+                learner.save_generation, progress.iteration, progress.total_steps, progress.generations[-1]
+            )
+        progress.finished = not self._stop.is_set()
+        if self._rater is not None and progress.finished:
+            self._reporter.notice(f"Rating {progress.newest}, the last generation")
+            await self._rater.rate_last(progress)
+
+    def _report(self, collected: list[Collected], update: Update, phases: Mapping[str, float]) -> None:
+        progress, config = self.progress, self.config
+        cuda = self.session.device.startswith("cuda")
+        report = IterationReport(
+            iteration=progress.iteration,
+            iterations=self.session.iterations,
+            steps=self.session.steps_per_iteration,
+            total_steps=progress.total_steps,
+            timesteps=config.run.timesteps,
+            experiences=sum(part.rollout.experiences for part in collected),
+            phase_s=dict(phases),
+            elapsed_s=progress.elapsed_s,
+            limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
+            update=update,
+            play=summarise(collected),
+            opponents=met(collected),
+            restarts=progress.restarts,
+            abandoned=Worker.abandoned,
+            cuda_used=torch.cuda.memory_allocated(self.session.device) if cuda else None,
+            cuda_peak=torch.cuda.max_memory_allocated(self.session.device) if cuda else None,
+            elo=self._rater.newest_elo if self._rater else None,
+        )
+        progress.speeds.append(report.steps_per_s)
+        self._reporter.iteration(report)
+
+
+def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
+    return lambda block: block.collect(order)
+
+
+def _latest(session: Session) -> LearnerState | None:
+    """What a learner that crashed goes on from; None before a first checkpoint."""
+    with suppress(NotARunError):
+        return load_latest_learner(session.run)
+    return None
+
+
+def _fields(metrics: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {name: getattr(metrics, name) for name in metrics.__dataclass_fields__}

@@ -1,0 +1,122 @@
+"""Rates generations while training goes on: plans fixtures, has them played by a runner, keeps the ledger."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from selfplay.league.games import Games
+from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.policy.policy import load_policy
+from selfplay.runner.board import Board, Job
+from selfplay.runner.match import Contender
+from selfplay.seeding import derive
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures
+
+if TYPE_CHECKING:
+    from selfplay.league.records import MatchRecord
+    from selfplay.trainer.loop import Progress
+    from selfplay.trainer.session import Session
+
+RATER = "rater-000"
+BATCH = 64  # games side by side at most
+LEAST = 16  # games worth starting for: a block of few games is slow
+DURING = 0.6  # part of the share that is spent while training; the rest is for the last generation
+
+
+class RaterResource:
+    """What the rating runner holds: frozen players, by id."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._contenders: dict[str, Contender] = {}
+        self._cancelled = False
+
+    def work(self, games: Games, players: list[str], budget: int, iteration: int, part: int) -> list[MatchRecord]:
+        """Plan and play at most ``budget`` games. Blocks."""
+        settings = self._session.rating
+        rng = np.random.default_rng(derive(settings.seed, "rating", iteration, part))
+        fixtures = plan_games(games, settings, players, budget, rng)
+        if not fixtures:
+            return []
+        for name in sorted({name for fixture in fixtures for name in (fixture.a, fixture.b)}):
+            if name not in self._contenders:
+                self._contenders[name] = self._contender(name)
+        return play_fixtures(fixtures, self._contenders, settings, iteration, lambda: self._cancelled)
+
+    def _contender(self, name: str) -> Contender:
+        if name in self._session.anchors:
+            return Contender(name)
+        return Contender(name, load_policy(self._session.run.generations / name))
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        self._cancelled = True
+
+    def kill(self) -> bool:
+        """See ``Resource``."""
+        self._cancelled = True
+        return False
+
+    def close(self) -> None:
+        """See ``Resource``."""
+
+
+class Rater:
+    """What the training loop asks to rate."""
+
+    def __init__(self, session: Session, ledger: LedgerKeeper, board: Board[RaterResource]) -> None:
+        config = session.config
+        self.budget = RatingBudget(
+            config.league.rating_share, config.game.max_episode_frames, by_frames=config.run.deterministic
+        )
+        self.newest_elo: float | None = None
+        self._session = session
+        self._ledger = ledger
+        self._board = board
+
+    @property
+    def rows(self) -> int:
+        """Games in the ledger."""
+        return self._ledger.rows
+
+    async def rate_if_due(self, progress: Progress) -> None:
+        """Play a batch when the budget allows one that is worth it."""
+        if len(progress.generations) < 2:
+            return
+        games = self._affordable(progress, DURING)
+        if games >= LEAST:
+            await self._play(progress, progress.generations, min(games, BATCH), 0)
+
+    async def rate_last(self, progress: Progress) -> None:
+        """Spend what is left of the share on a ladder that has the last generation in it."""
+        players = [*progress.generations]
+        if progress.newest not in players:
+            players.append(progress.newest)
+        part = 1
+        while (games := self._affordable(progress, 1.0)) >= self._session.rating.games_each or part == 1:
+            await self._play(progress, players, min(max(games, self._session.rating.games_each * 8), BATCH), part)
+            part += 1
+
+    def _affordable(self, progress: Progress, part: float) -> int:
+        frames = progress.total_steps * self._session.config.game.frame_skip
+        return self.budget.games(progress.elapsed_s, frames, part)
+
+    async def _play(self, progress: Progress, generations: list[str], games: int, part: int) -> None:
+        players = [*generations, *self._session.anchors]
+        known = await self._ledger.games()
+        job: Job[RaterResource] = Job(lambda r: r.work(known, players, games, progress.iteration, part), timed=False)
+        started = time.monotonic()
+        results = await self._board.ask({RATER: job})
+        records = results.get(RATER, [])
+        self.budget.pay(max(len(records), 1), time.monotonic() - started)
+        if records:
+            await self._ledger.record(records)
+        board = build(await self._ledger.games())
+        self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
+
+    async def leaderboard(self) -> Leaderboard:
+        """The table of now."""
+        return build(await self._ledger.games())

@@ -1,0 +1,187 @@
+"""Rating games while training: who plays, within which budget, and into which ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from envs.melee import bots
+from envs.melee.mock import ENDED_BY
+from envs.melee.physics import RULES_VERSION
+from selfplay.errors import RunnerError
+from selfplay.league.games import Games
+from selfplay.league.ledger import Ledger
+from selfplay.league.ratings import rate
+from selfplay.league.records import MatchRecord, Seat, settings_hash
+from selfplay.league.schedule import Fixture, plan
+from selfplay.runner.match import Contender, Pairing, Rules, play
+from selfplay.runner.worker import Worker
+from selfplay.supervision import Context
+
+
+class LedgerKeeper:
+    """The one owner of a run's ledger: a supervised child, and what others ask of it."""
+
+    def __init__(self, path: Path, keep_rows: int | None = None) -> None:
+        """``keep_rows`` drops games behind a checkpoint, for runs that play them again bit for bit."""
+        self._path = path
+        self._keep_rows = keep_rows
+        self._worker: Worker | None = None
+        self._ledger: Ledger | None = None
+        self._open = asyncio.Event()
+
+    async def run(self, ctx: Context) -> None:
+        """The child: holds the file open until it is stopped."""
+        self._worker = worker = Worker(ctx.id)
+        try:
+            self._ledger = await worker.submit(Ledger.open, self._path, self._keep_rows)
+            self._keep_rows = None  # once: after a crash of this child nothing is lost
+            self._open.set()
+            ctx.ready()
+            await asyncio.Event().wait()
+        finally:
+            self._open.clear()
+            if self._ledger is not None:
+                worker.submit(self._ledger.close)
+            worker.close()
+
+    @property
+    def rows(self) -> int:
+        """Games in the ledger."""
+        return 0 if self._ledger is None else self._ledger.rows
+
+    async def games(self) -> Games:
+        """Columns of all games of the ledger."""
+        worker, ledger = await self._opened()
+        return await worker.submit(ledger.games)
+
+    async def record(self, records: Sequence[MatchRecord]) -> None:
+        """Append games; returns when the disk has them."""
+        worker, ledger = await self._opened()
+        await worker.submit(ledger.append, records)
+
+    async def _opened(self) -> tuple[Worker, Ledger]:
+        await self._open.wait()
+        if self._worker is None or self._ledger is None:
+            raise RunnerError("the ledger is not open")
+        return self._worker, self._ledger
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSettings:
+    """What rating games of a run are played under."""
+
+    characters: tuple[str, str]
+    rules: Rules
+    anchors: tuple[str, ...]
+    seed: int
+
+    @property
+    def bodies(self) -> tuple[str, str | None]:
+        """Character of the learner, and the other one where there are two."""
+        mine, other = self.characters
+        return mine, None if other == mine else other
+
+    @property
+    def games_each(self) -> int:
+        """Games of a fixture: both seats, and with two characters both assignments."""
+        return 2 if self.bodies[1] is None else 4
+
+    @property
+    def settings(self) -> str:
+        """Hash of everything that makes games comparable."""
+        return settings_hash(
+            {
+                "characters": sorted(self.characters),
+                "stage": self.rules.stage,
+                "max_episode_frames": self.rules.max_episode_frames,
+                "rules": RULES_VERSION,
+                "bots": bots.VERSION,
+            }
+        )
+
+
+def plan_games(
+    games: Games, settings: RatingSettings, players: Sequence[str], budget: int, rng: np.random.Generator
+) -> list[Fixture]:
+    """The fixtures that tell most, for at most ``budget`` games."""
+    group = f"{settings.settings}/{'greedy' if settings.rules.greedy else 'stochastic'}"
+    known = group in games.groups
+    ratings = rate(games if known else Games.of([]), players=players, settings=group if known else None)
+    return plan(ratings, players, budget, rng, settings.games_each)
+
+
+def play_fixtures(
+    fixtures: Sequence[Fixture],
+    contenders: dict[str, Contender],
+    settings: RatingSettings,
+    iteration: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[MatchRecord]:
+    """Play fixtures and write down what happened. Blocks."""
+    pairings = [
+        Pairing(seating.players, seating.characters, fixture.seed)
+        for fixture in fixtures
+        for seating in fixture.seatings(*settings.bodies)
+    ]
+    stats = play(pairings, contenders, settings.rules, stop)
+    return [
+        MatchRecord.played(
+            seats=tuple(_seat(contenders[p], body) for p, body in zip(g.players, g.characters, strict=True)),
+            seed=g.seed,
+            settings=settings.settings,
+            stage=settings.rules.stage,
+            stocks=tuple(int(s["stocks"]) for s in row),
+            percents=tuple(float(s["percent"]) for s in row),
+            damage=tuple(float(s["damage"]) for s in row),
+            self_destructs=tuple(int(s["self_destructs"]) for s in row),
+            frames=int(row[0]["frames"]),
+            ended=ENDED_BY[int(row[0]["ended"])],
+            sampling="greedy" if settings.rules.greedy else "stochastic",
+            iteration=iteration,
+            wall=time.time(),
+        )
+        for g, row in zip(pairings, stats, strict=True)
+    ]
+
+
+def _seat(contender: Contender, character: str) -> Seat:
+    return Seat(
+        player=contender.id,
+        version=contender.version,
+        character=character,
+        frame_skip=contender.frame_skip,
+        delay=contender.delay,
+    )
+
+
+class RatingBudget:
+    """How many games may be played now, so that rating takes no more than its share.
+
+    Two clocks: seconds, or, where runs must be equal, frames of play at the longest that a game can take.
+    """
+
+    def __init__(self, share: float, cap_frames: int, *, by_frames: bool) -> None:
+        self._share = share
+        self._cap_frames = cap_frames
+        self._by_frames = by_frames
+        self._cost = float(cap_frames) if by_frames else 0.2  # of a game, in the clock's unit; measured as it goes
+        self.spent = 0.0
+
+    def games(self, elapsed_s: float, frames: int, part: float = 1.0) -> int:
+        """Games that fit now; ``part`` keeps some of the share for later."""
+        total = float(frames) if self._by_frames else elapsed_s
+        return max(0, int((self._share * part * total - self.spent) / self._cost))
+
+    def pay(self, games: int, seconds: float) -> None:
+        """Count a batch of games."""
+        if self._by_frames:
+            self.spent += games * self._cap_frames
+        else:
+            self.spent += seconds
+            self._cost = 0.5 * self._cost + 0.5 * seconds / max(games, 1)

@@ -1,0 +1,47 @@
+"""Which settings a resumed run may change, and which it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from selfplay.checkpoint import LearnerState
+from selfplay.config import Config, Option, by_path
+from selfplay.errors import ConfigError, IncompatibleError, boundary
+
+MAY_CHANGE: Final = frozenset(
+    {
+        "run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host", "run.checkpoint",
+        "run.threads", "run.collect_timeout", "league.track_elo", "league.rating_share",
+    }
+)  # fmt: skip
+
+
+def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
+    """The configuration of the run that ``state`` is of, with what the user may change and did.
+
+    Raises:
+        ConfigError: a value that may not change differs; names both.
+        IncompatibleError: the run was made by a version with other settings.
+    """
+    with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
+        config = Config.model_validate(state.meta.config)
+    values = config.model_dump()
+    for path, value in explicit.items():
+        group, _, name = path.partition(".")
+        before = getattr(getattr(config, group), name)
+        if path not in MAY_CHANGE and value != before:
+            raise ConfigError(
+                f"{_flag(path)} is {value!r}, but the run to resume was started with {before!r}; "
+                "it cannot change within a run"
+            )
+        values[group][name] = value
+    if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
+        values["run"]["timesteps"] = None
+    with boundary(ConfigError, "these settings do not go together"):
+        return Config.model_validate(values)
+
+
+def _flag(path: str) -> str:
+    option: Option | None = by_path().get(path)
+    return option.flag if option else f"--set {path}"

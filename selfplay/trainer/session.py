@@ -1,0 +1,95 @@
+"""What one call of the trainer works on: values that every part of the tree is built from."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from envs.api import ActionSpec
+from envs.melee import bots
+from envs.melee.controller import ACTION_SPEC
+from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
+from selfplay.config import Config
+from selfplay.league.records import OUTSIDE
+from selfplay.runner.match import Rules
+from selfplay.trainer.rating import RatingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A run being trained, new or resumed."""
+
+    config: Config
+    run: RunDir
+    device: str
+    resumed: LearnerState | None = None
+
+    @property
+    def network(self) -> NetworkSpec:
+        """Structure of the policy network."""
+        net = self.config.net
+        return NetworkSpec(obs_width=OBS_WIDTH, hidden=net.hidden, activation=net.activation)
+
+    @property
+    def heads(self) -> ActionHeads:
+        """Heads of an action."""
+        spec: ActionSpec = ACTION_SPEC
+        return ActionHeads(binary=spec.binary, sizes=spec.sizes)
+
+    @property
+    def encoder_version(self) -> int:
+        """Of the observations."""
+        return ENCODER_VERSION
+
+    @property
+    def blocks(self) -> dict[str, int]:
+        """Games of each runner, by id."""
+        games = self.config.run.num_games
+        count = self.config.run.runners or max(1, min(os.cpu_count() or 1, games // 16, 8))
+        count = min(count, games)
+        return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Over all games."""
+        return self.config.run.num_games * self.config.ppo.rollout_length
+
+    @property
+    def iterations(self) -> int | None:
+        """Planned, whole ones, at least one; None where time alone ends the run."""
+        if self.config.run.timesteps is None:
+            return None
+        return max(1, -(-self.config.run.timesteps // self.steps_per_iteration))
+
+    @property
+    def training_bots(self) -> tuple[str, ...]:
+        """Scripted players that training meets."""
+        return tuple(name for name in self.anchors if name not in self.config.league.held_out)
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """Scripted players on the ladder."""
+        return tuple(name for name in bots.NAMES if name not in OUTSIDE)
+
+    @property
+    def rating(self) -> RatingSettings:
+        """Settings of the run's rating games."""
+        game = self.config.game
+        rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames)
+        return RatingSettings(game.characters, rules, self.anchors, self.config.run.seed)
+
+    def game_options(self, num_games: int) -> dict[str, object]:
+        """Arguments of a training block, JSON-able."""
+        game, reward = self.config.game, self.config.reward
+        return {
+            "num_games": num_games,
+            "characters": list(game.characters),
+            "stage": game.stage,
+            "frame_skip": game.frame_skip,
+            "delay": game.delay,
+            "max_episode_frames": game.max_episode_frames,
+            "stagger": True,
+            "reward_stock": reward.stock,
+            "reward_damage": reward.damage,
+        }

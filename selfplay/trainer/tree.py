@@ -1,0 +1,191 @@
+"""The supervision tree of a training run: the only place that knows every part.
+
+root  rest_for_one
+  ledger     permanent  the one writer of the ledger; only where games are rated
+  runners    permanent  a pool; the learner starts its children
+    runner-000 ..       blocks of training games
+    rater-000           rating games
+  learner    transient, significant: its normal end is the end of the run
+  reporting  permanent, a supervisor with a budget of its own: a broken terminal ends nothing else
+    feed     transient
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from envs.melee.mock import rules_are_compiled
+from envs.registry import make_game
+from selfplay.checkpoint import group
+from selfplay.report.reporter import Feed
+from selfplay.runner.block import Block, ScriptedGame
+from selfplay.runner.board import Board
+from selfplay.runner.game_runner import GameRunner
+from selfplay.runner.process_game import ProcessGame
+from selfplay.seeding import derive
+from selfplay.errors import RunnerError
+from selfplay.supervision import (
+    ChildAbandoned,
+    ChildExited,
+    ChildParked,
+    ChildSpec,
+    ChildStartFailed,
+    Context,
+    ParkPolicy,
+    Pool,
+    PoolSpec,
+    Report,
+    Supervisor,
+    SupervisorGaveUp,
+    SupervisorSpec,
+)
+from selfplay.trainer.learner import THREADS
+from selfplay.trainer.loop import TrainingLoop
+from selfplay.trainer.rater import RATER, Rater, RaterResource
+from selfplay.trainer.rating import LedgerKeeper
+from selfplay.trainer.session import Session
+
+PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
+GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
+
+
+class Runners:
+    """Runners by id, in the pool that runs now."""
+
+    def __init__(self, root: Supervisor) -> None:
+        self._pool = root.find("runners", Pool)
+
+    async def start(self, spec: ChildSpec) -> None:
+        """Start one; returns when it is ready.
+
+        Raises:
+            RunnerError: a runner of this id is there already.
+        """
+        if spec.id in self.ids():
+            raise RunnerError(f"a runner {spec.id!r} is there already")
+        await self._pool.start_child(spec)
+
+    async def stop(self, runner: str) -> None:
+        """Stop one for good."""
+        await self._pool.terminate_child(runner)
+
+    def ids(self) -> list[str]:
+        """Of all runners, in start order."""
+        return [child.id for child in self._pool.which_children()]
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.ids())
+
+
+class Tree:
+    """Everything of a run, wired together. Built inside the event loop."""
+
+    def __init__(self, session: Session, feed: Feed, stop: asyncio.Event) -> None:
+        config = session.config
+        self._session = session
+        self._feed = feed
+        self._announced = False
+        self.first_cause: str | None = None
+        self.board: Board[Block] = Board(session.blocks, config.run.collect_timeout)
+        self._rater_board: Board[RaterResource] = Board([RATER], config.run.collect_timeout)
+        rated = config.league.track_elo
+        keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None
+        self._ledger = LedgerKeeper(session.run.ledger, keep)
+        self.rater = Rater(session, self._ledger, self._rater_board) if rated else None
+        threads = config.run.threads or min(os.cpu_count() or 1, THREADS)
+        self.loop = TrainingLoop(session, self.board, self.rater, feed, stop, threads, self.start_runners)
+        self.root = Supervisor(self._spec(), on_report=self._on_report)
+
+    def _spec(self) -> SupervisorSpec:
+        children = [
+            ChildSpec("ledger", self._ledger.run),
+            ChildSpec("runners", PoolSpec(intensity=10 * (len(self._session.blocks) + 1), period_s=60.0, park=PARK)),
+            ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
+            ChildSpec(
+                "reporting",
+                SupervisorSpec(children=(ChildSpec("feed", self._deliver, restart="transient"),), intensity=100),
+            ),
+        ]
+        if self.rater is None:
+            children = children[1:]
+        return SupervisorSpec(
+            children=tuple(children), strategy="rest_for_one", intensity=3, period_s=60.0,
+            auto_shutdown="any_significant",
+        )  # fmt: skip
+
+    def _runner_specs(self) -> dict[str, ChildSpec]:
+        runner = GameRunner(self.board, self._open_block)
+        specs = {name: ChildSpec(name, runner.child()) for name in self._session.blocks}
+        if self.rater is not None:
+            rater = GameRunner(self._rater_board, lambda *_: RaterResource(self._session))
+            specs[RATER] = ChildSpec(RATER, rater.child())
+        return specs
+
+    async def start_runners(self) -> None:
+        """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
+        runners = Runners(self.root)
+        for name, spec in self._runner_specs().items():
+            if name not in runners.ids():
+                await runners.start(spec)
+
+    async def _deliver(self, ctx: Context) -> None:
+        ctx.ready()
+        await self._feed.run()
+
+    def _open_block(self, runner: str, incarnation: int) -> Block:
+        """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
+        session = self._session
+        options = session.game_options(session.blocks[runner])
+        seed = derive(session.config.run.seed, runner, incarnation)
+        game: ScriptedGame
+        with self._compilation():
+            if session.config.run.host == "process":
+                game = ProcessGame(session.config.game.type, options)
+            else:
+                game = make_game(session.config.game.type, **options)
+            block = Block(game, seed)
+            if session.resumed is not None and incarnation == 1:
+                document: Any = session.resumed.meta.opponents.get(runner, {})
+                block.restore(group(session.resumed.arrays, f"games/{runner}"), document)
+            else:
+                block.warm_up()
+        return block
+
+    @contextmanager
+    def _compilation(self) -> Iterator[None]:
+        """Say so, once, when the first use of the rules will compile them."""
+        if rules_are_compiled() or self._announced:
+            yield
+            return
+        self._announced = True
+        self._feed.notice("Compiling the game rules for this machine (the first time only, about half a minute) ...")
+        started = time.monotonic()
+        yield
+        self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
+
+    def _on_report(self, report: Report) -> None:
+        """What supervision did, in words; and what it means for those who wait."""
+        name = getattr(getattr(report, "child", None), "id", "")
+        match report:
+            case ChildExited(reason=reason, asked=False) if not reason.clean:
+                self._feed.notice(f"{name} failed: {reason.message}; it is replaced")
+                self.loop.progress.restarts += name in self._session.blocks
+            case ChildStartFailed(reason=reason):
+                self._feed.notice(f"{name} did not start: {reason.message}")
+            case ChildAbandoned(total=total):
+                self._feed.notice(f"{name} did not stop in time and was abandoned ({total} so far)")
+            case ChildParked(delay_s=delay, cause=cause):
+                self._feed.notice(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
+                self.board.give_up(name)
+                self._rater_board.give_up(name)
+            case SupervisorGaveUp(why=why, cause=cause):
+                self._feed.notice(f"giving up: {why}; first cause: {cause}")
+                self.first_cause = str(cause)
+            case _:
+                pass

@@ -1,0 +1,110 @@
+"""Rules for every test: nothing is left behind, nothing blocks the loop, compiling does not count as testing."""
+
+import asyncio
+import asyncio.coroutines
+import asyncio.runners
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+# Waiting threads of OpenMP sleep instead of spinning; must be set before torch or Numba start theirs.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+GRACE_S = 2.0  # how long a thread or process may take to end after its test
+PLAYS_GAMES = ("envs", "runner", "trainer", "scripts")  # folders whose tests run the compiled rules
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that play games get the rules compiled before their time-out starts to count."""
+    root = Path(__file__).parent
+    for item in items:
+        folder = item.path.relative_to(root).parts[0] if item.path.is_relative_to(root) else ""
+        if folder in PLAYS_GAMES:
+            item.add_marker(pytest.mark.usefixtures("compiled_rules"))
+
+
+@pytest.fixture(scope="session")
+def compiled_rules() -> None:
+    """Compile the mock fighter, or load it from Numba's cache."""
+    import numpy as np
+
+    from envs.melee import controller
+    from envs.melee.mock import MockMelee
+
+    game = MockMelee(num_games=2)
+    game.reset(np.arange(2, dtype=np.uint64))
+    game.step(np.broadcast_to(controller.NEUTRAL, (2, 2, controller.ACTION_SPEC.width)).copy())
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test that leaves an asyncio task, a thread or a child process; see the marker ``leaves``.
+
+    Loops are in debug mode, so that coroutines that were never awaited name their origin.
+    """
+    allowed = {marker.args[0] for marker in request.node.iter_markers("leaves")}
+    tasks: list[str] = []
+    cancel_all = asyncio.runners._cancel_all_tasks
+
+    def note_and_cancel(loop: asyncio.AbstractEventLoop) -> None:
+        tasks.extend(repr(task) for task in asyncio.all_tasks(loop))
+        cancel_all(loop)
+
+    monkeypatch.setattr(asyncio.runners, "_cancel_all_tasks", note_and_cancel)
+    monkeypatch.setattr(asyncio.coroutines, "_is_debug_mode", lambda: True)
+    threads, children = set(threading.enumerate()), _children()
+    yield
+    left = {
+        "task": tasks,
+        "thread": _after_grace(lambda: [t.name for t in threading.enumerate() if t not in threads]),
+        "process": _after_grace(lambda: sorted(_children() - children)),
+    }
+    found = [f"{kind}: {what}" for kind, what in left.items() if what and kind not in allowed]
+    if found:
+        pytest.fail("left behind " + "; ".join(found), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _responsive_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Code of ours that blocks the event loop raises; see the marker ``blocking``."""
+    if request.node.get_closest_marker("blocking") is not None:
+        yield
+        return
+    with blockbuster_ctx(["selfplay"]):
+        yield
+
+
+def _after_grace(left: Callable[[], list[str]]) -> list[str]:
+    """What is still left once things that are ending have ended."""
+    deadline = time.monotonic() + GRACE_S
+    while (what := left()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return what
+
+
+def _children() -> set[str]:
+    """Child processes of this one; the resource tracker of multiprocessing stays for the whole session."""
+    found = {f"{child.name} {child.pid}" for child in multiprocessing.active_children()}
+    if sys.platform != "linux":
+        return found
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            command = _command(pid)
+            if command and "resource_tracker" not in command and "forkserver" not in command:
+                found.add(f"{command} {pid}")
+    return found
+
+
+def _command(pid: str) -> str:
+    """Command line of a process, empty once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -1,0 +1,175 @@
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from selfplay.errors import LeagueError
+from selfplay.league.games import Games
+from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.ledger import read_games
+from selfplay.league.records import generation_id
+from selfplay.league.render import TITLE, to_json, to_table, to_text
+from tests.league.pools import record, series, tournament
+
+MANY = {"random": 1500.0, "rusher": 1550.0} | {generation_id(i): 1500.0 + 20 * i for i in range(30)}
+
+
+@pytest.fixture(scope="module")
+def many():
+    return build(tournament(MANY, itertools.combinations(MANY, 2), 2, np.random.default_rng(0), draws=0.2))
+
+
+def cells(text):
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")]
+    return [
+        dict(zip((name.strip() for name in rows[0]), (cell.strip() for cell in row), strict=True)) for row in rows[1:]
+    ]
+
+
+def test_the_table_is_the_guide_s():
+    text = to_text(build(Games.of(series([("gen_5", "gen_3", "win")] * 2 + [("gen_3", "random", "draw")]))))
+    lines = text.splitlines()
+    assert lines[0] == TITLE == "═══ Elo Leaderboard ═══"
+    assert [name.strip() for name in lines[1].strip("|").split("|")][:3] == ["Rank", "Policy", "Elo"]
+    assert [row["Policy"] for row in cells(text)] == ["gen_5", "random (bot)", "gen_3"]
+    first = cells(text)[0]
+    assert (first["Rank"], first["W"], first["L"], first["D"], first["Games"]) == ("1", "2", "0", "0", "2")
+
+
+def test_the_top_the_anchors_the_start_and_the_newest_are_shown(many):
+    shown = {row["Policy"].split()[0] for row in cells(to_text(many))}
+    assert {"random", "rusher", "gen_0", "gen_29"} <= shown
+    assert {row.policy for row in many.rows if row.rank <= 20} <= shown
+    assert len(shown) < len(many.rows) == 32
+    assert f"{32 - len(shown)} more players: --all" in to_text(many)
+    assert len(cells(to_text(many, show_all=True))) == 32
+    assert "--all" not in to_text(many, show_all=True)
+
+
+def test_json_holds_what_the_text_shows(many):
+    board = Leaderboard.model_validate_json(to_json(many, show_all=True))
+    assert board == many
+    assert [row["policy"] for row in json.loads(to_json(many))["rows"]] == [row.policy for row in many.top()]
+
+
+def test_rows_add_up(many):
+    games = sum(row.games for row in many.rows)
+    assert games == 2 * many.games
+    assert sum(row.wins for row in many.rows) == sum(row.losses for row in many.rows)
+    assert sum(row.draws for row in many.rows) == pytest.approx(2 * many.draw_share * many.games)
+    assert all(row.wins + row.losses + row.draws == row.games for row in many.rows)
+    assert all(row.low <= row.elo <= row.high for row in many.rows)
+    assert [row.rank for row in many.rows] == list(range(1, 33))
+    assert [row.elo for row in many.rows] == sorted((row.elo for row in many.rows), reverse=True)
+
+
+def test_random_is_fixed_at_1500_and_marked(many):
+    row = next(row for row in many.rows if row.policy == "random")
+    assert (row.elo, row.low, row.high, row.fixed, row.scripted) == (1500.0, 1500.0, 1500.0, True, True)
+    line = next(row for row in cells(to_text(many, True)) if row["Policy"] == "random (bot)")
+    assert (line["Elo"], line["95% interval"]) == ("1500", "fixed")
+
+
+def test_the_share_decided_by_stocks_is_of_all_games_of_a_player():
+    board = build(
+        Games.of(
+            [
+                record("gen_1", "random", (2, 0), seed=0),
+                record("gen_1", "random", (2, 2), seed=1, percents=(0.0, 9.0)),
+                record("gen_1", "random", (2, 2), seed=2),
+                record("random", "gen_1", (1, 0), seed=3),
+            ]
+        )
+    )
+    first = board.rows[0]
+    assert (first.wins, first.losses, first.draws, first.by_stocks) == (2, 1, 1, 0.5)
+    assert (board.draw_share, board.decided_by_stocks) == (0.25, 0.5)
+
+
+def test_the_result_rule_is_applied_on_reading():
+    games = Games.of([record("gen_1", "random", (2, 2), percents=(0.0, 9.0))])
+    assert build(games).rows[0].wins == 1
+    assert build(games, rule="stocks").rows[0].draws == 1
+
+
+def test_facts_and_what_was_left_out_are_said_in_words():
+    games = Games.of(
+        [record("gen_1", "random", settings="older", seed=i) for i in range(3)]
+        + [record("gen_1", "random"), record("random", "gen_1"), record("gen_1", "idle")]
+    )
+    text = to_text(build(games))
+    assert "2 games, 0% draws, 100% decided by stocks; rule stocks_percent, settings abc/stochastic" in text
+    assert "Left out: 3 games under other settings." in text
+    assert "Left out: 1 games against players outside the ladder." in text
+    assert "idle" not in {row.policy for row in build(games).rows}
+    assert build(games, settings="older").games == 3
+
+
+def test_a_pool_without_ties_to_the_anchor_is_flagged():
+    islands = build(Games.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
+    assert "Warning: Not connected: these never met 'random'" in to_text(islands)
+    assert "gen_2, gen_3." in to_text(islands)
+    whole = build(Games.of(series([("gen_1", "random", "win"), ("gen_2", "gen_1", "win")])))
+    assert whole.warnings == ()
+
+
+def test_a_perfect_score_is_shown_as_a_bound():
+    board = build(Games.of(series([("gen_1", "random", "win")] * 10 + [("gen_0", "random", "loss")] * 10)))
+    bounds = {row["Policy"]: row["95% interval"] for row in cells(to_text(board))}
+    assert bounds["gen_1"].endswith(" or more")
+    assert bounds["gen_0"].endswith(" or less")
+    assert {row.policy: row.bound for row in board.rows} == {"gen_1": "below", "gen_0": "above", "random": "both"}
+
+
+def test_whom_nothing_ties_to_the_anchor_has_an_unknown_interval():
+    board = build(Games.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
+    intervals = {row["Policy"]: row["95% interval"] for row in cells(to_text(board))}
+    assert intervals["gen_2"] == intervals["gen_3"] == "unknown"
+
+
+def test_a_torn_ledger_is_mentioned(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(record("gen_1", "random").row() + '\n{"format":1,')
+    assert "Warning: The last row of the ledger is incomplete" in to_text(build(read_games(path)))
+
+
+def test_repeated_rows_are_mentioned():
+    games = Games.of([record("gen_1", "random")] * 2)
+    assert "Warning: 1 repeated rows of the ledger were ignored." in to_text(build(games))
+
+
+def test_sequential_elo_is_labelled_and_claims_no_interval():
+    games = Games.of(series([("gen_1", "gen_2", "win"), ("gen_2", "random", "win")]))
+    board = build(games, "sequential")
+    assert "sequential Elo (depends on the order of the games)" in to_text(board)
+    assert {row.policy: row.elo for row in board.rows}["gen_1"] == 1520.0
+    assert all(row.low is None and row.high is None for row in board.rows)
+    assert {row["95% interval"] for row in cells(to_text(board))} == {""}
+
+
+@pytest.mark.parametrize("options", [{"method": "glicko"}, {"rule": "coin"}, {"settings": "nowhere"}])
+def test_what_cannot_be_asked_for_is_named(options):
+    with pytest.raises(LeagueError, match=r"glicko|coin|nowhere"):
+        build(Games.of([record("gen_1", "random")]), **options)
+
+
+def test_an_empty_ledger_gives_an_empty_table():
+    board = build(Games.of([]))
+    assert board.rows == ()
+    assert "0 games" in to_text(board)
+
+
+@pytest.mark.parametrize("show_all", [True, False])
+def test_the_terminal_table_holds_the_same_cells(many, show_all):
+    from rich.console import Console
+
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(to_table(many, show_all))
+    shown = screen.getvalue()
+    assert "…" not in shown, "nothing is cut off on a terminal of 80 columns"
+    for row in cells(to_text(many, show_all)):
+        assert row["Policy"] in shown
+        assert row["95% interval"] in shown
+    assert TITLE in shown

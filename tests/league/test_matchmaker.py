@@ -1,0 +1,236 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from selfplay.errors import LeagueError
+from selfplay.league.matchmaker import CATEGORIES, MODES, Matchmaker
+from selfplay.league.records import check_player
+
+SCRIPTED = ("random", "rusher", "tank")
+GENERATIONS = [f"gen_{i}" for i in range(0, 100, 10)]
+
+
+def make(mode="simple_mix", seed=0, scripted=SCRIPTED, generations=GENERATIONS, **options):
+    maker = Matchmaker(mode, np.random.default_rng(seed), scripted, **options)
+    maker.set_generations(generations)
+    maker.rotate()
+    return maker
+
+
+def shares(maker, count=20_000):
+    drawn = maker.draw(count)
+    names = [opponent.category for opponent in drawn]
+    return {name: names.count(name) / count for name in set(names)}
+
+
+def test_simple_mix_draws_in_its_proportions():
+    assert shares(make()) == pytest.approx({"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1}, abs=0.012)
+
+
+def test_latest_is_always_the_mirror():
+    assert {(opponent.kind, opponent.id) for opponent in make("latest").draw(500)} == {("current", "current")}
+
+
+@pytest.mark.parametrize(
+    ("scripted", "generations", "expected"),
+    [
+        ((), GENERATIONS, {"current": 4 / 8, "recent": 3 / 8, "any_past": 1 / 8}),
+        (SCRIPTED, (), {"current": 4 / 6, "scripted": 2 / 6}),
+        ((), (), {"current": 1.0}),
+    ],
+)
+def test_shares_of_empty_categories_go_to_the_others(scripted, generations, expected):
+    assert shares(make(scripted=scripted, generations=generations)) == pytest.approx(expected, abs=0.015)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(CATEGORIES)), st.floats(0.05, 9.0), min_size=1))
+@settings(max_examples=25, deadline=None)
+def test_weights_can_be_set_and_need_not_sum_to_one(weights):
+    expected = {name: weight / sum(weights.values()) for name, weight in weights.items()}
+    found = shares(make(weights=weights), 4000)
+    assert found == pytest.approx({name: expected[name] for name in found}, abs=0.05)
+    assert all(expected[name] < 0.01 for name in set(expected) - set(found))
+
+
+def test_players_of_a_category_are_alike_likely():
+    ids = [opponent.id for opponent in make(weights={"scripted": 1.0}).draw(9000)]
+    assert [ids.count(name) / 9000 for name in SCRIPTED] == pytest.approx([1 / 3] * 3, abs=0.02)
+
+
+def test_recent_is_the_newer_half_and_any_past_all():
+    recent, anybody = set(), set()
+    maker = make()
+    for _ in range(200):
+        maker.rotate()
+        for opponent in maker.draw(40):
+            if opponent.category in ("recent", "any_past"):
+                assert opponent.kind == "generation"
+                (recent if opponent.category == "recent" else anybody).add(opponent.id)
+    assert recent == set(GENERATIONS[5:])
+    assert anybody == set(GENERATIONS)
+
+
+def test_generations_are_ordered_by_age_and_not_by_spelling():
+    maker = make(generations=["gen_100", "gen_20", "gen_3"], weights={"recent": 1.0})
+    assert maker.bench == ("gen_20", "gen_100")
+
+
+@pytest.mark.parametrize("places", [1, 2, 4, 9])
+def test_few_frozen_generations_are_in_play_at_a_time(places):
+    maker = make(max_frozen=places)
+    for _ in range(20):
+        maker.rotate()
+        met = {opponent.id for opponent in maker.draw(400) if opponent.kind == "generation"}
+        assert met <= set(maker.bench)
+        assert 0 < len(maker.bench) <= places
+
+
+def test_one_place_serves_both_categories_of_generations():
+    assert shares(make(max_frozen=1)) == pytest.approx(
+        {"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1}, abs=0.012
+    )
+
+
+def test_the_bench_is_full_as_soon_as_there_are_enough_generations():
+    assert len({len(make(seed=seed).bench) for seed in range(20)} - {3, 4}) == 0
+    assert make(generations=["gen_0"]).bench == ("gen_0",)
+
+
+def test_the_bench_stays_until_it_is_rotated():
+    maker = make()
+    bench = maker.bench
+    maker.set_generations([*GENERATIONS, "gen_100"])
+    maker.draw(100)
+    assert maker.bench == bench
+    maker.set_generations([name for name in GENERATIONS if name != bench[0]])
+    assert maker.bench == bench[1:]
+
+
+def fight(maker, iterations, games=64, length=7):
+    """Episodes of ``length`` iterations; yields, each iteration, who is in play and who is on the bench."""
+    fighting: list[tuple[int, str]] = []
+    for now in range(iterations):
+        in_play = {name for _, name in fighting}
+        maker.rotate(in_play)
+        free = games - len(fighting)
+        fighting += [(now + length - i % 3, opponent.id) for i, opponent in enumerate(maker.draw(free))]
+        yield {name for _, name in fighting if name.startswith("gen_")}, set(maker.bench)
+        fighting = [(end, name) for end, name in fighting if end > now]
+
+
+@pytest.mark.parametrize("places", [1, 2, 3, 4])
+def test_however_long_episodes_last_few_generations_are_in_play(places):
+    maker = make(max_frozen=places)
+    met, stay = set(), dict.fromkeys(GENERATIONS, 0)
+    for in_play, bench in fight(maker, 300):
+        assert len(in_play | bench) <= max(2, places)  # one alone could never be relieved
+        assert bench
+        met |= in_play
+        stay = {name: stay[name] + 1 if name in bench else 0 for name in GENERATIONS}
+        assert max(stay.values()) < 12 * (places + 1), "nobody stays for ever"
+    assert len(met) >= (6 if places > 1 else 5)
+
+
+def test_shares_hold_while_the_bench_rotates_slowly():
+    maker = make()
+    for _ in fight(maker, 600):
+        pass
+    counts = maker.histogram()["category"]
+    found = {name: count / sum(counts.values()) for name, count in counts.items()}
+    assert found == pytest.approx({"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1}, abs=0.03)
+
+
+def test_nobody_leaves_the_bench_when_nobody_can_come():
+    maker = make(generations=["gen_0"])
+    for _in_play, bench in fight(maker, 30):
+        assert bench == {"gen_0"}
+
+
+def test_the_histogram_counts_every_draw():
+    maker = make()
+    drawn = maker.draw(300) + maker.draw(200)
+    histogram = maker.histogram()
+    assert sum(histogram["category"].values()) == sum(histogram["id"].values()) == 500
+    assert histogram["id"]["current"] == sum(opponent.kind == "current" for opponent in drawn)
+    assert histogram["category"]["scripted"] == sum(histogram["id"].get(name, 0) for name in SCRIPTED)
+
+
+@given(before=st.integers(0, 40), rotations=st.integers(0, 3), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_a_restored_matchmaker_goes_on_with_the_same_draws(before, rotations, seed):
+    original = make(seed=seed)
+    original.draw(before)
+    for _ in range(rotations):
+        original.rotate()
+    state = json.loads(json.dumps(original.state()))
+    resumed = Matchmaker("simple_mix", np.random.default_rng(12345), SCRIPTED)
+    resumed.restore(state)
+    for maker in (original, resumed):
+        maker.set_generations([*GENERATIONS, "gen_100"])
+    for _ in range(3):
+        assert resumed.draw(50) == original.draw(50)
+        original.rotate()
+        resumed.rotate()
+        assert resumed.bench == original.bench
+    assert resumed.histogram() == original.histogram()
+    assert resumed.state() == original.state()
+
+
+@pytest.mark.parametrize("state", [{}, {"generations": [], "bench": [], "met": {}, "rng": {"bit_generator": "Dice"}}])
+def test_what_is_no_state_is_refused(state):
+    with pytest.raises(LeagueError, match="not a matchmaker's state"):
+        make().restore(state)
+
+
+def test_an_unknown_mode_names_the_valid_ones():
+    with pytest.raises(LeagueError, match=r"'pfsp' \(valid: simple_mix, latest\)"):
+        make("pfsp")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"curent": 1.0}, r"'curent' \(valid: current, recent, scripted, any_past\)"),
+        ({"current": -0.1}, "weight of 'current' is -0.1"),
+        ({"recent": float("nan")}, "weight of 'recent' is nan"),
+        ({"current": 0.0, "scripted": 0.0}, "all weights are zero"),
+        ({}, "all weights are zero"),
+    ],
+)
+def test_impossible_weights_are_named(weights, message):
+    with pytest.raises(LeagueError, match=message):
+        make(weights=weights)
+
+
+def test_a_bench_without_places_is_refused():
+    with pytest.raises(LeagueError, match="at least one place, not 0"):
+        make(max_frozen=0)
+
+
+def test_only_generations_are_past():
+    with pytest.raises(LeagueError, match="not generations: rusher"):
+        make(generations=["gen_0", "rusher"])
+
+
+def test_weights_of_another_mode_do_not_matter():
+    maker = make("latest", weights={"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1})
+    assert {opponent.kind for opponent in maker.draw(200)} == {"current"}
+
+
+def test_held_out_players_are_those_not_passed_in():
+    assert "tank" not in {opponent.id for opponent in make(scripted=("random", "rusher")).draw(2000)}
+
+
+def test_every_mode_is_made_of_known_categories():
+    for shares_of_mode in MODES.values():
+        assert set(shares_of_mode) <= set(CATEGORIES)
+        assert sum(shares_of_mode.values()) == pytest.approx(1.0)
+
+
+def test_the_current_policy_cannot_be_rated():
+    moving = [opponent.id for opponent in make().draw(100) if opponent.kind == "current"]
+    with pytest.raises(ValueError, match="no rating"):
+        check_player(moving[0])

@@ -1,0 +1,40 @@
+import os
+
+import pytest
+
+from selfplay.errors import NotARunError
+from selfplay.league.runs import resolve_run, runs_under
+
+
+def make(root, name, written_at, ledger_at=None):
+    run = root / name
+    run.mkdir(parents=True)
+    for file, moment in (("run.json", written_at), ("ledger.jsonl", ledger_at)):
+        if moment is not None:
+            (run / file).write_text("{}")
+            os.utime(run / file, (moment, moment))
+    return run
+
+
+def test_the_newest_run_is_the_one_written_to_last(tmp_path):
+    first = make(tmp_path, "first", 1000, ledger_at=9000)
+    second = make(tmp_path, "second", 2000)
+    (tmp_path / "no_run").mkdir()
+    assert runs_under(tmp_path) == [first, second]
+    assert resolve_run(None, tmp_path) == first
+
+
+def test_a_run_is_found_by_path_or_name(tmp_path, monkeypatch):
+    run = make(tmp_path / "checkpoints", "mine", 1000)
+    assert resolve_run(str(run), tmp_path) == run
+    assert resolve_run("mine", tmp_path / "checkpoints") == run
+    monkeypatch.chdir(tmp_path)
+    assert resolve_run("checkpoints/mine", tmp_path / "elsewhere").resolve() == run
+
+
+def test_what_is_no_run_is_named_with_those_that_are(tmp_path):
+    make(tmp_path, "mine", 1000)
+    with pytest.raises(NotARunError, match=r"yours holds no run.*runs under .*: mine"):
+        resolve_run("yours", tmp_path)
+    with pytest.raises(NotARunError, match="no run under"):
+        resolve_run(None, tmp_path / "empty")

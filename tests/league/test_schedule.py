@@ -1,0 +1,179 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from selfplay.errors import LeagueError
+from selfplay.league.games import Games
+from selfplay.league.ratings import rate
+from selfplay.league.records import generation_number
+from selfplay.league.schedule import Fixture, kinds_of_opponents, plan
+from tests.league.pools import record, series, tournament
+
+SCRIPTED = ["random", "rusher", "tank", "counter"]
+GENERATIONS = [f"gen_{10 * i}" for i in range(8)]
+PLAYERS = SCRIPTED + GENERATIONS
+STRENGTHS = {name: 1500.0 + 60.0 * i for i, name in enumerate(PLAYERS)}
+
+
+def fresh(players=PLAYERS):
+    return rate(Games.of([]), players=players)
+
+
+def chain():
+    """A ledger in which every generation only met the one before it, and gen_0 only random."""
+    pairs = [("gen_0", "random"), *zip(GENERATIONS[1:], GENERATIONS[:-1], strict=True)]
+    results = [(a, b, outcome) for a, b in pairs for outcome in ("win", "loss", "win") for _ in range(20)]
+    return Games.of(series(results))
+
+
+@given(budget=st.integers(0, 60), seed=st.integers(0, 2**32), games_each=st.sampled_from([2, 4]))
+@settings(max_examples=40, deadline=None)
+def test_the_budget_is_kept_and_nobody_meets_himself(budget, seed, games_each):
+    fixtures = plan(fresh(), PLAYERS, budget, np.random.default_rng(seed), games_each)
+    assert len(fixtures) == budget // games_each
+    assert all(fixture.a != fixture.b for fixture in fixtures)
+    assert {name for fixture in fixtures for name in (fixture.a, fixture.b)} <= set(PLAYERS)
+    seeds = [fixture.seed for fixture in fixtures]
+    assert len(set(seeds)) == len(seeds)
+    assert all(0 <= seed < 2**53 for seed in seeds)
+
+
+def test_the_same_generator_state_gives_the_same_plan():
+    ratings = rate(tournament(STRENGTHS, [("gen_0", "random"), ("gen_10", "gen_0")], 5, np.random.default_rng(0)))
+    first, second, other = (plan(ratings, ratings.players, 20, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert first == second
+    assert [fixture.seed for fixture in first] != [fixture.seed for fixture in other]
+
+
+def test_everybody_comes_to_meet_anchors_start_recent_and_old():
+    fixtures = plan(fresh(), PLAYERS, 200, np.random.default_rng(0))
+    met = {frozenset((fixture.a, fixture.b)) for fixture in fixtures}
+    for player in PLAYERS:
+        for kind, members in kinds_of_opponents(player, PLAYERS).items():
+            assert any(frozenset((player, member)) in met for member in members), (player, kind)
+
+
+def test_a_ladder_of_which_each_rung_met_only_the_one_below_is_bridged_first():
+    ratings = rate(chain(), players=PLAYERS)
+    fixtures = plan(ratings, PLAYERS, 6, np.random.default_rng(0))
+    newest = [fixture for fixture in fixtures if fixture.a == "gen_70"]
+    assert len(newest) == 3, "an anchor, the start and an old one; it met a recent one already"
+    assert "gen_0" in {fixture.b for fixture in newest}
+    assert {fixture.b for fixture in newest} & set(SCRIPTED)
+    assert {fixture.b for fixture in newest} & {"gen_10", "gen_20"}
+
+
+def test_kinds_of_opponents():
+    kinds = kinds_of_opponents("gen_40", PLAYERS)
+    assert kinds == {
+        "anchor": SCRIPTED,
+        "start": ["gen_0"],
+        "recent": ["gen_20", "gen_30"],
+        "old": ["gen_10"],
+    }
+    assert kinds_of_opponents("gen_0", PLAYERS) == {"anchor": SCRIPTED}
+    assert kinds_of_opponents("tank", PLAYERS) == {"anchor": ["random", "rusher", "counter"]}
+
+
+def test_games_go_where_they_tell_most():
+    """Everybody met everybody; one player far less often than the others, and two are far out of reach."""
+    strengths = {"random": 1500.0, "rusher": 1510.0, "tank": 2900.0, "gen_0": 1500.0, "gen_1": 1490.0}
+    names = list(strengths)
+    busy = [(a, b) for a in names for b in names if a < b and "gen_1" not in (a, b)]
+    rng = np.random.default_rng(0)
+    records = tournament(strengths, busy, 40, rng)
+    few = tournament(strengths, [("gen_1", name) for name in names if name != "gen_1"], 1, rng)
+    joined = Games(
+        records.players,
+        records.groups,
+        *(
+            np.concatenate([getattr(records, name), getattr(few, name)])
+            for name in ("seats", "versions", "stocks", "percents")
+        ),
+        np.concatenate([records.pairs, few.pairs + records.pairs.max() + 1]),
+        np.concatenate([records.group, few.group]),
+    )
+    fixtures = plan(rate(joined), names, 20, np.random.default_rng(1))
+    partners = Counter(name for fixture in fixtures for name in (fixture.a, fixture.b))
+    assert partners["gen_1"] >= 7
+    assert partners["tank"] == 0, "a game whose winner is known beforehand tells nothing"
+
+
+def test_planned_fixtures_count_so_that_one_pair_does_not_take_all():
+    names = ["random", "rusher", "tank", "gen_0"]
+    ratings = rate(
+        tournament(
+            dict.fromkeys(names, 1500.0),
+            [(a, b) for a in names for b in names if a < b],
+            2,
+            np.random.default_rng(0),
+            draws=0.5,
+        )
+    )
+    fixtures = plan(ratings, names, 24, np.random.default_rng(0))
+    met = Counter(frozenset((fixture.a, fixture.b)) for fixture in fixtures)
+    assert len(met) >= 4
+    assert max(met.values()) <= 4
+
+
+def test_the_schedule_brings_every_interval_below_the_budget_s_width():
+    """Ratings after planned rounds are sharper than after as many games against the elder only."""
+    rng = np.random.default_rng(7)
+    names = list(STRENGTHS)
+    order = {name: i for i, name in enumerate(names)}
+    pairs: list[tuple[str, str]] = []
+    for _ in range(20):
+        games = tournament(STRENGTHS, pairs, 1, rng) if pairs else Games.of([])
+        pairs += [(fixture.a, fixture.b) for fixture in plan(rate(games, players=names), names, 24, rng)]
+    elders = [(name, names[order[name] - 1]) for name in names[1:]]
+    planned = rate(tournament(STRENGTHS, pairs, 1, rng))
+    chained = rate(tournament(STRENGTHS, elders * (len(pairs) // len(elders)), 1, rng))
+    assert planned.se[-1] < 0.7 * chained.se[-1]
+
+
+def test_idle_is_never_scheduled_and_moving_players_are_refused():
+    players = ["random", "idle", "gen_0"]
+    fixtures = plan(fresh(["random", "gen_0"]), players, 20, np.random.default_rng(0))
+    assert {frozenset((fixture.a, fixture.b)) for fixture in fixtures} == {frozenset({"random", "gen_0"})}
+    with pytest.raises(ValueError, match="'current' changes"):
+        plan(fresh(), [*PLAYERS, "current"], 20, np.random.default_rng(0))
+
+
+def test_one_player_alone_has_nobody_to_play():
+    assert plan(fresh(["random"]), ["random"], 20, np.random.default_rng(0)) == []
+
+
+def test_a_fixture_without_games_is_refused():
+    with pytest.raises(LeagueError, match="at least one game"):
+        plan(fresh(), PLAYERS, 20, np.random.default_rng(0), games_each=0)
+
+
+def test_seats_are_swapped():
+    first, second = Fixture("gen_1", "random", 5).seatings("mewtwo")
+    assert first.players == ("gen_1", "random")
+    assert second.players == ("random", "gen_1")
+    assert first.characters == second.characters == ("mewtwo", "mewtwo")
+    assert Fixture("gen_1", "random", 5).seatings("mewtwo", "mewtwo") == (first, second)
+
+
+def test_with_two_characters_each_player_has_each_in_each_seat_once():
+    seatings = Fixture("gen_1", "random", 5).seatings("mewtwo", "fox")
+    seen = Counter(
+        (player, character, seat)
+        for game in seatings
+        for seat, (player, character) in enumerate(zip(game.players, game.characters, strict=True))
+    )
+    assert len(seatings) == 4
+    assert set(seen.values()) == {1}
+    assert len(seen) == 8
+    assert all(set(game.characters) == {"mewtwo", "fox"} for game in seatings)
+    records = [record(*game.players, seed=5) for game in seatings[:2]]
+    assert records[0].match.split("-")[0] == records[1].match.split("-")[0]
+
+
+def test_newest_generations_come_first_when_the_budget_is_short():
+    fixtures = plan(fresh(), PLAYERS, 8, np.random.default_rng(0))
+    assert {generation_number(fixture.a) for fixture in fixtures} == {70}

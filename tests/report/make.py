@@ -1,0 +1,67 @@
+"""Reports for tests."""
+
+from selfplay.report.metrics import IterationReport, Play, Update
+
+UPDATE = Update(
+    policy_loss=0.0456,
+    value_loss=0.0789,
+    loss=0.1234,
+    entropy=0.0123,
+    approx_kl=0.01,
+    clip_fraction=0.125,
+    explained_variance=0.5,
+    grad_norm=0.4,
+    learning_rate=3e-4,
+)
+PLAY = Play(
+    episodes=10,
+    return_mean=1.5,
+    episode_length=1800.0,
+    decisive_share=0.9,
+    draws=1,
+    win_rate={"random": 0.75},
+    reward_terms={"damage": 0.5},
+)
+
+
+def report(iteration=1, **changes):
+    """Iteration number ``iteration`` of ten of 1024 steps, 4 s each: 1 collecting, 2 learning, 1 rating."""
+    fields = {
+        "iteration": iteration,
+        "iterations": 10,
+        "steps": 1024,
+        "total_steps": 1024 * iteration,
+        "timesteps": 10240,
+        "experiences": 2048,
+        "phase_s": {"collect": 1.0, "update": 2.0, "rate": 1.0, "save": 0.0},
+        "elapsed_s": 4.0 * iteration,
+        "update": UPDATE,
+        "play": PLAY,
+        "opponents": {"random": 4, "current": 6},
+    }
+    return IterationReport(**{**fields, **changes})
+
+
+class Recorder:
+    """A reporter that remembers; with ``fail_on`` it raises when that notice comes."""
+
+    def __init__(self, fail_on=None):
+        self.calls = []
+        self.fail_on = fail_on
+
+    def header(self, lines):
+        self.calls.append(("header", tuple(lines)))
+
+    def notice(self, text):
+        if text == self.fail_on:
+            raise OSError(text)
+        self.calls.append(("notice", text))
+
+    def iteration(self, report):
+        self.calls.append(("iteration", report.iteration))
+
+    def leaderboard(self, text):
+        self.calls.append(("leaderboard", text))
+
+    def close(self):
+        self.calls.append(("close",))

@@ -1,0 +1,61 @@
+import json
+
+import pytest
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
+from tests.report.make import UPDATE, report
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_metrics_has_a_line_an_iteration(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    reporter = MetricsReporter(path, clock=lambda: 12.5)
+    reporter.header(["x"])
+    reporter.notice("x")
+    reporter.iteration(report(1))
+    reporter.iteration(report(2))
+    reporter.leaderboard("x")
+    reporter.close()
+    reporter.close()
+    assert [row["iteration"] for row in rows(path)] == [1, 2]
+    assert rows(path)[1]["total_steps"] == 2048
+    assert rows(path)[1]["wall"] == 12.5
+    assert rows(path)[1]["losses/value"] == 0.0789
+
+
+def test_not_a_number_is_null(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    reporter = MetricsReporter(path)
+    reporter.iteration(report(update=UPDATE.model_copy(update={"loss": float("nan")})))
+    reporter.close()
+    assert rows(path)[0]["losses/total"] is None
+
+
+def test_trim_forgets_what_will_be_played_again(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"iteration": 1}\n{"iteration": 2}\n{"iteration": 3}\n{"iterat')
+    trim_metrics(path, 2)
+    assert rows(path) == [{"iteration": 1}, {"iteration": 2}]
+    assert list(tmp_path.iterdir()) == [path]
+    trim_metrics(tmp_path / "absent.jsonl", 2)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("resumed_at", [None, 1024])
+def test_tensorboard_reads_the_events(tmp_path, resumed_at):
+    reporter = TensorBoardReporter(tmp_path / "events", resumed_at)
+    reporter.iteration(report(2))
+    reporter.close()
+    reporter.close()
+    (file,) = (tmp_path / "events").iterdir()
+    events = list(EventFileLoader(str(file)).Load())
+    assert [event.step for event in events if event.HasField("session_log")] == ([] if resumed_at is None else [1025])
+    values = {value.tag: value.tensor.float_val[0] for value in events[-1].summary.value}
+    assert events[-1].step == 2048
+    assert values["losses/policy"] == pytest.approx(0.0456)
+    assert values["winrate/random"] == pytest.approx(0.75)
+    assert set(values) == set(report(2).flat())

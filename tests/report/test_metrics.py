@@ -1,0 +1,53 @@
+import pytest
+from pydantic import ValidationError
+
+from selfplay.report.metrics import Play
+from tests.report.make import report
+
+
+def test_flat_has_every_figure_under_its_tag():
+    flat = report(2, elo=1612.0, cuda_used=100, cuda_peak=200).flat()
+    assert flat["losses/policy"] == 0.0456
+    assert flat["losses/total"] == 0.1234
+    assert flat["charts/steps_per_s"] == 256.0
+    assert flat["charts/elo"] == 1612.0
+    assert flat["winrate/random"] == 0.75
+    assert flat["opponents/current"] == 6
+    assert flat["time/update_s"] == 2.0
+    assert flat["reward/damage"] == 0.5
+    assert flat["memory/cuda_peak"] == 200
+
+
+def test_flat_leaves_out_what_is_unknown():
+    flat = report(play=Play()).flat()
+    assert "play/return_mean" not in flat
+    assert "memory/cuda_used" not in flat
+    assert flat["play/episodes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "done", "left"),
+    [
+        ({}, 0.1, 36.0),
+        ({"timesteps": None, "limit_s": 16.0}, 0.25, 12.0),
+        ({"limit_s": 16.0}, 0.25, 12.0),
+        ({"limit_s": 4000.0}, 0.1, 36.0),
+        ({"limit_s": 1.0}, 1.0, 0.0),
+        ({"timesteps": None}, 0.0, None),
+    ],
+)
+def test_whichever_limit_comes_first_ends_the_run(changes, done, left):
+    this = report(**changes)
+    assert this.done == pytest.approx(done)
+    assert this.remaining_s(256.0) == (None if left is None else pytest.approx(left))
+
+
+def test_nothing_is_known_before_time_has_passed():
+    this = report(phase_s={"collect": 0.0})
+    assert this.steps_per_s == 0.0
+    assert this.remaining_s(this.steps_per_s) is None
+
+
+def test_unknown_fields_are_refused():
+    with pytest.raises(ValidationError, match="speed"):
+        report(speed=3)

@@ -1,0 +1,102 @@
+import io
+from datetime import datetime, timedelta
+
+from selfplay.report import header, plain
+from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+from tests.report.make import report
+
+
+class Clock:
+    def __init__(self):
+        self.now = datetime(2026, 1, 2, 3, 5, 5)
+
+    def __call__(self):
+        return self.now
+
+
+def test_two_lines_an_iteration_stamped_when_things_happened():
+    stream, clock = io.StringIO(), Clock()
+    reporter = PlainReporter(StreamSink(stream), clock)
+    reporter.iteration(report(1))
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "[03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)"
+    assert lines[1] == "[03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123"
+    assert lines[2].startswith("[03:05:05]   Speed: 256 steps/s (collect 25%, update 50%, rate 25%, save 0%), 10% done")
+
+
+def test_summaries_are_rare():
+    stream, clock = io.StringIO(), Clock()
+    reporter = PlainReporter(StreamSink(stream), clock)
+    for iteration in range(1, 11):
+        reporter.iteration(report(iteration))
+        clock.now += timedelta(seconds=plain.SUMMARY_EVERY_S / 5)
+    lines = stream.getvalue().splitlines()
+    assert sum("Iter " in line for line in lines) == 10
+    assert sum("Speed:" in line for line in lines) == 2
+
+
+def test_summary_tells_time_left_wins_restarts_and_memory():
+    line = plain.summary_line(report(restarts=2, abandoned=1, cuda_used=2**30, cuda_peak=2**31))
+    assert "ETA 0:00:36" in line
+    assert "return +1.50" in line
+    assert "wins random 75%" in line
+    assert "runner restarts 2, abandoned 1" in line
+    assert "CUDA 1,024 MiB, peak 2,048 MiB" in line
+
+
+def test_header_is_the_guides():
+    stream = io.StringIO()
+    PlainReporter(StreamSink(stream), Clock()).header(
+        header.lines(
+            "Self-Play Training",
+            [("Mode", "simple_mix"), ("Num games", 8), ("Learning rate", 3e-4), ("Resume", None), ("Track Elo", True)],
+        )
+    )
+    assert stream.getvalue().splitlines() == [
+        "═══ Self-Play Training ═══",
+        "Configuration:",
+        "    Mode: simple_mix",
+        "    Num games: 8",
+        "    Learning rate: 0.0003",
+        "    Track Elo: yes",
+        "",
+    ]
+
+
+def test_a_terminal_without_the_characters_gets_question_marks():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    sink = StreamSink(stream)
+    sink.write("═══ Elo ═══")
+    sink.close()
+    assert raw.getvalue() == b"??? Elo ???\n"
+
+
+def test_notices_and_leaderboard():
+    stream = io.StringIO()
+    reporter = PlainReporter(StreamSink(stream), Clock())
+    reporter.notice("Compiling")
+    reporter.leaderboard("| 1 | gen_5 |\n| 2 | random |\n")
+    reporter.close()
+    assert stream.getvalue() == "[03:05:05] Compiling\n\n| 1 | gen_5 |\n| 2 | random |\n"
+
+
+def test_log_file_is_rotated_and_nothing_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain, "LOG_BYTES", 200)
+    path = tmp_path / "log.txt"
+    sink = LogFileSink(path)
+    for number in range(20):
+        sink.write(f"line {number:02} ═══")
+    sink.close()
+    files = sorted(tmp_path.iterdir(), key=lambda file: file.name, reverse=True)
+    assert len(files) > 1
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert text.splitlines() == [f"line {number:02} ═══" for number in range(20)]
+
+
+def test_log_file_is_continued(tmp_path):
+    for word in ("first", "second"):
+        sink = LogFileSink(tmp_path / "log.txt")
+        sink.write(word)
+        sink.close()
+    assert (tmp_path / "log.txt").read_text() == "first\nsecond\n"

@@ -1,0 +1,93 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from selfplay.league.ledger import Ledger
+from tests.league.pools import series
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "leaderboard.py"
+
+
+def run(*arguments, cwd=None, code=None):
+    command = [sys.executable, *(["-c", code] if code else [str(SCRIPT)]), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, encoding="utf-8")
+
+
+@pytest.fixture
+def rated(tmp_path):
+    folder = tmp_path / "rated"
+    folder.mkdir()
+    (folder / "run.json").write_text("{}")
+    with Ledger.open(folder / "ledger.jsonl") as ledger:
+        ledger.append(
+            series([("gen_5", "gen_0", "win")] * 4 + [("gen_0", "random", "win"), ("random", "gen_5", "draw")])
+        )
+    return folder
+
+
+def test_it_prints_the_table_of_a_run(rated):
+    done = run(rated)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("═══ Elo Leaderboard ═══\n| Rank | Policy")
+    assert "gen_5" in done.stdout
+    assert done.stderr == ""
+
+
+def test_it_works_from_anywhere_and_while_the_run_writes(rated, tmp_path):
+    with Ledger.open(rated / "ledger.jsonl"):
+        assert run(rated.name, cwd=tmp_path).returncode == 0
+
+
+def test_json_is_json_alone(rated):
+    board = json.loads(run(rated, "--json", "--elo", "sequential", "--result-rule", "stocks").stdout)
+    assert board["method"] == "sequential"
+    assert board["rule"] == "stocks"
+    assert {row["policy"] for row in board["rows"]} == {"gen_5", "gen_0", "random"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere holds no run"),
+        (["RUN", "--settings", "ffff"], "no game was played under the settings 'ffff'"),
+        (["RUN", "--elo", "glicko"], "glicko"),
+        (["RUN", "--jsn"], "--json"),
+    ],
+)
+def test_bad_input_is_one_clear_line(rated, arguments, message):
+    done = run(*(rated if argument == "RUN" else argument for argument in arguments))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_a_run_without_rating_games_says_what_to_do(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    done = run(tmp_path)
+    assert done.returncode == 2
+    assert "has no rating games yet; train it with --track-elo" in done.stderr
+
+
+def test_a_corrupt_ledger_is_named_by_line(rated):
+    path = rated / "ledger.jsonl"
+    path.write_text(path.read_text().replace('"format":1', '"format":7', 1))
+    done = run(rated)
+    assert done.returncode == 2
+    assert "ledger.jsonl:1: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_it_starts_without_torch_and_without_games(rated):
+    code = (
+        f"import runpy, sys; sys.argv = ['leaderboard.py', {str(rated)!r}]\n"
+        f"try: runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "heavy = {'torch', 'numba', 'gymnasium', 'tensorboard', 'rich', 'envs'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = run(code=code)
+    assert done.returncode == 0, done.stderr

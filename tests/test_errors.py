@@ -1,0 +1,56 @@
+"""The tree of errors is the one that its docstring draws; foreign errors are converted once."""
+
+import asyncio
+import inspect
+import re
+
+import pytest
+
+from selfplay import errors
+from selfplay.errors import CheckpointError, ConfigError, CorruptError, RunnerError, SelfPlayError, boundary, describe
+
+
+def test_the_tree_is_as_drawn():
+    parents, drawn = [], {}
+    for indent, name in re.findall(r"^([│├└─ ]*)([A-Z]\w+Error)\b", errors.__doc__, re.MULTILINE):
+        depth = len(indent) // 4
+        parents[depth:] = [name]
+        drawn[name] = parents[depth - 1] if depth else "Exception"
+    classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, SelfPlayError)]
+    assert drawn == {kind.__name__: kind.__base__.__name__ for kind in classes}
+    assert len(drawn) > 5
+
+
+def test_a_foreign_error_is_converted_and_kept_as_cause():
+    with (
+        pytest.raises(CheckpointError, match=r"^cannot read x: ValueError: bad\b.*value$") as caught,
+        boundary(CheckpointError, "cannot read x"),
+    ):
+        raise ValueError("bad\n   value")
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_our_own_errors_pass_every_boundary():
+    with pytest.raises(CorruptError) as caught, boundary(RunnerError, "outer"), boundary(CheckpointError, "inner"):
+        raise CorruptError("the file")
+    assert str(caught.value) == "the file"
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
+def test_what_ends_a_task_or_the_program_passes(kind):
+    with pytest.raises(kind), boundary(CheckpointError, "anything"):
+        raise kind
+
+
+def test_without_an_error_nothing_happens():
+    with boundary(CheckpointError, "anything"):
+        pass
+
+
+def test_an_error_without_a_message_has_a_name():
+    assert describe(TimeoutError()) == "TimeoutError"
+
+
+def test_usage_ends_with_2_and_the_rest_with_1():
+    assert SelfPlayError.exit_code == RunnerError.exit_code == CorruptError.exit_code == 1
+    assert ConfigError.exit_code == errors.RunExistsError.exit_code == errors.NotARunError.exit_code == 2

@@ -1,0 +1,74 @@
+"""The guide's option tables are those of the parser. ``python -m tests.test_guide`` writes them anew."""
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from selfplay.config import by_path
+from selfplay.trainer.cli import make_parser, shown
+
+GUIDE = Path(__file__).parent.parent / "docs" / "guide.md"
+MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
+
+
+def sections():
+    """Flags of the parser by section, ``--help`` and the automatic ``--no-...`` left out."""
+    groups = {group.title: group._group_actions for group in make_parser()._action_groups}
+    return {
+        title: [action for action in actions if not isinstance(action, argparse._HelpAction)]
+        for title, actions in groups.items()
+        if any(not isinstance(action, argparse._HelpAction) for action in actions)
+    }
+
+
+def table(section):
+    rows = ["| Option | Default | Description |", "|--------|---------|-------------|"]
+    for action in sections()[section]:
+        option = by_path().get(action.dest)
+        metavar = f" {action.metavar}" if action.metavar else ""
+        default = "none" if option is None or option.default in (None, ()) else shown(option.default)
+        default = {"False": "no", "True": "yes"}.get(default, default)
+        description = action.help if option is None else option.field.description
+        rows.append(f"| `{action.option_strings[0]}{metavar}` | {default} | {description} |")
+    return "\n".join(rows) + "\n"
+
+
+def test_every_section_is_in_the_guide():
+    assert [found["section"] for found in MARKED.finditer(GUIDE.read_text())] == list(sections())
+
+
+@pytest.mark.parametrize("section", sections())
+def test_tables_are_the_parsers(section):
+    written = {found["section"]: found["table"] for found in MARKED.finditer(GUIDE.read_text())}
+    assert written[section] == table(section), "python -m tests.test_guide writes it anew"
+
+
+@pytest.mark.parametrize("page", ["guide.md", "troubleshooting.md"])
+def test_pages_name_flags_and_settings_that_exist(page):
+    text = (GUIDE.parent / page).read_text()
+    ours = re.findall(r"python scripts/train_self_play\.py((?:[^\n`#]|\\\n)*)", text) + re.findall(
+        r"`(--[a-z][^`]*)`", text
+    )
+    flags = {flag for part in ours for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)}
+    known = set(make_parser()._option_string_actions)
+    assert flags - known == set()
+    settings = {name for part in ours for name in re.findall(r"--set ([a-z]+\.[a-z_]+)=", part)}
+    parser_settings = {f"{group}.{name}" for group, model in groups().items() for name in model.model_fields}
+    assert settings - parser_settings == set()
+
+
+def groups():
+    from selfplay.config import Config
+
+    return {name: type(getattr(Config(), name)) for name in Config.model_fields}
+
+
+if __name__ == "__main__":
+    GUIDE.write_text(
+        MARKED.sub(
+            lambda found: f"<!-- options: {found['section']} -->\n{table(found['section'])}<!-- end -->",
+            GUIDE.read_text(),
+        )
+    )

@@ -1,0 +1,45 @@
+"""Rules about imports that matter at run time; ``lint-imports`` holds the rest."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("envs", "torch"),
+        ("envs.melee.controller", "selfplay"),
+        ("selfplay", "torch"),
+        ("selfplay.league", "torch"),
+        ("selfplay.report", "torch"),
+        ("selfplay.supervision", "numpy"),
+    ],
+)
+def test_import_leaves_out(module, absent):
+    code = f"import sys, {module}; sys.exit({absent!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+def test_supervision_imports_only_the_standard_library():
+    foreign = {
+        f"{path.name}: {name}"
+        for path in sorted((ROOT / "selfplay" / "supervision").glob("*.py"))
+        for name in _imported(path)
+        if name.split(".")[0] not in sys.stdlib_module_names and not name.startswith("selfplay.supervision")
+    }
+    assert not foreign
+
+
+def _imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
