@@ -42,12 +42,7 @@ endif
 
 train: .venv
 	$(BIN)/python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --max-minutes $(MINUTES) $(ARGS)
-	@echo
-	@echo "What next:"
-	@echo "  $(BIN)/python scripts/train_self_play.py --resume --max-minutes 13   ten more minutes for the newest run"
-	@echo "  $(BIN)/python scripts/leaderboard.py                                 its leaderboard, any time"
-	@echo "  $(BIN)/python scripts/watch.py                                       a GIF of a fight"
-	@echo "  $(BIN)/tensorboard --logdir checkpoints                              its curves, in a browser"
+	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: .venv
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)

@@ -3,6 +3,7 @@
 GameError            a game was used or fed wrongly; the message names what, where and what is valid
 ├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
 ├── UnknownNameError a character, stage, bot or game that does not exist (names the nearest valid ones)
+├── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
 └── TableError       a data table of a game is inconsistent (names file, row and field)
 """
 
@@ -28,6 +29,10 @@ class UnknownNameError(GameError):
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}{hint} (valid: {', '.join(names)})")
+
+
+class ContractError(GameError):
+    """A game that breaks the contract of its interface."""
 
 
 class TableError(GameError):

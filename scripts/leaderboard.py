@@ -15,7 +15,7 @@ from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
 
 
 class Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, with the nearest flag where one is unknown."""
+    """Tells a mistake in one line, with the nearest flag."""
 
     def error(self, message: str) -> NoReturn:
         """End with exit code 2."""
@@ -30,9 +30,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--all", action="store_true", help="every player, not the top 20 and the anchors only")
     made.add_argument("--json", action="store_true", help="as JSON")
-    made.add_argument(
-        "--elo", choices=("batch", "sequential"), default="batch", help="rating method (default: %(default)s)"
-    )
+    made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
     made.add_argument(
         "--result-rule",
         choices=("stocks_percent", "stocks"),

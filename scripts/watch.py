@@ -44,10 +44,11 @@ def film(options: argparse.Namespace) -> Path:
     generations = list_generations(run)
     if not generations:
         raise NotARunError(f"{run.path} has no generation yet")
-    if len(options.players) > 2:
-        raise ConfigError(f"two players fight, {len(options.players)} are named")
     meta, _ = load_generation(generations[-1].path)
-    first, second = [*[meta.id] * (2 - len(options.players)), *options.players]
+    named: list[str] = options.players
+    if len(named) > 2:
+        raise ConfigError(f"two players fight, {len(named)} are named")
+    first, second = [meta.id] * (2 - len(named)) + named
     names = (first, second)
     players = {name: contender(name, run) for name in names}
     recorder = Recorder()

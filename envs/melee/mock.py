@@ -147,7 +147,7 @@ class MockMelee:
     def _start(self, b: int) -> None:
         _start_episode(
             self._episode[b : b + 1], self.state.game[b], self.state.players[b], self._memory[b],
-            self.state.controllers[b], self._line[b], self._bot_memory[b], self._sums[b], self._tables,
+            self.state.controllers[b], self._chosen[b], self._line[b], self._bot_memory[b], self._sums[b], self._tables,
             self.max_episode_frames,
         )  # fmt: skip
 
@@ -181,9 +181,16 @@ class MockMelee:
         """Play raw CONTROLLER frames [T, B, P], resets included, with no delay, reward or observation."""
         _play_games(
             controllers, self.max_episode_frames, self._episode, self.state.game, self.state.players,
-            self.state.controllers, self._memory, self._line, self._bot_memory, self._sums, self._tables,
+            self.state.controllers, self._memory, self._chosen, self._line, self._bot_memory, self._sums, self._tables,
         )  # fmt: skip
         self._observe()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of game states, memories, controllers on their way, and observations, over all games."""
+        batch = self._batch
+        kept = (*self._parts().values(), self._chosen, batch.obs, batch.final_obs, batch.reward, batch.stats)
+        return sum(array.nbytes for array in kept)
 
     def kill(self) -> bool:
         """Nothing to end by force: the games live in this process."""
@@ -218,7 +225,7 @@ class MockMelee:
         parts: dict[str, NDArray[Any]] = {
             "game": state.game, "players": state.players, "controllers": state.controllers, "memory": self._memory,
             "bots": self.bots, "bot_memory": self._bot_memory, "episode": self._episode, "line": self._line,
-            "sums": self._sums, "delay": self._delay,
+            "sums": self._sums, "delay": self._delay, "chosen": self._chosen,
         }  # fmt: skip
         return {f"{name}-{_layout(array.dtype)}": _as_bytes(array) for name, array in parts.items()}
 
@@ -245,7 +252,7 @@ def neutral_actions(num_games: int) -> Actions:
 
 
 @compiled
-def _start_episode(episode, game, players, memory, controllers, line, bot_memory, sums, tables, cap):  # noqa: ANN001, ANN202
+def _start_episode(episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):  # noqa: ANN001, ANN202
     """Start the next episode of one game; its seed follows from the game's seed and the episode's number."""
     seed = mix(episode[0].seed, episode[0].number)
     episode[0].number += 1
@@ -255,6 +262,7 @@ def _start_episode(episode, game, players, memory, controllers, line, bot_memory
     start_game(game, players, memory, tables, (2.0 * unit(seed) - 1.0) * SPAWN_JITTER)
     for seat in range(2):
         _release(controllers[seat])
+        _release(chosen[seat])
         for i in range(len(line[seat])):
             _release(line[seat, i])
         bot_memory[seat].kind = -1
@@ -311,10 +319,10 @@ def _step_games(  # noqa: ANN202
         sums[b, 1, 0] -= stock
         sums[b, 1, 1] -= damage
         if terminated[b] or truncated[b]:
-            _finish(b, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
+            _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
             _start_episode(
-                episode[b : b + 1], game[b], players[b], memory[b], controllers[b], line[b], bot_memory[b], sums[b],
-                tables, cap,
+                episode[b : b + 1], game[b], players[b], memory[b], controllers[b], chosen[b], line[b], bot_memory[b],
+                sums[b], tables, cap,
             )
         for seat in range(2):
             mirrored[b, seat] = encode_seat(
@@ -351,7 +359,7 @@ def _frame(b, episode, game, players, controllers, memory, line, tables):  # noq
 
 
 @compiled
-def _finish(b, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats):  # noqa: ANN001, ANN202
+def _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats):  # noqa: ANN001, ANN202
     """Last observations, score and counts of an episode that has just ended."""
     first, second = players[b, 0], players[b, 1]
     lead = first.stocks - second.stocks
@@ -362,7 +370,7 @@ def _finish(b, episode, game, players, controllers, memory, sums, tables, final_
     if first.stocks == 0 or second.stocks == 0:
         ended = 0
     else:
-        ended = 2 if episode[b].frames >= episode[b].cap else 1
+        ended = 1 if over == 1 else 2
     for seat in range(2):
         row = stats[b, seat]
         row.stocks = players[b, seat].stocks
@@ -382,7 +390,7 @@ def _finish(b, episode, game, players, controllers, memory, sums, tables, final_
 
 @compiled
 def _play_games(  # noqa: ANN202
-    inputs, cap, episode, game, players, controllers, memory, line, bot_memory, sums, tables
+    inputs, cap, episode, game, players, controllers, memory, chosen, line, bot_memory, sums, tables
 ):  # noqa: ANN001
     for b in range(len(game)):
         for t in range(len(inputs)):
@@ -390,8 +398,8 @@ def _play_games(  # noqa: ANN202
                 _copy(inputs[t, b, seat], controllers[b, seat])
             over = advance_frame(game[b], players[b], memory[b], controllers[b], tables)
             episode[b].frames += 1
-            if over == 1 or episode[b].frames >= cap:
+            if over == 1 or episode[b].frames >= episode[b].cap:
                 _start_episode(
-                    episode[b : b + 1], game[b], players[b], memory[b], controllers[b], line[b], bot_memory[b],
-                    sums[b], tables, cap,
+                    episode[b : b + 1], game[b], players[b], memory[b], controllers[b], chosen[b], line[b],
+                    bot_memory[b], sums[b], tables, cap,
                 )

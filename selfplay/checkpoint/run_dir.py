@@ -6,7 +6,6 @@ import fcntl
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -210,14 +209,15 @@ def _activity(run: RunDir) -> tuple[int, str]:
 
 
 def _first_free(path: Path) -> Path:
-    for number in count(1):
-        candidate = path if number == 1 else path.with_name(f"{path.name}-{number}")
+    number, candidate = 1, path
+    while True:
         try:
             candidate.mkdir()  # the claim: of two trainers that start at once, each gets its own
         except FileExistsError:
-            continue
-        return candidate
-    raise CheckpointError(f"no free name for {path}")
+            number += 1
+            candidate = path.with_name(f"{path.name}-{number}")
+        else:
+            return candidate
 
 
 def _read_document(path: Path) -> JsonObject:

@@ -100,12 +100,10 @@ def decode_arrays(data: bytes, what: str) -> dict[str, Array]:
         if tensor is None or tensor.dtype != "U8" or tensor.shape[-1:] != [record.itemsize]:
             raise CorruptError(f"{what}: the record {name[:80]!r} does not describe a tensor of bytes of its size")
     with boundary(CorruptError, f"{what} is not a safetensors file"):
-        plain = safetensors.numpy.load(data)
-        arrays: dict[str, Array] = {}
-        for name in sorted(plain):
-            array = plain[name].copy()  # the loaded one is a read-only view
-            arrays[name] = array.view(records[name].dtype())[..., 0] if name in records else array
-    return arrays
+        arrays = safetensors.numpy.load(data)
+        for name, record in records.items():
+            arrays[name] = arrays[name].view(record.dtype())[..., 0]
+    return dict(sorted(arrays.items()))
 
 
 def _header(data: bytes, what: str) -> tuple[JsonObject, int]:

@@ -24,6 +24,11 @@ _PSEUDO: Final = 0.5
 """Information, in p(1 - p) units, with which the noise of a pair of players is pulled towards that of all pairs, and
 that of all pairs towards a coin's: two even games' worth. Without it ten draws would have no error at all."""
 
+_LONGEST: Final = 4.0
+"""Longest step of the fit, in units of strength: a longer one can land where the likelihood is flat."""
+_RIDGE: Final = 1e-9
+"""Keeps the Hessian invertible in floating point. It slows the fit by nothing and moves its end by nothing."""
+
 
 def table(seats: Ints, values: Floats, size: int) -> Floats:
     """[size, size] sums of ``values`` [N] by (first, second) player of ``seats`` [N, 2]."""
@@ -37,22 +42,32 @@ def expected_scores(strength: Floats) -> Floats:
 
 
 def maximise(met: Floats, won: Floats, anchor: int) -> Floats:
-    """Newton's method with step halving; the objective is concave and the prior makes its maximum unique."""
+    """Strengths [n] that make the scores likeliest, the anchor's being 0: Newton's method in bounded, halved steps.
+
+    Args:
+        met: [n, n] games between two players, virtual ones included.
+        won: [n, n] score of the row's player against the column's.
+        anchor: who is fixed.
+
+    Raises:
+        LeagueError: no convergence, which no ledger should bring about.
+    """
     strength = np.zeros(len(met))
     free = np.arange(len(met)) != anchor
     value = _log_likelihood(strength, won)
-    for _ in range(100):
+    for _ in range(200):
         expected = expected_scores(strength)
         slope = (won - met * expected).sum(axis=1)
-        hessian = _laplacian(met * expected * expected.T)
+        hessian = _laplacian(met * expected * expected.T)[np.ix_(free, free)]
         step = np.zeros_like(strength)
-        step[free] = np.linalg.solve(hessian[np.ix_(free, free)], slope[free])
-        scale = 1.0
-        while (better := _log_likelihood(strength + scale * step, won)) < value - 1e-12 * abs(value):
-            scale /= 2.0
-        strength, value = strength + scale * step, better
-        if np.abs(step).max() < 1e-10:
-            return strength
+        step[free] = np.linalg.solve(hessian + _RIDGE * np.eye(len(hessian)), slope[free])
+        length = float(np.abs(step).max(initial=0.0))
+        if length < 1e-7:  # what is left is its square
+            return strength + step
+        step *= min(1.0, _LONGEST / length)
+        while (better := _log_likelihood(strength + step, won)) < value - 1e-12 * abs(value):
+            step /= 2.0
+        strength, value = strength + step, better
     raise LeagueError(f"the rating fit of {len(met)} players did not converge")
 
 
@@ -80,8 +95,8 @@ def robust_covariance(
     noise = expected * expected.T
     free = np.arange(size) != anchor
     inverse = np.zeros((size, size))
-    hessian = _laplacian((met + ties) * noise)
-    inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
+    hessian = _laplacian((met + ties) * noise)[np.ix_(free, free)]
+    inverse[np.ix_(free, free)] = np.linalg.inv(hessian + _RIDGE * np.eye(len(hessian)))
     squares, clusters = _squared_residuals(expected, seats, points, pairs)
     model = met * noise
     spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse

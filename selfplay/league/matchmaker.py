@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
 from selfplay.league.records import generation_number, ladder_key
@@ -180,7 +180,7 @@ class Matchmaker:
         """How often each ``category`` and each ``id`` was drawn, since the start of the run."""
         return {key: dict(sorted(counter.items())) for key, counter in self._met.items()}
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> dict[str, JsonValue]:
         """What ``restore`` needs to go on with the same draws, as JSON types."""
         state = MatchmakerState.model_validate(
             {

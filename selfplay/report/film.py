@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from selfplay.errors import ConfigError, boundary
 from selfplay.report.picture import HEIGHT, WIDTH, draw_frame
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def write_gif(pictures: Iterable[Image.Image], path: Path, fps: int) -> int:
 
     Raises:
         ValueError: there is no picture.
+        ConfigError: the file cannot be written.
     """
     frames = list(pictures)
     if not frames:
@@ -66,11 +68,13 @@ def write_gif(pictures: Iterable[Image.Image], path: Path, fps: int) -> int:
     palette = _palette(frames[:: max(1, len(frames) // 12)])
     indexed = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        indexed[0].save(file, "GIF", save_all=True, append_images=indexed[1:], duration=1000 // fps, loop=0)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    with boundary(ConfigError, f"cannot write {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            indexed[0].save(file, "GIF", save_all=True, append_images=indexed[1:], duration=1000 // fps, loop=0)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
     return path.stat().st_size
 
 

@@ -24,8 +24,8 @@ WIDTH, HEIGHT = 640, 360
 SCALE: Final = 2  # drawn this much larger, then reduced: smooth edges
 COLOURS: Final = ((232, 84, 74), (76, 146, 245))
 DARK, SKY, STONE, EDGE, LIGHT = (12, 13, 20), (26, 29, 44), (62, 66, 88), (152, 160, 190), (236, 238, 245)
-MARGIN: Final = 46.0  # units beside the floor
-BELOW: Final = 52.0  # units under it
+MARGIN: Final = 34.0  # units beside the floor
+BELOW: Final = 46.0  # units under it
 TIMER_FRAMES: Final = 28_800
 _NAMES: Final = {number: name for name, number in CHARACTERS.items()}
 
@@ -171,7 +171,7 @@ def _draw_hits(canvas: _Canvas, tables: Tables, player: np.void) -> None:
             continue
         forward, up = tables.points[int(hit["first_point"]) + frame - int(hit["start"])]
         centre = canvas.at(float(player["x"] + player["facing"] * forward), float(player["y"] + up))
-        canvas.circle(centre, float(hit["size"]), (255, 196, 84, 150), (255, 240, 190, 220))
+        canvas.circle(centre, float(hit["radius"]), (255, 196, 84, 150), (255, 240, 190, 220))
 
 
 def _draw_sparks(canvas: _Canvas, centre: Point, radius: float, frame: int) -> None:

@@ -86,6 +86,7 @@ class Feed:
         self._reporter = reporter
         self._events: queue.Queue[Callable[[], None]] = queue.Queue(limit)
         self._closing = threading.Event()
+        self._delivering = threading.Lock()  # a thread that was cancelled may still be at its last event
 
     def header(self, lines: Sequence[str]) -> None:
         """See ``Reporter``."""
@@ -131,15 +132,16 @@ class Feed:
     ) -> None:
         error: BaseException | None = None
         try:
-            while not cancelled.is_set():
-                try:
-                    event = self._events.get(timeout=POLL_S)
-                except queue.Empty:
-                    if self._closing.is_set():
-                        self._reporter.close()
-                        break
-                else:
-                    event()
+            with self._delivering:
+                while not cancelled.is_set():
+                    try:
+                        event = self._events.get(timeout=POLL_S)
+                    except queue.Empty:
+                        if self._closing.is_set():
+                            self._reporter.close()
+                            break
+                    else:
+                        event()
         except Exception as caught:  # whatever it is, the supervisor of ``run`` decides what it costs
             error = caught
         if not loop.is_closed():

@@ -151,7 +151,7 @@ class Child:
         A supervisor stops its own children in order, as an OTP supervisor does when the one above it is killed.
         """
         self.asked = self.killed = True
-        self._doom = self._clock.call_later(KILL_GRACE_S, self._end_orphan)
+        self._doom = self._clock.call_later(KILL_GRACE_S, self._finish_off)
         if self._ask is None:
             self.task.cancel("killed")
         else:
@@ -176,9 +176,12 @@ class Child:
             self._doom.cancel()
         self._watcher.child_ended(self)
 
-    def _end_orphan(self) -> None:
+    def _finish_off(self) -> None:
         self.kill()
-        self._abandon()
+        if self._can_be_killed:
+            self._doom = self._clock.call_later(KILL_GRACE_S, self._abandon)
+        else:
+            self._abandon()
 
     def _abandon(self) -> None:
         self.abandoned = True

@@ -248,7 +248,7 @@ async def running(root: NodeT) -> AsyncIterator[NodeT]:
 
     Raises:
         StartError: it did not start.
-        GaveUpError: the block ended without an error, but the tree had ended by itself.
+        GaveUpError: the block ended without an error, but the tree had given up before.
     """
     await root.start()
     try:
@@ -256,7 +256,7 @@ async def running(root: NodeT) -> AsyncIterator[NodeT]:
     finally:
         by_itself = not root.alive
         reason = await root.stop()
-    if by_itself and not (reason.clean and reason.cause is None):
+    if by_itself and (reason.cause is not None or reason.kind == "error"):
         raise errors.GaveUpError(root.path, reason)
 
 

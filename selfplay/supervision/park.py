@@ -39,7 +39,7 @@ class Record:
 
     def allows_restart(self, now: float, cause: Cause) -> bool:
         """Notes a failure; returns whether the child may restart at once."""
-        if self._up_since is not None and now - self._up_since > self.policy.period_s:
+        if self._up_since is not None and now - self._up_since >= self.policy.period_s:
             self.times_parked = 0
             self._first_cause = None
         self._up_since = None

@@ -205,8 +205,12 @@ class Pool(Node):
             if member.child is not None:
                 self._by_child.pop(member.child, None)
                 stops.append(spawn(member.child.stop(), f"stop {member.spec.id}"))
-        if stops:
-            await asyncio.wait(stops)
+        try:
+            if stops:
+                await asyncio.wait(stops)
+        finally:
+            for stop in stops:  # only where this pool is killed meanwhile: nobody waits for them any more
+                stop.cancel()
 
 
 @build.register(PoolSpec)

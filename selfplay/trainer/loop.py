@@ -178,7 +178,7 @@ class TrainingLoop:
         return min(1.0, max(shares))
 
     async def _collect(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> list[Collected]:
-        matchmaker.rotate()
+        matchmaker.rotate(self._frozen)
         network = await worker.submit(learner.snapshot)
         needed = set(matchmaker.bench) | set(self._frozen)
         await self._load(worker, needed)

@@ -7,6 +7,7 @@ from PIL import Image
 from envs.melee import actions
 from envs.melee.state import GameState
 from envs.melee.tables import CHARACTERS, STAGES, load_tables
+from selfplay.errors import ConfigError
 from selfplay.report.figure import BUILDS, POSES, Build, pose_of, skeleton
 from selfplay.report.film import Recorder, write_gif
 from selfplay.report.picture import COLOURS, HEIGHT, WIDTH, draw_frame
@@ -142,3 +143,5 @@ def test_gif(tmp_path):
     assert np.abs(shown - np.asarray(pictures[39])).mean() < 3
     with pytest.raises(ValueError, match="no picture"):
         write_gif([], path, fps=20)
+    with pytest.raises(ConfigError, match="cannot write"):
+        write_gif(pictures[:1], path / "inside a file.gif", fps=20)

@@ -198,11 +198,13 @@ class Scenario:
         return ["ok", [TOP, 1]]
 
     async def _do_crash(self, id: str, reason: Json) -> Json:
-        self.hosts[id].orders.put_nowait(reason)
+        if id in self.hosts:  # a message to the dead is lost
+            self.hosts[id].orders.put_nowait(reason)
         return "ok"
 
     async def _do_kill(self, id: str) -> Json:
-        self.hosts[id].kill()
+        if id in self.hosts:
+            self.hosts[id].kill()
         return "ok"
 
     async def _do_kill_sup(self, id: str) -> Json:

@@ -60,7 +60,7 @@ def _decide_movement(p, m, c, tables):
     elif action == a.JUMP_SQUAT:
         ground.jump_squat(p, m, c, tables)
     elif action <= a.JUMP_AERIAL_B:
-        air.jump(p, m, c)
+        air.jump(p, m, c, tables)
     elif action <= a.FALL_AERIAL_B:
         air.falling(p, m, c)
     elif action == a.DAMAGE_FALL:
@@ -125,7 +125,7 @@ def _decide_grab_or_dodge(p, m, c, tables):
                 p.facing = -p.facing
             rest(p, m)
     elif action == a.PLATFORM_DROP:
-        air.jump(p, m, c)
+        air.jump(p, m, c, tables)
 
 
 @rule
@@ -136,7 +136,7 @@ def _decide_ledge(p, m, c, s, tables):
         if finished(p, m, tables):
             enter(p, m, a.WAIT)
     elif p.action == a.CLIFF_JUMP_SLOW_2 or p.action == a.CLIFF_JUMP_QUICK_2:
-        air.jump(p, m, c)
+        air.jump(p, m, c, tables)
     else:
         ledge.climb(p, m, c, tables)
 
@@ -198,7 +198,7 @@ def _ground_speed(p, m, c):
     if a.WALK_SLOW <= action <= a.WALK_FAST:
         ground.walk_speed(p, m, c)
     elif action == a.DASH and p.action_frame == 1.0:
-        p.speed_ground_x += p.facing * c.dash_start
+        p.speed_ground_x = min(max(p.speed_ground_x + p.facing * c.dash_start, -c.run_max), c.run_max)
     elif action == a.DASH or action == a.RUN:
         ground.dash_speed(p, m, c)
     else:

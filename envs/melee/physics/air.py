@@ -16,7 +16,7 @@ AIR_DODGE_SPEED = 3.1
 AIR_DODGE_KEEP = 0.9  # share of the speed kept each frame
 AIR_DODGE_GLIDE = 29.0  # frames of an air dodge before gravity acts
 AIR_DODGE_LANDING = 10.0  # frames of landing lag: a wavedash
-JUMP_FRAMES = 40.0  # a jump's animation before plain falling
+DROP_FRAMES = 29  # of a platform drop and of a jump from a ledge, before plain falling
 
 
 @rule
@@ -41,7 +41,7 @@ def double_jump(p, m, c):
     """Jump in the air; sideways speed is what the stick says."""
     p.jumps_left -= 1
     m.fast_fall = 0
-    p.speed_air_x = m.stick_x * c.double_jump_x
+    p.speed_air_x = m.stick_x * c.double_jump_x  # drift of this frame comes on top
     p.speed_y = c.double_jump_y
     enter(p, m, a.JUMP_AERIAL_B if m.stick_x * p.facing < 0.0 else a.JUMP_AERIAL_F)
 
@@ -57,9 +57,12 @@ def start_air_dodge(p, m):
 
 
 @rule
-def jump(p, m, c):
+def jump(p, m, c, tables):
     """Rising or falling after a jump."""
-    if not air_options(p, m, c) and p.action_frame > JUMP_FRAMES:
+    if air_options(p, m, c):
+        return
+    frames = tables.actions[m.character_row, p.action].frames
+    if p.action_frame > (frames if frames > 0 else DROP_FRAMES):
         start_fall(p, m)
 
 

@@ -16,6 +16,7 @@ from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import resolve_hits, resolve_holds
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER, STALE_QUEUE
+from envs.melee.physics.push import push_apart
 from envs.melee.physics.shield import FULL_SHIELD, heal_shield
 
 RUNNING, OVER = 0, 1
@@ -117,6 +118,7 @@ def advance_frame(game, players, memory, controllers, tables):
     memory[1].rival_ledge = memory[0].ledge
     for seat in range(2):
         _play(players[seat], memory[seat], controllers[seat], s, tables, 1.0 if seat else -1.0)
+    push_apart(players, memory, s, tables)
     resolve_hits(players, memory, tables)
     resolve_holds(players, memory, tables)
     for seat in range(2):

@@ -9,6 +9,7 @@ from envs.melee.physics.change import enter, leave_ground
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
+    DASH_STICK,
     RUN_STICK,
     dash_direction,
     flicked_down,
@@ -24,6 +25,8 @@ DASH_TURN_SPEED = 0.25  # share of the speed that a dash turn keeps
 DASH_STICK_REST = 0.3  # a dash slows down below this stick
 FAST_WALK = 0.75  # of top walking speed
 MIDDLE_WALK = 0.4
+TURN_FLIP = 6.0  # frame on which a turn changes the facing, and
+DASH_TURN_FLIP = 2.0  # of a turn by a flick
 DROP_FRAMES = 3.0  # of crouching before a platform lets go
 PLATFORM_DROP_LOCK = 6.0
 RUN_BRAKE_CROUCH = 2.0
@@ -33,6 +36,12 @@ LIGHT_LANDING = 1.0  # falling slower than this has no landing animation
 @rule
 def ground_options(p, m, c, tables):
     """Everything that a player who stands may start; whether something was."""
+    return action_options(p, m, c) or _move_options(p, m, c)
+
+
+@rule
+def action_options(p, m, c):
+    """Everything but walking, dashing, turning and crouching."""
     if up_special_asked(m):
         start_up_special(p, m, c)
         return True
@@ -50,7 +59,7 @@ def ground_options(p, m, c, tables):
     if jump_pressed(m):
         start_jump_squat(p, m)
         return True
-    return _move_options(p, m, c)
+    return False
 
 
 @rule
@@ -64,9 +73,9 @@ def _move_options(p, m, c):
     direction = dash_direction(m)
     if direction != 0.0:
         if direction == p.facing:
-            start_dash(p, m, c)
+            enter(p, m, a.DASH)
         else:
-            start_turn(p, m, c, True)
+            start_turn(p, m, True)
         return True
     if m.stick_y <= CROUCH_STICK:
         if p.action != a.SQUAT and p.action != a.SQUAT_WAIT:
@@ -74,7 +83,7 @@ def _move_options(p, m, c):
             return True
         return False
     if m.stick_x * p.facing < 0.0:
-        start_turn(p, m, c, False)
+        start_turn(p, m, False)
         return True
     if m.stick_x * p.facing > 0.0 and not a.WALK_SLOW <= p.action <= a.WALK_FAST:
         enter(p, m, a.WALK_SLOW)
@@ -90,18 +99,11 @@ def start_jump_squat(p, m):
 
 
 @rule
-def start_dash(p, m, c):
-    """Dash towards ``facing``; the speed acts from the next frame on."""
-    enter(p, m, a.DASH)
-
-
-@rule
-def start_turn(p, m, c, into_dash):
-    """Turn around; a flick turns at once and goes on as a dash."""
+def start_turn(p, m, into_dash):
+    """Turn around; a flick turns quickly and goes on as a dash."""
     enter(p, m, a.TURN)
     m.dash_turn = 1 if into_dash else 0
     if into_dash:
-        p.facing = -p.facing
         p.speed_ground_x *= DASH_TURN_SPEED
 
 
@@ -152,7 +154,7 @@ def _dash_options(p, m, c):
         return True
     direction = dash_direction(m)
     if direction == -p.facing:
-        start_turn(p, m, c, True)
+        start_turn(p, m, True)
         return True
     return False
 
@@ -215,12 +217,14 @@ def turn_run(p, m, c, tables):
 @rule
 def turn(p, m, c, tables):
     """Turning on the spot, or the one frame before a dash the other way."""
-    if m.dash_turn and m.stick_x * p.facing >= RUN_STICK:
-        start_dash(p, m, c)
-        return
-    if not m.dash_turn and p.action_frame == c.turn_flip + 1.0:
+    flick = -m.stick_x * p.facing >= DASH_STICK
+    if p.action_frame == (DASH_TURN_FLIP if m.dash_turn else TURN_FLIP):
         p.facing = -p.facing
-    if p.action_frame > c.turn_flip and ground_options(p, m, c, tables):
+    if p.action_frame == DASH_TURN_FLIP and flick:
+        p.facing = sign(m.stick_x)
+        enter(p, m, a.DASH)
+        return
+    if action_options(p, m, c):
         return
     if p.action_frame > c.turn_frames:
         enter(p, m, a.WAIT)
@@ -230,7 +234,7 @@ def turn(p, m, c, tables):
 @rule
 def squat(p, m, c, tables):
     """Crouching down, staying there and rising; a flick drops through a platform."""
-    if p.action == a.SQUAT and on_platform(m) and p.action_frame >= DROP_FRAMES and m.stick_y <= CROUCH_STICK:
+    if p.action == a.SQUAT and on_platform(m) and p.action_frame > DROP_FRAMES and m.stick_y <= CROUCH_STICK:
         drop_through(p, m)
         return
     if ground_options(p, m, c, tables):

@@ -103,7 +103,7 @@ def _touches_shield(p, victim, memory, tables, row):
     x, y = _centre(p, tables, row)
     dx = x - victim.x
     dy = y - (victim.y + c.shield_y)
-    reach = tables.hits[row].size + c.shield_radius * (0.15 + 0.85 * victim.shield / 60.0)
+    reach = tables.hits[row].radius + c.shield_radius * (0.15 + 0.85 * victim.shield / 60.0)
     return dx * dx + dy * dy <= reach * reach
 
 
@@ -122,7 +122,7 @@ def _touches_body(p, victim, memory, tables, row):
     high = victim.y + height - radius
     dx = x - victim.x
     dy = y - min(max(y, low), high)
-    reach = tables.hits[row].size + radius
+    reach = tables.hits[row].radius + radius
     return dx * dx + dy * dy <= reach * reach
 
 
@@ -164,7 +164,7 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
     p.hitlag = max(p.hitlag, lag)
     victim.hitlag = lag
     if blocked:
-        _hit_shield(p, victim, memory, damage, hit.shield, side)
+        _hit_shield(p, victim, memory, damage, hit.shield_damage, side)
         return
     _hurt(m, victim, memory, tables, row, side, damage)
 
@@ -190,7 +190,7 @@ def _hurt(m, victim, memory, tables, row, side, damage):
     hit = tables.hits[row]
     c = tables.characters[memory.character_row]
     _count(m, victim, memory, damage)
-    value = knockback(victim.percent, damage, c.weight, hit.growth, hit.base, hit.fixed)
+    value = knockback(victim.percent, damage, c.weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
     if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
         value *= CROUCH_FACTOR
     angle = math.radians(launch_angle(hit.angle, value, victim.on_ground != 0))

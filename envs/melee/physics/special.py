@@ -8,8 +8,6 @@ from envs.melee.physics.change import enter, leave_ground, start_fall_special
 from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign, toward
 
-START_DRIFT = 0.5
-START_GRAVITY = 0.25  # share of gravity while starting in the air
 
 
 @rule
@@ -18,8 +16,8 @@ def start_up_special(p, m, c):
     enter(p, m, int(c.up_ground_action if p.on_ground else c.up_air_action))
     m.fast_fall = 0
     if not p.on_ground:
-        p.speed_air_x *= START_DRIFT
-        p.speed_y = 0.0
+        p.speed_air_x *= c.up_start_keep
+        p.speed_y *= c.up_start_keep
 
 
 @rule
@@ -63,7 +61,7 @@ def up_special_speed(p, m, c):
         p.speed_y = toward(p.speed_y, 0.0, c.up_slowdown * abs(m.aim_y))
     elif p.action == c.up_air_action:
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
-        p.speed_y = max(p.speed_y - c.gravity * START_GRAVITY, -c.fall_speed)
+        p.speed_y = max(p.speed_y - c.up_start_gravity, -c.fall_speed)
     else:
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         p.speed_y = max(p.speed_y - c.gravity, -c.fall_speed)

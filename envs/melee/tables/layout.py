@@ -31,7 +31,6 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "run_brake_frames",
     "run_turn_frames",
     "turn_frames",
-    "turn_flip",
     "squat_frames",
     "squat_rise_frames",
     "jump_squat",
@@ -51,6 +50,7 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "shield_y",
     "hurt_height",
     "hurt_radius",
+    "push_width",
     "grab_hold_x",
     "ledge_reach_x",
     "ledge_reach_low",
@@ -64,6 +64,8 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "up_flight_action",
     "up_end_action",
     "up_start",
+    "up_start_keep",
+    "up_start_gravity",
     "up_travel",
     "up_speed",
     "up_slowdown",
@@ -101,13 +103,13 @@ HIT: Final = np.dtype(
         ("kind", "i4"),  # ATTACK_HIT, GRAB_HIT or THROW_HIT
         ("group", "i4"),  # hits of one group connect once
         ("first_point", "i4"),  # of (x, y) a frame in ``Tables.points``
-        ("size", "f8"),  # radius
+        ("radius", "f8"),
         ("damage", "f8"),
         ("angle", "f8"),  # degrees, 361 is the Sakurai angle
-        ("growth", "f8"),
-        ("base", "f8"),
-        ("fixed", "f8"),  # set ("weight dependent") knockback, 0 none
-        ("shield", "f8"),  # extra damage to shields
+        ("kb_growth", "f8"),
+        ("kb_base", "f8"),
+        ("kb_fixed", "f8"),  # set ("weight dependent") knockback, 0 none
+        ("shield_damage", "f8"),  # extra damage to shields
     ],
     align=True,
 )

@@ -30,17 +30,17 @@ KINDS: Final = {"attack": ATTACK_HIT, "grab": GRAB_HIT, "throw": THROW_HIT}
 MAX_GROUPS: Final = 31  # bits of ``MEMORY.hit_groups``
 
 _ACTION_NUMBERS: Final = tuple(name for name in ACTION.names or () if not name.startswith(("first_", "num_")))
-_HIT_NUMBERS: Final = ("size", "damage", "angle", "growth", "base", "fixed", "shield")
+_HIT_NUMBERS: Final = ("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage")
 _STAGE_NUMBERS: Final = tuple(
     name for name in STAGE.names or () if name.startswith(("blast_", "spawn_", "respawn_"))
 )
 _RANGES: Final = {
     "weight": (1.0, 200.0),
     "gravity": (0.001, 1.0),
-    "size": (0.1, 30.0),
+    "radius": (0.1, 30.0),
     "damage": (0.0, 60.0),
     "angle": (0.0, 361.0),
-    "growth": (0.0, 300.0),
+    "kb_growth": (0.0, 300.0),
 }
 
 
@@ -192,8 +192,8 @@ def _read_hit(row: _Row, start: int, end: int, group: int) -> HitEntry:
         raise row.fail("kind", f"is {kind!r}, valid are {', '.join(KINDS)}")
     numbers: dict[str, float] = {"start": start, "end": end, "group": group, "kind": KINDS[kind]}
     for name in _HIT_NUMBERS:
-        required = kind == "attack" and name in ("size", "damage", "angle")
-        numbers[name] = row.number(name, None if required else 1.0 if name == "size" else 0.0)
+        required = kind == "attack" and name in ("radius", "damage", "angle")
+        numbers[name] = row.number(name, None if required else 1.0 if name == "radius" else 0.0)
     path = row.points("path", default=[] if kind == "throw" else None)
     if kind == "throw":
         path = path or [(0.0, 0.0)] * (end - start + 1)

@@ -1,0 +1,204 @@
+"""Does a game keep what ``VectorGame`` promises? For tests, and for whoever writes a game."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.api import ActionSpec, StepBatch, VectorGame
+from envs.errors import ActionError, ContractError
+
+MakeGame = Callable[[int], VectorGame]
+_SCORES: Final = (0.0, 0.5, 1.0)
+
+
+def check_game(make: MakeGame, *, num_games: int = 3, steps: int = 300, seed: int = 0) -> None:
+    """Play random actions and check the whole contract, all comparisons bit for bit.
+
+    Args:
+        make: Gives a new block of so many games. Episodes must be short enough that some end within ``steps``.
+        num_games: B of the block that is compared with B blocks of one, at least 2.
+        steps: To play.
+        seed: Of the games' seeds and the actions.
+
+    Raises:
+        ContractError: names the broken promise, and the step and game where it broke.
+    """
+    game = make(num_games)
+    rng = np.random.default_rng(seed)
+    seeds = rng.integers(2**64, size=num_games, dtype=np.uint64)
+    actions = random_actions(rng, game.actions, steps, num_games, game.num_seats)
+    first, batches = _play(game, seeds, actions)
+    _check_observations(first, game, "reset")
+    for t, batch in enumerate(batches):
+        _check_batch(batch, game, f"step {t}")
+    if not any(batch.ended.any() for batch in batches):
+        raise ContractError(f"no episode ended within {steps} steps; make episodes shorter, or play more steps")
+    _check_same(_play(game, seeds, actions), (first, batches), "the same game reset with the same seeds")
+    _check_same(_play(make(num_games), seeds, actions), (first, batches), "another game with the same seeds")
+    _check_blocks_of_one(make, seeds, actions, (first, batches))
+    _check_seeds_matter(make, seeds, actions, (first, batches))
+    _check_snapshot(make, seeds, actions, batches)
+    _check_bad_actions(make, seeds, actions)
+
+
+def random_actions(
+    rng: np.random.Generator, spec: ActionSpec, steps: int, num_games: int, num_seats: int
+) -> NDArray[np.int8]:
+    """Uniformly random actions, int8 [T, B, P, A]."""
+    return rng.integers(highest(spec) + 1, size=(steps, num_games, num_seats, spec.width), dtype=np.int8)
+
+
+def highest(spec: ActionSpec) -> NDArray[np.int8]:
+    """Highest valid number of each part of an action, [A]; the lowest is 0."""
+    return np.array([1] * spec.binary + [size - 1 for size in spec.sizes], np.int8)
+
+
+Played = tuple[NDArray[np.float32], list[StepBatch]]
+
+
+def _play(game: VectorGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> Played:
+    """Copies of the first observations and of every batch."""
+    first = game.reset(seeds).copy()
+    return first, [copy.deepcopy(game.step(each)) for each in actions]
+
+
+def _require(holds: object, what: str, where: str) -> None:
+    if not holds:
+        raise ContractError(f"{where}: {what}")
+
+
+def _check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type, what: str) -> None:
+    if array.shape != shape or array.dtype != dtype:
+        wanted = f"{np.dtype(dtype)} of shape {shape}"
+        raise ContractError(f"{what} must be {wanted}, it is {array.dtype} of shape {array.shape}")
+
+
+def _check_observations(obs: NDArray[np.float32], game: VectorGame, where: str) -> None:
+    _check_array(obs, (game.num_games, game.num_seats, game.obs_width), np.float32, f"{where}: obs")
+    _require(np.isfinite(obs).all(), "obs are not finite", where)
+
+
+def _check_batch(batch: StepBatch, game: VectorGame, where: str) -> None:
+    """Types, shapes and what one batch alone can tell."""
+    games, seats = game.num_games, game.num_seats
+    _check_observations(batch.obs, game, where)
+    _check_array(batch.final_obs, batch.obs.shape, np.float32, f"{where}: final_obs")
+    for name in ("reward", "score"):
+        _check_array(getattr(batch, name), (games, seats), np.float32, f"{where}: {name}")
+    for name in ("terminated", "truncated"):
+        _check_array(getattr(batch, name), (games,), np.bool_, f"{where}: {name}")
+    _require(batch.stats.shape == (games, seats) and batch.stats.dtype.names, "stats must be structured [B, P]", where)
+    _require(np.isfinite(batch.reward).all(), "reward is not finite", where)
+    _require((batch.reward.sum(axis=1) == 0).all(), "rewards of the seats do not sum to zero", where)
+    _require(not (batch.terminated & batch.truncated).any(), "an episode is both terminated and truncated", where)
+    ended = batch.ended
+    _require(np.isfinite(batch.final_obs[ended]).all(), "final_obs are not finite", where)
+    _require(np.isin(batch.score[ended], _SCORES).all(), f"scores must be of {_SCORES}", where)
+    _require((batch.score[ended].sum(axis=1) == seats / 2).all(), "scores must be half of the seats in all", where)
+
+
+def _check_same(played: Played, wanted: Played, what: str) -> None:
+    """Two plays are equal; rows that the contract leaves open are not compared."""
+    (first, batches), (wanted_first, wanted_batches) = played, wanted
+    _require(first.tobytes() == wanted_first.tobytes(), "first observations differ", what)
+    for t, (batch, other) in enumerate(zip(batches, wanted_batches, strict=True)):
+        difference = _difference(batch, other)
+        _require(not difference, f"{difference} differs", f"{what}, step {t}")
+
+
+def _difference(batch: StepBatch, other: StepBatch) -> str:
+    """The first field in which two batches differ, or nothing."""
+    for name in ("obs", "reward", "terminated", "truncated"):
+        if getattr(batch, name).tobytes() != getattr(other, name).tobytes():
+            return name
+    ended = batch.ended
+    for name in ("final_obs", "score"):
+        if getattr(batch, name)[ended].tobytes() != getattr(other, name)[ended].tobytes():
+            return name
+    # field by field: what lies between the fields of a record says nothing
+    names = batch.stats.dtype.names or ()
+    return next((f"stats[{n}]" for n in names if not np.array_equal(batch.stats[n][ended], other.stats[n][ended])), "")
+
+
+def _row(batch: StepBatch, b: int) -> StepBatch:
+    one = slice(b, b + 1)
+    return StepBatch(
+        batch.obs[one], batch.reward[one], batch.terminated[one], batch.truncated[one], batch.final_obs[one],
+        batch.score[one], batch.stats[one],
+    )  # fmt: skip
+
+
+def _check_blocks_of_one(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:
+    first, batches = wanted
+    for b in range(len(seeds)):
+        alone = _play(make(1), seeds[b : b + 1], actions[:, b : b + 1])
+        _check_same(alone, (first[b : b + 1], [_row(batch, b) for batch in batches]), f"game {b} in a block of its own")
+
+
+def _check_seeds_matter(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:
+    """Games of different seeds differ, and so do the episodes of one game."""
+    first, batches = wanted
+    same = np.broadcast_to(actions[:, :1], actions.shape)
+    begun, played = _play(make(len(seeds)), seeds, same)
+    trace = [begun, *(batch.obs for batch in played)]
+    _require(any((obs[0] != obs[1]).any() for obs in trace), "games 0 and 1 are the same", "different seeds, same actions")
+    for b in range(len(seeds)):
+        starts = [first[b], *(batch.obs[b] for batch in batches if batch.ended[b])]
+        alike = len(starts) > 1 and all(np.array_equal(starts[0], start) for start in starts[1:])
+        _require(not alike, "every episode begins alike", f"game {b}")
+
+
+def _check_snapshot(
+    make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], batches: list[StepBatch]
+) -> None:
+    """A snapshot, put into another block, continues exactly; the block it was taken from is not disturbed."""
+    half = len(actions) // 2
+    game, other = make(len(seeds)), make(len(seeds))
+    _play(game, seeds, actions[:half])
+    taken = game.snapshot()
+    rest = [copy.deepcopy(game.step(each)) for each in actions[half:]]
+    other.reset(seeds + np.uint64(1))
+    for block, what in ((other, "a snapshot restored in another game"), (game, "a snapshot restored where it was taken")):
+        obs = block.restore(taken).copy()
+        again = [copy.deepcopy(block.step(each)) for each in actions[half:]]
+        _check_same((obs, again), (batches[half - 1].obs, batches[half:]), what)
+        _check_same((obs, again), (obs, rest), what)
+
+
+def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> None:
+    """Bad actions are refused by name and change nothing."""
+    game, twin = make(len(seeds)), make(len(seeds))
+    game.reset(seeds)
+    twin.reset(seeds)
+    seat = game.num_seats - 1
+    messages = set()
+    for field, most in enumerate(highest(game.actions).tolist()):
+        for value in (-1.0, most + 1.0, 0.5, np.nan, np.inf):
+            bad = actions[0].astype(np.float64)
+            bad[-1, seat, field] = value
+            message = _refusal(game, bad, f"field {field} = {value}")
+            shown = f"{value:g}"
+            named = f"seat {seat}" in message and shown in message
+            _require(named, f"the error must name seat {seat} and {shown}: {message}", f"field {field} = {value}")
+            messages.add((field, message))
+    _require(
+        len({message for _, message in messages}) == len(messages), "errors of different fields read alike", "bad actions"
+    )
+    for shape in (actions[0, 0].shape, (*actions[0].shape[:-1], game.actions.width + 1)):
+        _refusal(game, np.zeros(shape, np.int8), f"shape {shape}")
+    difference = _difference(game.step(actions[0]), twin.step(actions[0]))
+    _require(not difference, f"{difference} differs after refused actions", "bad actions")
+
+
+def _refusal(game: VectorGame, actions: NDArray[Any], what: str) -> str:
+    """What the game says to bad actions."""
+    try:
+        game.step(actions)
+    except ActionError as error:
+        return str(error)
+    raise ContractError(f"bad actions ({what}) were played instead of refused with an ActionError")

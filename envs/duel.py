@@ -1,0 +1,157 @@
+"""A block of mock games between one agent and one opponent, each at a frame skip and delay of its own.
+
+What the Gymnasium environments share. Letters in shapes: B games, D observation features, A action heads.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from envs.api import F32, Bool, StepBatch
+from envs.errors import ActionError
+from envs.melee.controller import BUTTONS, FIELDS, NEUTRAL
+from envs.melee.mock import ENDED_BY, MockMelee
+from envs.opponents import Opponent, Player, Scripted, find_opponent
+
+AGENT, OTHER = 0, 1  # seats
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one step of the agent gave; the arrays are the caller's."""
+
+    obs: F32  # [B, D] first observation of the new episode where one ended
+    reward: NDArray[np.float64]  # [B]
+    terminated: Bool  # [B]
+    truncated: Bool  # [B]
+    final_obs: F32  # [B, D] valid where the episode ended
+    infos: dict[int, dict[str, Any]]  # of the games whose episode ended
+
+    @property
+    def ended(self) -> Bool:
+        """[B] games whose episode ended in this step."""
+        return self.terminated | self.truncated
+
+
+class Duel:
+    """B games; the agent has seat 0.
+
+    The block is stepped in strides that fit both players' frame skips. A game that ends inside a step of the agent
+    waits at the first frame of its next episode until that step is over.
+    """
+
+    def __init__(self, num_games: int, opponent: Opponent, frame_skip: int, delay: int, **options: Any) -> None:  # noqa: ANN401
+        self._opponent = find_opponent(opponent, frame_skip, delay)
+        self._stride = math.gcd(frame_skip, self._opponent.frame_skip)
+        self._strides = frame_skip // self._stride
+        self.game = MockMelee(num_games, frame_skip=self._stride, delay=(delay, self._opponent.delay), **options)
+        if isinstance(self._opponent, Scripted):
+            self.game.bots[:, OTHER] = self.game.bot_names.index(self._opponent.name)
+            self.game.bot_skip = self._opponent.frame_skip
+        self._obs = np.zeros((num_games, 2, self.game.obs_width), np.float32)
+        self._frame = np.zeros(num_games, np.int64)  # of the episode
+
+    def reset(self, seeds: list[int]) -> F32:
+        """Start every game anew, one seed per game; first observations [B, D]."""
+        if isinstance(self._opponent, Player):
+            self._opponent.start(seeds[0])
+        self._obs = self.game.reset(np.array(seeds, np.uint64))
+        self._frame[:] = 0
+        return self._obs[:, AGENT].copy()
+
+    def step(self, actions: ArrayLike) -> Outcome:
+        """Play one step of the agent.
+
+        Args:
+            actions: Of the agent, whole numbers [B, A].
+
+        Raises:
+            ActionError: an action of the agent, or of the opponent, that no controller can express.
+        """
+        num_games = self.game.num_games
+        chosen = _check_side(actions, AGENT, num_games)
+        out = Outcome(
+            np.empty((num_games, self.game.obs_width), np.float32),
+            np.zeros(num_games),
+            np.zeros(num_games, np.bool_),
+            np.zeros(num_games, np.bool_),
+            np.zeros((num_games, self.game.obs_width), np.float32),
+            {},
+        )
+        waiting: list[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]] = []
+        for stride in range(self._strides):
+            playing = ~out.ended
+            acts = np.zeros((num_games, 2), np.bool_)
+            acts[:, AGENT] = stride == 0
+            batch = self.game.step(self._both(chosen, acts, playing), acts)
+            self._obs = batch.obs
+            self._frame += self._stride
+            ended = np.flatnonzero(batch.ended & playing)
+            out.reward[playing] += batch.reward[playing, AGENT]
+            if len(ended):
+                self._record(ended, batch, out)
+                if stride + 1 < self._strides:
+                    waiting.append((ended, self.game.snapshot()))
+        self._return_to_start(waiting)
+        self._frame[out.ended] = 0
+        out.obs[:] = self._obs[:, AGENT]
+        return out
+
+    def _both(self, chosen: NDArray[Any], acts: Bool, playing: Bool) -> NDArray[Any]:
+        """Actions of both seats [B, 2, A]; marks in ``acts`` where the opponent decides now."""
+        others: NDArray[Any] = np.broadcast_to(NEUTRAL, (self.game.num_games, len(NEUTRAL)))
+        if isinstance(self._opponent, Player):
+            due = playing & (self._frame % self._opponent.frame_skip == 0)
+            if due.any():
+                decided = _check_side(self._opponent.act(self._obs[due, OTHER]), OTHER, int(due.sum()))
+                others = others.astype(np.promote_types(others.dtype, decided.dtype))
+                others[due] = decided
+                acts[:, OTHER] = due
+        return np.stack([chosen, others], axis=1)
+
+    def _record(self, ended: NDArray[np.intp], batch: StepBatch, out: Outcome) -> None:
+        """Copy what the batch says of episodes that have just ended."""
+        out.terminated[ended] = batch.terminated[ended]
+        out.truncated[ended] = batch.truncated[ended]
+        out.final_obs[ended] = batch.final_obs[ended, AGENT]
+        for b in ended.tolist():
+            info = seat_result(batch, b, AGENT)
+            out.infos[b] = info | {"ended_by": ENDED_BY[info["stats"].pop("ended")]}
+
+    def _return_to_start(self, waiting: list[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]]) -> None:
+        """Put games whose episode ended early back to the first frame of the next one."""
+        if not waiting:
+            return
+        now = self.game.snapshot()
+        for rows, then in waiting:
+            for name, array in now.items():
+                array[rows] = then[name][rows]
+        self._obs = self.game.restore(now)
+
+
+def seat_result(batch: StepBatch, b: int, seat: int) -> dict[str, Any]:
+    """Score and counts of the episode of game ``b`` that ended in this step, for one seat, as plain numbers."""
+    row = batch.stats[b, seat]
+    names = batch.stats.dtype.names or ()
+    return {"score": float(batch.score[b, seat]), "stats": {name: row[name].item() for name in names}}
+
+
+def _check_side(actions: ArrayLike, seat: int, num_games: int) -> NDArray[Any]:
+    """One seat's actions as an array [B, A] of numbers; their values are checked where they are played."""
+    shape = (num_games, len(FIELDS))
+    try:
+        array = np.asarray(actions)
+    except ValueError as error:
+        raise ActionError(f"seat {seat}: actions are not an array: {actions!r}") from error
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        heads = f"{len(BUTTONS)} buttons, then {', '.join(FIELDS[len(BUTTONS) :])}"
+        raise ActionError(
+            f"seat {seat}: actions must be numbers of shape {shape} (games, heads: {heads}), "
+            f"got {array.dtype} of shape {array.shape}: {actions!r}"
+        )
+    return array

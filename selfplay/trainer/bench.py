@@ -1,0 +1,163 @@
+"""What the benchmark measures: the loop at one fixed configuration, and the bounds that its matrix products set.
+
+Row counts of the bounds are the loop's: one forward of 2 x games rows a step, and minibatches in the update. All
+parts use the loop's threads: one runner a core in the rollout, one chunk of a minibatch a core in the update.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from envs.melee.controller import decode
+from envs.melee.mock import MockMelee
+from envs.melee.observation import OBS_WIDTH
+from envs.melee.state import CONTROLLER, records
+from selfplay.config import Config
+from selfplay.policy.network import ActorCritic
+
+GAMES, ROLLOUT, EPOCHS, MINIBATCH = 256, 128, 4, 8192
+ROWS = 2 * GAMES * ROLLOUT  # agent-steps of an iteration
+PHYSICS_GAMES, PHYSICS_FRAMES = 1024, 300
+
+
+def fixed_config(checkpoint: str, *, iterations: int) -> Config:
+    """256 games, rollout 128, both seats newest weights, frame skip 1, 2x128 tanh, 4 epochs, minibatch 8192."""
+    return Config.model_validate(
+        {
+            "game": {"frame_skip": 1},
+            "ppo": {"rollout_length": ROLLOUT, "batch_size": MINIBATCH, "epochs": EPOCHS},
+            "net": {"hidden": (128, 128), "activation": "tanh"},
+            "league": {"mode": "latest", "track_elo": False},
+            "run": {"timesteps": GAMES * ROLLOUT * iterations, "num_games": GAMES, "checkpoint": checkpoint},
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """The fastest quarter counts: what a shared machine adds, it adds on one side only."""
+
+    samples: tuple[float, ...]  # seconds
+
+    @property
+    def seconds(self) -> float:
+        """Mean of the fastest quarter."""
+        fastest = sorted(self.samples)[: max(1, len(self.samples) // 4)]
+        return sum(fastest) / len(fastest)
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+class Bounds:
+    """The arithmetic of one iteration without anything around it."""
+
+    def __init__(self, network: ActorCritic, threads: int) -> None:
+        self._network = network
+        self._parameters = list(network.parameters())
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+        linear = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
+        self._weights = [layer.weight.detach().clone() for layer in linear]
+        self._play = torch.randn(-(-2 * GAMES // threads), OBS_WIDTH)
+        self._learn = torch.randn(-(-MINIBATCH // threads), OBS_WIDTH)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown()
+
+    def gemm(self) -> None:
+        """The bare matrix products: a forward a step; an epoch of forward, weight and input gradients."""
+        self._both(self._gemm_forward, ROLLOUT, self._play)
+        self._both(self._gemm_backward, EPOCHS * ROWS // MINIBATCH, self._learn)
+
+    def net(self) -> None:
+        """The same passes through the module's own forward and backward."""
+        self._both(self._net_forward, ROLLOUT, self._play)
+        self._both(self._net_backward, EPOCHS * ROWS // MINIBATCH, self._learn)
+
+    def _both(self, function: Callable[[Tensor], object], times: int, rows: Tensor) -> None:
+        for _ in range(times):
+            list(self._pool.map(function, [rows] * self._threads))
+
+    def _gemm_forward(self, rows: Tensor) -> list[Tensor]:
+        with torch.inference_mode():
+            inputs = [rows]
+            for weight in self._weights:
+                inputs.append(inputs[-1] @ weight.T)
+            return inputs
+
+    def _gemm_backward(self, rows: Tensor) -> None:
+        with torch.inference_mode():
+            inputs = self._gemm_forward(rows)
+            gradient = inputs.pop()
+            for i in range(len(self._weights) - 1, -1, -1):
+                _ = gradient.T @ inputs[i]
+                if i:
+                    gradient = gradient @ self._weights[i]
+
+    def _net_forward(self, rows: Tensor) -> None:
+        with torch.inference_mode():
+            self._network(rows)
+
+    def _net_backward(self, rows: Tensor) -> None:
+        logits, value = self._network(rows)
+        torch.autograd.grad([logits, value], self._parameters, [torch.ones_like(logits), torch.ones_like(value)])
+
+
+class Physics:
+    """1024 games, random controllers drawn beforehand, a new one each frame; split over the cores."""
+
+    def __init__(self, threads: int, frames: int = PHYSICS_FRAMES) -> None:
+        rng = np.random.default_rng(0)
+        self._frames = frames
+        self._pool = ThreadPoolExecutor(threads)
+        sizes = [PHYSICS_GAMES * (i + 1) // threads - PHYSICS_GAMES * i // threads for i in range(threads)]
+        self._games = [MockMelee(size) for size in sizes]
+        self._inputs = []
+        for game, size in zip(self._games, sizes, strict=True):
+            game.reset(rng.integers(2**62, size=size).astype(np.uint64))
+            actions = rng.integers(0, [2] * 8 + [17] * 4 + [5], (frames, size, 2, 13)).astype(np.int8)
+            inputs = records(CONTROLLER, frames, size, 2)
+            decode(actions, inputs)
+            self._inputs.append(inputs)
+
+    def run(self) -> None:
+        """Play all frames of all games."""
+        list(self._pool.map(lambda part: part[0].play(part[1]), zip(self._games, self._inputs, strict=True)))
+
+    @property
+    def game_frames(self) -> int:
+        """Of one run."""
+        return PHYSICS_GAMES * self._frames
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown()
+
+
+def memory_bytes_per_game() -> int:
+    """Game state, observation and controllers of one game."""
+    return MockMelee(1, frame_skip=1).memory_bytes
+
+
+def cores() -> int:
+    """That the loop uses at most."""
+    return os.cpu_count() or 1
+
+
+def rate(units: float, samples: Sequence[float]) -> float:
+    """Units a second."""
+    return units / Speed(tuple(samples)).seconds

@@ -1,0 +1,47 @@
+"""Players as a person names them: a policy folder, a run, a generation of a run, or a scripted player."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from envs.errors import UnknownNameError
+from envs.melee import bots
+from selfplay.checkpoint import RunDir
+from selfplay.errors import ConfigError
+from selfplay.policy.policy import load_policy
+from selfplay.runner.match import Contender, Rules
+
+DEFAULT_CHARACTERS = ("mewtwo", "mewtwo")
+
+
+def contender(name: str, run: RunDir | None = None) -> Contender:
+    """The player called ``name``.
+
+    Args:
+        name: ``gen_N`` of ``run``, a folder, or a scripted player's name.
+        run: Where generations are looked for.
+
+    Raises:
+        ConfigError: nobody of that name; lists the scripted players.
+        CheckpointError: a folder that holds no policy, or a damaged one.
+    """
+    if name in bots.NAMES:
+        return Contender(name)
+    if run is not None and (run.generations / name).is_dir():
+        return Contender(name, load_policy(run.generations / name))
+    path = Path(name)
+    if path.exists() or "/" in name or path.suffix:
+        return Contender(name, load_policy(path))
+    raise ConfigError(f"{UnknownNameError('player', name, bots.NAMES)}; or name the folder of a policy")
+
+
+def home_rules(players: tuple[Contender, Contender], *, greedy: bool = False) -> tuple[tuple[str, str], Rules]:
+    """Characters and rules that the first policy of the two was trained for; the defaults where there is none."""
+    for player in players:
+        if player.policy is not None:
+            meta = player.policy.meta
+            game = meta.config.get("game")
+            cap = game.get("max_episode_frames") if isinstance(game, dict) else None
+            frames = cap if isinstance(cap, int) else Rules().max_episode_frames
+            return (meta.characters[0], meta.characters[-1]), Rules(meta.stage, frames, greedy)
+    return DEFAULT_CHARACTERS, Rules(greedy=greedy)

@@ -1,0 +1,488 @@
+"""Corners where asyncio makes supervision hard, and races that a supervisor must not lose."""
+
+import asyncio
+import gc
+import time
+
+import pytest
+
+from selfplay.supervision import (
+    ChildAbandoned,
+    ChildExited,
+    ChildSpec,
+    ChildStarted,
+    ChildStartFailed,
+    NotRunningError,
+    Pool,
+    PoolSpec,
+    Refuse,
+    Shutdown,
+    StartError,
+    Supervisor,
+    SupervisorGaveUp,
+    SupervisorSpec,
+)
+from tests.supervision.children import Listener, Remote, Stubborn, crashing, fake_time, forever, never_ready
+
+
+def supervisor(clock, *children, listener=None, **flags):
+    return Supervisor(SupervisorSpec(children=children, **flags), clock=clock, on_report=listener)
+
+
+def states(node):
+    return {row.id: row.state for row in node.which_children()}
+
+
+# ---- stopping against starting and restarting
+
+
+@fake_time
+async def test_a_stop_request_ends_a_start_that_hangs(clock):
+    root = supervisor(clock, ChildSpec("a", forever), ChildSpec("b", never_ready), ChildSpec("c", forever))
+    start = asyncio.ensure_future(root.start())
+    await clock.idle()
+    assert not start.done()
+    assert (await root.stop()).kind == "shutdown"
+    with pytest.raises(StartError):
+        await start
+
+
+@fake_time
+async def test_a_stop_request_ends_a_nested_start_that_hangs(clock):
+    inner = SupervisorSpec(children=(ChildSpec("x", forever), ChildSpec("y", never_ready)))
+    root = supervisor(clock, ChildSpec("inner", inner))
+    start = asyncio.ensure_future(root.start())
+    await clock.idle()
+    await root.stop()
+    with pytest.raises(StartError):
+        await start
+
+
+@fake_time
+async def test_a_cancelled_start_leaves_nothing(clock):
+    root = supervisor(clock, ChildSpec("a", forever), ChildSpec("b", never_ready))
+    start = asyncio.ensure_future(root.start())
+    await clock.idle()
+    start.cancel()
+    await clock.idle()
+    assert start.cancelled()
+    assert (await root.wait()).kind == "killed"
+
+
+@fake_time
+async def test_start_timeout(clock):
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", forever), ChildSpec("b", never_ready, start_timeout_s=3), listener=listener)
+    before = clock.time()
+    with pytest.raises(StartError, match="not ready within 3 s"):
+        await root.start()
+    assert clock.time() - before == 3
+    assert [report.child.id for report in listener.of(ChildStartFailed)] == ["b"]
+
+
+@fake_time
+async def test_a_start_that_times_out_and_swallows_its_cancellation_is_abandoned(clock):
+    released = asyncio.Event()
+
+    async def hangs(ctx):
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", hangs, start_timeout_s=3, shutdown_s=2), listener=listener)
+    with pytest.raises(StartError):
+        await root.start()
+    assert [report.total for report in listener.of(ChildAbandoned)] == [1]
+    released.set()
+
+
+@fake_time
+async def test_a_child_that_ends_while_the_tree_stops_is_not_restarted(clock):
+    listener, remote, stubborn = Listener(), Remote(), Stubborn()
+    children = ChildSpec("a", remote), ChildSpec("b", stubborn, shutdown_s=1)
+    root = supervisor(clock, *children, listener=listener)
+    await root.start()
+    stop = asyncio.ensure_future(root.stop())
+    await clock.idle()  # b holds out, a has not been asked yet
+    remote.crash("a")
+    await stop
+    assert remote.log == ["start a", "end a"]
+    assert [(report.child.id, report.asked) for report in listener.of(ChildExited)] == [("a", False)]
+    stubborn.release()
+
+
+@fake_time
+async def test_a_stop_request_is_not_starved_by_a_crash_loop_in_start(clock):
+    async def refuses_again(ctx):
+        if ctx.incarnation > 1:
+            raise Refuse
+        ctx.ready()
+
+    root = supervisor(clock, ChildSpec("a", refuses_again), intensity=10**9)
+    await root.start()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert states(root) == {"a": "restarting"}
+    assert (await root.stop()).kind == "shutdown"
+
+
+@fake_time
+async def test_a_restarting_child_can_be_terminated(clock):
+    async def refuses_again(ctx):
+        if 1 < ctx.incarnation < 10**3:
+            raise Refuse
+        ctx.ready()
+
+    root = supervisor(clock, ChildSpec("a", refuses_again), intensity=10**9)
+    await root.start()
+    for _ in range(50):
+        await asyncio.sleep(0)
+    await root.terminate_child("a")
+    assert states(root) == {"a": "stopped"}
+    await clock.idle()
+    assert states(root) == {"a": "stopped"}  # the try that waited in the mailbox is void
+    await root.stop()
+
+
+@fake_time
+async def test_a_crash_loop_faster_than_the_loop_ends_by_the_budget_alone(clock):
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", crashing()), intensity=50, listener=listener)
+    await root.start()
+    reason = await root.wait()
+    assert reason.kind == "shutdown"
+    assert len(listener.of(ChildStarted)) == 51
+    assert [report.cause.child.incarnation for report in listener.of(SupervisorGaveUp)] == [1]
+
+
+# ---- late and simultaneous news
+
+
+@fake_time
+async def test_two_children_crash_in_the_same_tick(clock):
+    remote = Remote()
+    root = supervisor(clock, *(ChildSpec(id, remote) for id in "abc"), strategy="one_for_all", intensity=1)
+    await root.start()
+    remote.log.clear()
+    remote.crash("a")
+    remote.crash("c")
+    await clock.idle()
+    assert remote.log == ["end a", "end c", "stop b", "start a", "start b", "start c"]  # one restart for both
+    assert root.alive
+    await root.stop()
+
+
+@fake_time
+async def test_news_of_an_earlier_incarnation_is_ignored(clock):
+    remote = Remote()
+    root = supervisor(clock, ChildSpec("a", remote), intensity=0)
+    await root.start()
+    remote.crash("a")
+    terminated = asyncio.ensure_future(root.terminate_child("a"))  # in the mailbox before the crash is
+    restarted = asyncio.ensure_future(root.restart_child("a"))
+    await asyncio.wait({terminated, restarted})
+    assert restarted.result().incarnation == 2
+    await clock.idle()
+    assert states(root) == {"a": "running"}
+    await root.stop()
+
+
+@fake_time
+async def test_a_child_that_ends_between_request_and_wait(clock):
+    async def brief(ctx):
+        ctx.ready()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            raise Shutdown
+
+    root = supervisor(clock, ChildSpec("a", brief, shutdown_s=100))
+    await root.start()
+    before = clock.time()
+    await root.stop()
+    assert clock.time() == before
+
+
+# ---- cancellation
+
+
+@fake_time
+async def test_a_child_that_ignores_cancellation_is_abandoned_counted_and_reported(clock):
+    listener, stubborn = Listener(), Stubborn()
+    root = supervisor(clock, ChildSpec("a", stubborn, shutdown_s=2), ChildSpec("b", forever), listener=listener)
+    await root.start()
+    before = clock.time()
+    await root.terminate_child("a")
+    assert clock.time() - before == 2
+    assert stubborn.log == ["start a"] + ["shutdown a"]
+    assert [(report.alive, report.total) for report in listener.of(ChildAbandoned)] == [(1, 1)]
+    assert [ref.id for ref in root.abandoned] == ["a"]
+    await root.restart_child("a")  # its place is free, the old incarnation notwithstanding
+    stubborn.release()
+    await clock.idle()
+    assert root.abandoned == ()
+    assert root.abandoned_total == 1
+    assert [report.abandoned for report in listener.of(ChildExited) if report.child.incarnation == 1] == [True]
+    await root.stop()
+
+
+@fake_time
+async def test_a_missed_deadline_uses_the_kill_that_the_child_offers(clock):
+    killed = []
+    released = asyncio.Event()
+
+    async def stubborn(ctx):
+        ctx.on_kill(lambda: (killed.append(ctx.incarnation), released.set()))
+        ctx.ready()
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", stubborn, shutdown_s=2, kill=lambda: killed.append("spec")), listener=listener)
+    await root.start()
+    before = clock.time()
+    await root.stop()
+    assert clock.time() - before == 2
+    assert killed == [1, "spec"]
+    assert listener.of(ChildAbandoned) == []
+
+
+@pytest.mark.parametrize("shutdown_s", ["brutal_kill", 0])
+@fake_time
+async def test_brutal_kill_does_not_ask_but_is_bounded(clock, shutdown_s):
+    stubborn, killed = Stubborn(), []
+    child = ChildSpec("a", stubborn, shutdown_s=shutdown_s, kill=lambda: killed.append(1))
+    root = supervisor(clock, child)
+    await root.start()
+    await root.stop()
+    assert killed == [1]
+    assert stubborn.log == ["start a", "killed a"]
+    assert root.abandoned_total == 1
+    stubborn.release()
+
+
+@fake_time
+async def test_a_failing_kill_hook_does_not_stop_the_stop(clock, ):
+    def broken():
+        raise OSError("no such process")
+
+    root = supervisor(clock, ChildSpec("a", forever, shutdown_s="brutal_kill", kill=broken))
+    await root.start()
+    assert (await root.stop()).kind == "shutdown"
+
+
+@fake_time
+async def test_a_child_that_cancels_itself_has_crashed(clock):
+    async def cancels_itself(ctx):
+        ctx.ready()
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", cancels_itself, restart="transient"), listener=listener, intensity=2)
+    await root.start()
+    await root.wait()
+    assert [report.reason.kind for report in listener.of(ChildExited)] == ["error"] * 3
+
+
+@fake_time
+async def test_a_child_cancelled_before_its_first_step_is_noticed(clock):
+    ran = []
+
+    async def child(ctx):
+        ran.append(ctx.incarnation)
+        ctx.ready()
+        await asyncio.get_running_loop().create_future()
+
+    root = supervisor(clock)
+    await root.start()
+    adding = asyncio.ensure_future(root.start_child(ChildSpec("a", child)))
+    while not (task := next((t for t in asyncio.all_tasks() if t.get_name() == "worker a#1"), None)):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(StartError, match="cancelled"):
+        await adding
+    assert ran == []
+    await root.stop()
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, BaseException])
+@fake_time
+async def test_nothing_that_a_child_raises_gets_past_its_supervisor(clock, error):
+    listener, remote = Listener(), Remote()
+    root = supervisor(clock, ChildSpec("a", remote), ChildSpec("b", forever), listener=listener)
+    await root.start()
+    remote.end("a", error())
+    await clock.idle()
+    assert [report.reason.kind for report in listener.of(ChildExited)] == ["error"]
+    assert error.__name__ in listener.of(ChildExited)[0].reason.traceback
+    assert states(root) == {"a": "running", "b": "running"}
+    await root.stop()
+
+
+@fake_time
+async def test_a_supervisor_whose_task_is_cancelled_from_outside_takes_its_children_along(clock):
+    remote = Remote()
+    inner = SupervisorSpec(children=(ChildSpec("x", remote),))
+    root = supervisor(clock, ChildSpec("a", remote), ChildSpec("inner", inner))
+    await root.start()
+    root.host.task.cancel()
+    assert (await root.wait()).kind == "killed"
+    await clock.idle()
+    assert sorted(remote.log[2:]) == ["stop a", "stop x"]
+
+
+def test_the_end_of_the_event_loop_ends_the_tree(request):
+    request.node.add_marker(pytest.mark.leaves("task", "the point of the test"))
+    remote = Remote()
+
+    async def main():
+        root = Supervisor(SupervisorSpec(children=(ChildSpec("a", remote),)))
+        await root.start()
+
+    asyncio.run(main())
+    assert remote.log == ["start a", "stop a"]
+
+
+# ---- calls
+
+
+@fake_time
+async def test_calls_to_a_supervisor_that_is_gone_or_going(clock):
+    stubborn = Stubborn()
+    root = supervisor(clock, ChildSpec("a", stubborn, shutdown_s=1))
+    with pytest.raises(NotRunningError):
+        root.which_children()
+    with pytest.raises(NotRunningError):
+        await root.wait()
+    with pytest.raises(NotRunningError):
+        await root.stop()
+    await root.start()
+    waiting = asyncio.ensure_future(root.terminate_child("a"))
+    await clock.idle()
+    queued = asyncio.ensure_future(root.start_child(ChildSpec("b", forever)))
+    await asyncio.sleep(0)
+    stopping = asyncio.ensure_future(root.stop())
+    await asyncio.sleep(0)
+    with pytest.raises(NotRunningError):  # it has begun to end
+        await root.delete_child("a")
+    with pytest.raises(NotRunningError):  # this one was waiting for its turn
+        await queued
+    await waiting  # this one had its turn
+    await stopping
+    for call in (root.count_children, root.which_children):
+        with pytest.raises(NotRunningError):
+            call()
+    with pytest.raises(NotRunningError):
+        await root.start_child(ChildSpec("b", forever))
+    stubborn.release()
+
+
+@fake_time
+async def test_a_caller_that_gives_up_does_not_disturb_the_supervisor(clock):
+    stubborn = Stubborn()
+    root = supervisor(clock, ChildSpec("a", stubborn, shutdown_s=1), ChildSpec("b", forever))
+    await root.start()
+    first = asyncio.ensure_future(root.terminate_child("a"))
+    await clock.idle()
+    second = asyncio.ensure_future(root.terminate_child("b"))
+    await asyncio.sleep(0)
+    first.cancel()
+    second.cancel()
+    await clock.settle()
+    assert states(root) == {"a": "stopped", "b": "stopped"}  # what was asked for is done all the same
+    stubborn.release()
+    await root.stop()
+
+
+@fake_time
+async def test_a_child_may_stop_its_own_tree(clock):
+    root = supervisor(clock)
+    await root.start()
+
+    async def ends_it_all(ctx):
+        ctx.ready()
+        await root.stop()
+
+    await root.start_child(ChildSpec("a", ends_it_all))
+    assert (await root.wait()).kind == "shutdown"
+
+
+# ---- the machine around
+
+
+@fake_time
+async def test_children_live_although_nobody_holds_on_to_the_tree(clock):
+    remote = Remote()
+
+    async def start():
+        await supervisor(clock, ChildSpec("a", remote)).start()
+
+    await start()
+    gc.collect()
+    remote.crash("a")
+    await clock.idle()
+    assert remote.log == ["start a", "end a", "start a"]
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await clock.idle()
+
+
+@fake_time
+async def test_ten_thousand_temporary_children(clock):
+    pool = Pool(PoolSpec(intensity=0), clock=clock)
+    await pool.start()
+
+    async def brief(ctx):
+        ctx.ready()
+
+    for _ in range(10_000):
+        await pool.start_child(ChildSpec("t", brief, restart="temporary"))
+    await clock.idle()
+    assert pool.count_children().specs == 0
+    assert len(asyncio.all_tasks()) == 2  # the pool and this test
+    await pool.stop()
+
+
+@fake_time
+async def test_the_wall_clock_is_never_asked(clock, ):
+    def jump():
+        raise AssertionError("the wall clock was asked")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", jump)
+        patch.setattr(time, "time_ns", jump)
+        remote = Remote()
+        root = supervisor(clock, ChildSpec("a", remote))
+        await root.start()
+        remote.crash("a")
+        await clock.idle()
+        await root.stop()
+
+
+@fake_time
+async def test_a_listener_that_fails_does_not_matter(clock):
+    def listener(report):
+        raise ValueError("broken dashboard")
+
+    root = supervisor(clock, ChildSpec("a", forever), listener=listener)
+    await root.start()
+    assert (await root.stop()).kind == "shutdown"
+
+
+def test_real_time_too():
+    remote = Remote()
+
+    async def main():
+        root = Supervisor(SupervisorSpec(children=(ChildSpec("a", remote), ChildSpec("b", never_ready, start_timeout_s=0.01))))
+        with pytest.raises(StartError):
+            await root.start()
+
+    asyncio.run(main())
+    assert remote.log == ["start a", "stop a"]
