@@ -65,10 +65,25 @@ class VectorGame(Protocol):
     equals B blocks of one, bit for bit.
     """
 
-    num_games: int
-    num_seats: int
-    obs_width: int
-    actions: ActionSpec
+    @property
+    def num_games(self) -> int:
+        """B."""
+        ...
+
+    @property
+    def num_seats(self) -> int:
+        """P."""
+        ...
+
+    @property
+    def obs_width(self) -> int:
+        """D."""
+        ...
+
+    @property
+    def actions(self) -> ActionSpec:
+        """What an action consists of."""
+        ...
 
     def reset(self, seeds: Seeds) -> F32:
         """Start every game anew, one seed per game; first observations [B, P, D]."""

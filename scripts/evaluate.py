@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import asdict, replace
@@ -10,9 +9,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from envs.errors import GameError  # noqa: E402
-from selfplay.errors import SelfPlayError  # noqa: E402
-from selfplay.trainer.cli import Parser  # noqa: E402
+from typing import TYPE_CHECKING
+
+from envs.errors import GameError
+from selfplay.errors import SelfPlayError
+from selfplay.trainer.cli import Parser
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import ActionSpec, Actions, Bool
+from envs.api import Actions, ActionSpec, Bool
 from envs.errors import ActionError
 
 BUTTONS: Final = ("A", "B", "X", "Y", "Z", "L", "R", "D_UP")
@@ -66,13 +66,18 @@ def check_actions(actions: NDArray[np.generic], num_games: int, num_seats: int) 
     """
     shape = (num_games, num_seats, len(FIELDS))
     if not isinstance(actions, np.ndarray) or actions.shape != shape:
-        raise ActionError(f"actions must be an array of shape {shape} (games, seats, {', '.join(FIELDS)}), got {getattr(actions, 'shape', type(actions).__name__)}")
+        raise ActionError(
+            f"actions must be an array of shape {shape} (games, seats, {', '.join(FIELDS)}), got {getattr(actions, 'shape', type(actions).__name__)}"
+        )
     if actions.dtype.kind not in "biuf":
         raise ActionError(f"actions must be whole numbers, got dtype {actions.dtype}")
-    bad = ~((actions >= 0) & (actions <= _HIGHEST))  # NaN is bad too
+    numbers = actions.astype(np.float64)
+    bad = ~((numbers >= 0) & (numbers <= _HIGHEST))  # NaN is bad too
     if actions.dtype.kind == "f":
-        bad |= actions != np.floor(actions)
+        bad |= numbers != np.floor(numbers)
     if bad.any():
         game, seat, field = np.argwhere(bad)[0]
-        raise ActionError(f"game {game}, seat {seat}: {FIELDS[field]} is {actions[game, seat, field]}, valid are whole numbers from 0 to {_HIGHEST[field]}")
+        raise ActionError(
+            f"game {game}, seat {seat}: {FIELDS[field]} is {actions[game, seat, field]}, valid are whole numbers from 0 to {_HIGHEST[field]}"
+        )
     return actions.astype(np.int8, copy=False)

@@ -71,7 +71,7 @@ class MockMelee:
     obs_width: Final = OBS_WIDTH
     actions: Final = ACTION_SPEC
     stats_dtype: Final = STATS
-    bot_names: Final = bots.NAMES
+    bot_names: Final[tuple[str, ...]] = bots.NAMES
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ def neutral_actions(num_games: int) -> Actions:
 
 
 @compiled
-def _start_episode(episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):  # noqa: ANN001, ANN202
+def _start_episode(episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):
     """Start the next episode of one game; its seed follows from the game's seed and the episode's number."""
     seed = mix(episode[0].seed, episode[0].number)
     episode[0].number += 1
@@ -270,7 +270,7 @@ def _start_episode(episode, game, players, memory, controllers, chosen, line, bo
 
 
 @compiled
-def _release(controller):  # noqa: ANN001, ANN202
+def _release(controller):
     controller.main_x = 0.0
     controller.main_y = 0.0
     controller.c_x = 0.0
@@ -280,7 +280,7 @@ def _release(controller):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _copy(source, target):  # noqa: ANN001, ANN202
+def _copy(source, target):
     target.main_x = source.main_x
     target.main_y = source.main_y
     target.c_x = source.c_x
@@ -290,10 +290,10 @@ def _copy(source, target):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _step_games(  # noqa: ANN202
+def _step_games(
     frame_skip, bot_skip, cap, delay, weights, episode, game, players, controllers, memory, bot_kind, bot_memory, chosen, line,
     mirrored, sums, tables, obs, reward, terminated, truncated, final_obs, score, stats,
-):  # fmt: skip  # noqa: ANN001
+):  # fmt: skip
     for b in range(len(game)):
         for seat in range(2):
             if bot_kind[b, seat] >= 0 and episode[b].clock % bot_skip == 0:
@@ -321,8 +321,17 @@ def _step_games(  # noqa: ANN202
         if terminated[b] or truncated[b]:
             _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
             _start_episode(
-                episode[b : b + 1], game[b], players[b], memory[b], controllers[b], chosen[b], line[b], bot_memory[b],
-                sums[b], tables, cap,
+                episode[b : b + 1],
+                game[b],
+                players[b],
+                memory[b],
+                controllers[b],
+                chosen[b],
+                line[b],
+                bot_memory[b],
+                sums[b],
+                tables,
+                cap,
             )
         for seat in range(2):
             mirrored[b, seat] = encode_seat(
@@ -331,7 +340,7 @@ def _step_games(  # noqa: ANN202
 
 
 @compiled
-def _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables):  # noqa: ANN001, ANN202
+def _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables):
     """Let the scripted player of a seat choose; a new one begins with a seed of its own."""
     bot = bot_memory[b, seat]
     if bot.kind != bot_kind[b, seat]:
@@ -340,14 +349,14 @@ def _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, 
 
 
 @compiled
-def _enter(controller, line, first, frames):  # noqa: ANN001, ANN202
+def _enter(controller, line, first, frames):
     """Hold a controller from frame ``first`` of the delay line on; the line is a ring."""
     for i in range(frames):
         _copy(controller, line[(first + i) % len(line)])
 
 
 @compiled
-def _frame(b, episode, game, players, controllers, memory, line, tables):  # noqa: ANN001, ANN202
+def _frame(b, episode, game, players, controllers, memory, line, tables):
     """One frame with the controllers that have arrived; 1 when the game is over."""
     place = episode[b].clock % len(line[b, 0])
     for seat in range(2):
@@ -359,7 +368,7 @@ def _frame(b, episode, game, players, controllers, memory, line, tables):  # noq
 
 
 @compiled
-def _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats):  # noqa: ANN001, ANN202
+def _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats):
     """Last observations, score and counts of an episode that has just ended."""
     first, second = players[b, 0], players[b, 1]
     lead = first.stocks - second.stocks
@@ -383,15 +392,13 @@ def _finish(b, over, episode, game, players, controllers, memory, sums, tables, 
         row.ended = ended
         row.reward_stock = sums[b, seat, 0]
         row.reward_damage = sums[b, seat, 1]
-        encode_seat(
-            game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, final_obs[b, seat]
-        )
+        encode_seat(game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, final_obs[b, seat])
 
 
 @compiled
-def _play_games(  # noqa: ANN202
+def _play_games(
     inputs, cap, episode, game, players, controllers, memory, chosen, line, bot_memory, sums, tables
-):  # noqa: ANN001
+):
     for b in range(len(game)):
         for t in range(len(inputs)):
             for seat in range(2):
@@ -400,6 +407,15 @@ def _play_games(  # noqa: ANN202
             episode[b].frames += 1
             if over == 1 or episode[b].frames >= episode[b].cap:
                 _start_episode(
-                    episode[b : b + 1], game[b], players[b], memory[b], controllers[b], chosen[b], line[b],
-                    bot_memory[b], sums[b], tables, cap,
+                    episode[b : b + 1],
+                    game[b],
+                    players[b],
+                    memory[b],
+                    controllers[b],
+                    chosen[b],
+                    line[b],
+                    bot_memory[b],
+                    sums[b],
+                    tables,
+                    cap,
                 )

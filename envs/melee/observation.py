@@ -7,15 +7,17 @@ Features are scaled to be of the order of 1; the list in ``feature_names`` is th
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from envs.melee.physics.compile import compiled
-from envs.melee.state import GameState
-from envs.melee.tables import Tables
+
+if TYPE_CHECKING:
+    from envs.melee.state import GameState
+    from envs.melee.tables import Tables
 
 ENCODER_VERSION: Final = 1  # of the layout: raise it with every change, policies of another version are refused
 
@@ -52,7 +54,7 @@ OBS_WIDTH: Final = len(feature_names())
 
 
 @compiled
-def is_mirrored(me, other):  # noqa: ANN001, ANN201
+def is_mirrored(me, other):
     """Whether a seat sees the game mirrored: its opponent stands on its left, or exactly here and it looks left."""
     if other.x != me.x:
         return other.x < me.x
@@ -60,7 +62,7 @@ def is_mirrored(me, other):  # noqa: ANN001, ANN201
 
 
 @compiled
-def encode_seat(game, me, other, controller, tables, out):  # noqa: ANN001, ANN201
+def encode_seat(game, me, other, controller, tables, out):
     """Write the features of one seat into ``out`` [OBS_WIDTH]; returns whether the view is mirrored."""
     mirrored = is_mirrored(me, other)
     side = -1.0 if mirrored else 1.0
@@ -87,7 +89,7 @@ def encode_seat(game, me, other, controller, tables, out):  # noqa: ANN001, ANN2
 
 
 @compiled
-def _player(p, side, stage, tables, out, at):  # noqa: ANN001, ANN202
+def _player(p, side, stage, tables, out, at):
     speed_x = p.speed_ground_x if p.on_ground == 1 else p.speed_air_x
     out[at] = side * p.x * 0.01
     out[at + 1] = p.y * 0.01
@@ -121,7 +123,7 @@ def _player(p, side, stage, tables, out, at):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _stage(stage, side, out, at):  # noqa: ANN001, ANN202
+def _stage(stage, side, out, at):
     out[at] = stage.surface_right[0] * 0.01
     out[at + 1] = stage.blast_top * 0.005
     out[at + 2] = stage.blast_right * 0.005
@@ -137,7 +139,7 @@ def _stage(stage, side, out, at):  # noqa: ANN001, ANN202
 
 
 @compiled
-def _encode_games(game, players, controllers, tables, out, mirrored):  # noqa: ANN001, ANN202
+def _encode_games(game, players, controllers, tables, out, mirrored):
     for b in range(len(game)):
         for seat in range(2):
             mirrored[b, seat] = encode_seat(

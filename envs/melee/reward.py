@@ -13,7 +13,7 @@ TERMS: Final = ("stock", "damage")
 
 
 @compiled
-def reward_terms(before, me, other, my_damage, other_damage, stock, damage):  # noqa: ANN001, ANN201
+def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
     """The terms (stock, damage) of one seat.
 
     Args:

@@ -76,7 +76,9 @@ class GameState:
     @classmethod
     def zeros(cls, num_games: int) -> GameState:
         """B games with every field 0."""
-        return cls(records(GAME, num_games), records(PLAYER, num_games, NUM_SEATS), records(CONTROLLER, num_games, NUM_SEATS))
+        return cls(
+            records(GAME, num_games), records(PLAYER, num_games, NUM_SEATS), records(CONTROLLER, num_games, NUM_SEATS)
+        )
 
 
 def records(dtype: np.dtype[np.void], *shape: int) -> NDArray[np.void]:

@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 F32 = NDArray[np.float32]
 
 
-def gae(
-    reward: F32, value: F32, next_value: F32, boundary: NDArray[np.bool_], gamma: float, lam: float
-) -> F32:
+def gae(reward: F32, value: F32, next_value: F32, boundary: NDArray[np.bool_], gamma: float, lam: float) -> F32:
     """Advantages of independent streams, all arrays [T, S].
 
         delta_t = r_t + gamma V(s'_t) - V(s_t)

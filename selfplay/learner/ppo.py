@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from selfplay.policy.heads import logprob_entropy
-from selfplay.policy.network import ActorCritic
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,7 @@ class PPO:
             self.parameters, settings.learning_rate, eps=1e-5, fused=self.device.type in ("cpu", "cuda")
         )
         self._threads = threads if self.device.type == "cpu" else 1
-        self._pool = ThreadPoolExecutor(
-            self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,)
-        )
+        self._pool = ThreadPoolExecutor(self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
 
     def close(self) -> None:
         """Let the worker threads go."""
@@ -167,8 +168,13 @@ class PPO:
         )
         grad_norm = float(torch.stack(norms).nanmean()) if norms else 0.0
         return UpdateMetrics(
-            **means, loss=loss, explained_variance=explained, grad_norm=grad_norm, epochs=epochs,
-            minibatches=len(norms), skipped=skipped,
+            **means,
+            loss=loss,
+            explained_variance=explained,
+            grad_norm=grad_norm,
+            epochs=epochs,
+            minibatches=len(norms),
+            skipped=skipped,
         )
 
     def _step(self, part: Batch) -> tuple[Tensor, Tensor]:

@@ -56,10 +56,12 @@ class Heads:
 def _classes(logits: Tensor, group: Group) -> Tensor:
     """Logits of one group, [N, count, size]."""
     end = group.first_logit + group.count * group.size
-    return logits[:, group.first_logit : end].unflatten(1, (group.count, group.size))
+    return logits[:, group.first_logit : end].view(len(logits), group.count, group.size)
 
 
-def sample(heads: Heads, logits: Tensor, generator: torch.Generator | None, *, greedy: bool = False) -> tuple[Tensor, Tensor]:
+def sample(
+    heads: Heads, logits: Tensor, generator: torch.Generator | None, *, greedy: bool = False
+) -> tuple[Tensor, Tensor]:
     """Draw an action for each row.
 
     Args:
@@ -119,7 +121,7 @@ class _LogProbEntropy(torch.autograd.Function):
         return logprob, entropy
 
     @staticmethod
-    def backward(ctx: Any, grad_logprob: Tensor, grad_entropy: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]  # noqa: ANN401
+    def backward(ctx: Any, grad_logprob: Tensor, grad_entropy: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
         heads: Heads = ctx.heads
         buttons, pressed, on, *rest = ctx.saved_tensors
         grad = torch.empty((len(on), heads.logits), dtype=on.dtype, device=on.device)
@@ -137,5 +139,5 @@ class _LogProbEntropy(torch.autograd.Function):
 
 def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probability of given actions int8 [N, width] and entropy of each row, both float [N], differentiable."""
-    logprob, entropy = _LogProbEntropy.apply(logits, actions, heads)
-    return logprob, entropy
+    result: tuple[Tensor, Tensor] = _LogProbEntropy.apply(logits, actions, heads)  # type: ignore[no-untyped-call]
+    return result

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
 
-from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
 from selfplay.errors import IncompatibleError
 from selfplay.policy.heads import Heads
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
 
 ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}
 KINDS: Final = ("mlp",)

@@ -62,7 +62,7 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     Raises:
         CheckpointError: nothing there, damaged, or made for another version; says which.
     """
-    meta, params = load_generation(resolve_policy(path))
+    meta, params = load_generation(resolve_policy(Path(path)))
     network = build_network(meta.network, meta.actions)
     set_parameters(network, params)
     network.requires_grad_(requires_grad=False)

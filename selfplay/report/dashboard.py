@@ -20,13 +20,14 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.report.plain import duration
+from selfplay.report.recent import Recent
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
 REFRESH_HZ = 4
-SMOOTHING = 0.8  # of the speed that the ETA is made from
-HISTORY = 24  # iterations in a sparkline
+HISTORY = 16  # iterations in a sparkline
+OPPONENTS = 9  # rows at most
 BARS = "▁▂▃▄▅▆▇█"
 PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save": "green"}
 
@@ -45,7 +46,7 @@ class DashboardReporter:
         self._clock = clock
         self._report: IterationReport | None = None
         self._reported_at = clock()
-        self._speed = 0.0
+        self._recent = Recent()
         self._returns: list[float] = []
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=REFRESH_HZ, transient=True)
 
@@ -56,20 +57,19 @@ class DashboardReporter:
 
     def notice(self, text: str) -> None:
         """See ``Reporter``."""
-        self._console.print(Text(f"[{self._now():%H:%M:%S}] {text}"))
+        self._console.print(Text(f"[{self._now():%H:%M:%S}] {text}"), soft_wrap=True)
 
     def iteration(self, report: IterationReport) -> None:
         """See ``Reporter``."""
-        first = self._report is None
-        self._speed = report.steps_per_s if first else (SMOOTHING * self._speed + (1 - SMOOTHING) * report.steps_per_s)
-        if report.play.return_mean is not None:
-            self._returns = [*self._returns, report.play.return_mean][-HISTORY:]
+        self._recent.add(report)
+        if "return_mean" in self._recent.play:
+            self._returns = [*self._returns, self._recent.play["return_mean"]][-HISTORY:]
         self._report, self._reported_at = report, self._clock()
 
     def leaderboard(self, text: str) -> None:
         """End the live view, leave its last state on the screen and show the table."""
         self._end()
-        self._console.print(Text(f"\n{text.rstrip()}\n"), no_wrap=True, overflow="ignore", crop=False)
+        self._console.print(Text(f"\n{text.rstrip()}\n"), soft_wrap=True)
 
     def close(self) -> None:
         """See ``Reporter``."""
@@ -85,10 +85,15 @@ class DashboardReporter:
         if report is None:
             return Panel(Text(f"First iteration: {duration(self._clock() - self._reported_at)}"), title="Self-play")
         since = self._clock() - self._reported_at
-        tables = [_losses(report), _play(report, self._returns), _opponents(report)]
+        tables = [_losses(report), _play(report, self._recent, self._returns), _opponents(self._recent)]
         footer = Text(" ").join(_warnings(report))
         return Panel(
-            Group(_progress(report, self._speed, since), _phases(report), Columns(tables, padding=(0, 2)), footer),
+            Group(
+                _progress(report, self._recent.steps_per_s, since),
+                _phases(report),
+                Columns(tables, padding=(0, 2)),
+                footer,
+            ),
             title="Self-play",
         )
 
@@ -137,29 +142,27 @@ def _losses(report: IterationReport) -> Table:
     )
 
 
-def _play(report: IterationReport, returns: Sequence[float]) -> Table:
-    play = report.play
-    figures = [
-        ("return", play.return_mean, "{:+.2f}"),
-        ("length, frames", play.episode_length, "{:.0f}"),
-        ("decisive", play.decisive_share, "{:.0%}"),
-        ("stocks taken", play.stocks_taken, "{:.2f}"),
-        ("damage", play.damage, "{:.0f}%"),
-        ("self-destructs", play.self_destructs, "{:.2f}"),
-    ]
-    rows = [("episodes", f"{play.episodes:,}")]
-    rows += [(name, form.format(value)) for name, value, form in figures if value is not None]
+def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> Table:
+    forms = {
+        "return_mean": ("return", "{:+.2f}"),
+        "episode_length": ("length, frames", "{:.0f}"),
+        "decisive_share": ("decisive", "{:.0%}"),
+        "stocks_taken": ("stocks taken", "{:.2f}"),
+        "damage": ("damage", "{:.0f}%"),
+        "self_destructs": ("self-destructs", "{:.2f}"),
+    }
+    rows = [(label, form.format(recent.play[name])) for name, (label, form) in forms.items() if name in recent.play]
+    if returns:
+        rows.insert(0, ("trend", sparkline(returns)))
     if report.elo is not None:
         rows.append(("Elo", f"{report.elo:.0f}"))
-    return _table(f"Play {sparkline(returns)}", rows)
+    return _table("Play", rows)
 
 
-def _opponents(report: IterationReport) -> Table:
-    """The opponents met most often, with the share of points won against each where it is known."""
-    met = sorted(report.opponents, key=lambda name: (-report.opponents[name], name))[:8]
-    wins = report.play.win_rate
-    shares = {name: f"{wins[name]:.0%}" if name in wins else "" for name in met or sorted(wins)[:8]}
-    return _table("Win rate against", list(shares.items()))
+def _opponents(recent: Recent) -> Table:
+    """The opponents met last, with the share of points won against each."""
+    latest = list(recent.win_rate.items())[-OPPONENTS:]
+    return _table("Win rate", [(name, f"{share:.0%}") for name, share in reversed(latest)])
 
 
 def _warnings(report: IterationReport) -> list[Text]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from selfplay.report.metrics import PHASES
+from selfplay.report.recent import Recent
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
@@ -42,6 +43,7 @@ class PlainReporter:
         self._sink = sink
         self._clock = clock
         self._next_summary = clock()
+        self._recent = Recent()
 
     def header(self, lines: Sequence[str]) -> None:
         """See ``Reporter``."""
@@ -54,6 +56,7 @@ class PlainReporter:
 
     def iteration(self, report: IterationReport) -> None:
         """Two lines, and a third at most every ``SUMMARY_EVERY_S`` seconds."""
+        self._recent.add(report)
         now = self._clock()
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
         updated = now - after_update
@@ -62,7 +65,7 @@ class PlainReporter:
         self._sink.write(f"{_stamp(updated)}   {update_line(report)}")
         if now >= self._next_summary:
             self._next_summary = now + timedelta(seconds=SUMMARY_EVERY_S)
-            self._sink.write(f"{_stamp(now)}   {summary_line(report)}")
+            self._sink.write(f"{_stamp(now)}   {summary_line(report, self._recent)}")
 
     def leaderboard(self, text: str) -> None:
         """See ``Reporter``."""
@@ -120,15 +123,15 @@ def update_line(report: IterationReport) -> str:
     )
 
 
-def summary_line(report: IterationReport) -> str:
-    """Speed, time left and how the games went."""
-    parts = [f"Speed: {report.steps_per_s:,.0f} steps/s ({time_split(report)}), {report.done:.0%} done"]
-    if (left := report.remaining_s(report.steps_per_s)) is not None:
+def summary_line(report: IterationReport, recent: Recent) -> str:
+    """Speed, time left and how the games of late went."""
+    parts = [f"Speed: {recent.steps_per_s:,.0f} steps/s ({time_split(report)}), {report.done:.0%} done"]
+    if (left := report.remaining_s(recent.steps_per_s)) is not None:
         parts.append(f"ETA {duration(left)}")
-    if report.play.return_mean is not None:
-        parts.append(f"return {report.play.return_mean:+.2f}")
-    if report.play.win_rate:
-        parts.append("wins " + ", ".join(f"{name} {share:.0%}" for name, share in sorted(report.play.win_rate.items())))
+    if "return_mean" in recent.play:
+        parts.append(f"return {recent.play['return_mean']:+.2f}")
+    if recent.win_rate:
+        parts.append("wins " + ", ".join(f"{name} {share:.0%}" for name, share in sorted(recent.win_rate.items())))
     if report.restarts or report.abandoned:
         parts.append(f"runner restarts {report.restarts}, abandoned {report.abandoned}")
     if report.cuda_used is not None and report.cuda_peak is not None:

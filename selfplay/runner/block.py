@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -20,8 +20,10 @@ from envs.api import StepBatch, VectorGame
 from selfplay.errors import RunnerError
 from selfplay.league.matchmaker import Opponent
 from selfplay.policy.heads import sample
-from selfplay.policy.network import ActorCritic
 from selfplay.rollout.rollout import F32, Rollout
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
 
 MIRROR = Opponent("current", "current", "current")
 
@@ -29,8 +31,15 @@ MIRROR = Opponent("current", "current", "current")
 class ScriptedGame(VectorGame, Protocol):
     """A game that can play seats itself: ``bots[b, s]`` is the index of a scripted player, or -1."""
 
-    bots: NDArray[np.int8]
-    bot_names: tuple[str, ...]
+    @property
+    def bots(self) -> NDArray[np.int8]:
+        """[B, P], written to by whoever seats players."""
+        ...
+
+    @property
+    def bot_names(self) -> tuple[str, ...]:
+        """Scripted players by index."""
+        ...
 
     def kill(self) -> bool:
         """End a process of its own by force; False where it has none."""
@@ -80,7 +89,8 @@ class Block:
     def __init__(self, game: ScriptedGame, seed: int) -> None:
         """``seed`` starts the games and the sampling of actions; two blocks with one seed play alike."""
         self.game = game
-        self._seeds = np.random.SeedSequence(seed).generate_state(game.num_games + 1, np.uint64)
+        words = np.random.SeedSequence(seed).generate_state(game.num_games + 1, np.uint64)
+        self._seeds: NDArray[np.uint64] = words.astype(np.uint64)
         self._generator = torch.Generator().manual_seed(int(self._seeds[0] >> np.uint64(1)))
         self._cancelled = False
         self._obs: F32 | None = None
@@ -125,7 +135,7 @@ class Block:
             self._obs = batch.obs
             ended = np.flatnonzero(batch.ended)
             if len(ended):
-                for b in ended:
+                for b in ended.tolist():
                     episodes.append(self._episode(b, batch))
                     self._seat(b, next(upcoming), met)
                 self._index_rows()
@@ -162,7 +172,7 @@ class Block:
             if learner:
                 segment.logprob[t, index] = logprob.numpy()
                 segment.value[t, index] = value.float().cpu().numpy()
-        return everything.reshape(self.game.num_games, 2, -1)
+        return np.reshape(everything, (self.game.num_games, 2, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
         """Put the next opponent into game b; the learner's seat alternates with the episodes."""
@@ -257,8 +267,19 @@ class _Segment:
         if not (np.isfinite(self.reward).all() and np.isfinite(self.logprob[mine]).all() and np.isfinite(values).all()):
             raise RunnerError("a game gave observations or rewards that are not finite; the segment is dropped")
         return Rollout(
-            order.version, self.obs, self.action, self.logprob, self.value, self.reward, next_value,
-            self.boundary, mine, last_obs, ended_at, final_obs, terminated,
+            order.version,
+            self.obs,
+            self.action,
+            self.logprob,
+            self.value,
+            self.reward,
+            next_value,
+            self.boundary,
+            mine,
+            last_obs,
+            ended_at,
+            final_obs,
+            terminated,
         )
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def unpack(document: dict[str, Any]) -> dict[str, NDArray[Any]]:
 def _describe(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     if dtype.names is None:
         return dtype.str
-    fields = dtype.fields or {}
+    fields: Mapping[str, Any] = dtype.fields or {}
     return {
         "names": list(dtype.names),
         "formats": [_describe(fields[n][0]) for n in dtype.names],

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from selfplay.errors import RunnerError
-from selfplay.runner.board import Board
 from selfplay.runner.worker import Worker
-from selfplay.supervision import Context
+
+if TYPE_CHECKING:
+    from selfplay.runner.board import Board
+    from selfplay.supervision import Context
 
 
 class Resource(Protocol):

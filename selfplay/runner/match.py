@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,7 +19,9 @@ from envs.melee import bots
 from envs.melee.controller import NEUTRAL
 from envs.melee.mock import MockMelee
 from selfplay.errors import RunnerError
-from selfplay.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from selfplay.policy.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)

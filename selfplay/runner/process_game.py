@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import Actions, ActionSpec, F32, Seeds, StepBatch
+from envs.api import F32, Actions, ActionSpec, Seeds, StepBatch
 from envs.errors import GameError
 from envs.melee.controller import ACTION_SPEC
 from selfplay.errors import RunnerError
@@ -39,7 +39,10 @@ class ProcessGame:
         with tempfile.NamedTemporaryFile(prefix="selfplay-block-", dir=_shared_folder()) as file:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "selfplay.runner.game_process"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                cwd=ROOT,
+                start_new_session=True,
             )
             try:
                 hello = self._ask({"game": name, "options": options, "path": file.name})
@@ -72,8 +75,13 @@ class ProcessGame:
         shared["actions"][...] = actions
         self._exchange(STEP)
         return StepBatch(
-            shared["obs"], shared["reward"], shared["terminated"], shared["truncated"],
-            shared["final_obs"], shared["score"], shared["stats"],
+            shared["obs"],
+            shared["reward"],
+            shared["terminated"],
+            shared["truncated"],
+            shared["final_obs"],
+            shared["score"],
+            shared["stats"],
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:

@@ -46,7 +46,7 @@ class Worker:
             result, failure = None, None
             try:
                 result = function(*arguments)
-            except BaseException as error:  # noqa: BLE001 - it belongs to whoever awaits the future
+            except BaseException as error:
                 failure = error
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(settle, result, failure)

@@ -31,7 +31,7 @@ class Slot:
     def __init__(self, spec: ChildSpec) -> None:
         self.spec = spec
         self.child: Child | None = None
-        self.restarting = False  # its last start failed, and another try waits in the mailbox
+        self.restarting = False  # being restarted, or waiting for another try because that failed
         self.restarts = 0
 
     @property
@@ -185,17 +185,19 @@ class Supervisor(Node):
         group = self._group_of(slot)
         for other in reversed(group):
             await self._stop(other)
+        group = [member for member in group if member.spec.id in self._slots]  # temporary ones are forgotten by now
         for member in group:
             member.restarts += 1
-        failed = await self._start_all([member for member in group if member.spec.id in self._slots])
+            member.restarting = True
+        failed = await self._start_all(group)
         if failed is not None:
             culprit, failure = failed
-            culprit.restarting = True
+            for member in group:
+                member.restarting = member is culprit
             self._post(partial(self._try_again, culprit, self._cause(failure.child, failure.reason)))
 
     async def _try_again(self, slot: Slot, cause: Cause) -> None:
         if slot.restarting and self._slots.get(slot.spec.id) is slot:
-            slot.restarting = False
             await self._restart(slot, cause)
 
     def _group_of(self, slot: Slot) -> list[Slot]:
@@ -235,7 +237,7 @@ class Supervisor(Node):
         outcome = await self._nursery.start(slot.spec, slot.restarts)
         if isinstance(outcome, Failure):
             return outcome
-        slot.child = outcome
+        slot.child, slot.restarting = outcome, False
         return None
 
     async def _start_all(self, slots: list[Slot]) -> tuple[Slot, Failure] | None:

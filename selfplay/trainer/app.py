@@ -13,12 +13,11 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import torch
 
 from selfplay.checkpoint import RunDir, create_run, load_latest_learner, resolve_run
-from selfplay.config import Config
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
@@ -30,6 +29,9 @@ from selfplay.runner.worker import Worker
 from selfplay.trainer.resume import continued
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
+
+if TYPE_CHECKING:
+    from selfplay.config import Config
 
 FORMAT: Final = 1
 INTERRUPTED: Final = 130  # exit code of a run that Ctrl-C ended

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,8 +13,10 @@ import torch
 from selfplay.learner.gae import gae
 from selfplay.learner.ppo import Batch
 from selfplay.report.metrics import Play
-from selfplay.rollout.rollout import Rollout
-from selfplay.runner.block import Collected, Episode
+
+if TYPE_CHECKING:
+    from selfplay.rollout.rollout import Rollout
+    from selfplay.runner.block import Collected, Episode
 
 
 def make_batch(rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device) -> Batch:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,7 +22,9 @@ from envs.melee.mock import MockMelee
 from envs.melee.observation import OBS_WIDTH
 from envs.melee.state import CONTROLLER, records
 from selfplay.config import Config
-from selfplay.policy.network import ActorCritic
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
 
 GAMES, ROLLOUT, EPOCHS, MINIBATCH = 256, 128, 4, 8192
 ROWS = 2 * GAMES * ROLLOUT  # agent-steps of an iteration

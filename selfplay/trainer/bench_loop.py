@@ -8,22 +8,25 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from envs.registry import make_game
-from selfplay.checkpoint import RunDir, save_learner
+from selfplay.checkpoint import LearnerMeta, RunDir, save_learner
 from selfplay.errors import SelfPlayError
-from selfplay.policy.network import ActorCritic
-from selfplay.report.metrics import IterationReport
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.seeding import derive
 from selfplay.trainer.bench import GAMES, ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.loop import first_meta
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
+    from selfplay.report.metrics import IterationReport
 
 ITERATIONS = 5  # of one sample; the first is not counted
 
@@ -126,7 +129,8 @@ class WithoutTree:
             updated = time.perf_counter()
             if i + 2 == ITERATIONS:
                 arrays = self._learner.arrays()
-                save_learner(self._session.run, first_meta(self._session.config), arrays)
+                meta = LearnerMeta(iteration=i, total_steps=0, elapsed_s=0.0, created=datetime.now(UTC))
+                save_learner(self._session.run, meta, arrays)
             if i:
                 times.total.append(time.perf_counter() - started)
                 times.collect.append(middle - started)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,11 +13,13 @@ from selfplay.errors import ConfigError
 from selfplay.learner.ppo import PPO, PPOSettings, UpdateMetrics
 from selfplay.policy.network import ActorCritic, build_network
 from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
-from selfplay.rollout.rollout import Rollout
 from selfplay.seeding import derive
 from selfplay.trainer.batch import make_batch
 from selfplay.trainer.learner_state import Arrays, learner_arrays, restore_learner
-from selfplay.trainer.session import Session
+
+if TYPE_CHECKING:
+    from selfplay.rollout.rollout import Rollout
+    from selfplay.trainer.session import Session
 
 THREADS = 4  # of the update at most: a minibatch cut finer than that only waits
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from selfplay.errors import IncompatibleError, boundary
-from selfplay.learner.ppo import PPO
 from selfplay.policy.policy import parameters_of, set_parameters
+
+if TYPE_CHECKING:
+    from selfplay.learner.ppo import PPO
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -5,33 +5,36 @@ When it crashes its supervisor starts it again and it goes on from the last chec
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_generations
-from selfplay.config import Config
 from selfplay.errors import NotARunError
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.policy.network import ActorCritic
 from selfplay.policy.policy import load_policy
 from selfplay.report.metrics import IterationReport, Update
-from selfplay.report.reporter import Reporter
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.supervision import Context
 from selfplay.trainer.batch import met, summarise
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.rater import Rater
-from selfplay.trainer.session import Session
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from selfplay.config import Config
+    from selfplay.policy.network import ActorCritic
+    from selfplay.report.reporter import Reporter
+    from selfplay.supervision import Context
+    from selfplay.trainer.rater import Rater
+    from selfplay.trainer.session import Session
 
 
 class Progress:

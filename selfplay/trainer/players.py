@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from envs.errors import UnknownNameError
 from envs.melee import bots
-from selfplay.checkpoint import RunDir
 from selfplay.errors import ConfigError
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, Rules
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
 
 DEFAULT_CHARACTERS = ("mewtwo", "mewtwo")
 

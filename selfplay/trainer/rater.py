@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from selfplay.league.games import Games
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.policy.policy import load_policy
 from selfplay.runner.board import Board, Job
@@ -16,6 +15,7 @@ from selfplay.seeding import derive
 from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures
 
 if TYPE_CHECKING:
+    from selfplay.league.games import Games
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.loop import Progress
     from selfplay.trainer.session import Session

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from selfplay.league.records import MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.runner.match import Contender, Pairing, Rules, play
 from selfplay.runner.worker import Worker
-from selfplay.supervision import Context
+
+if TYPE_CHECKING:
+    from selfplay.supervision import Context
 
 
 class LedgerKeeper:
@@ -132,7 +135,7 @@ def play_fixtures(
     stats = play(pairings, contenders, settings.rules, stop)
     return [
         MatchRecord.played(
-            seats=tuple(_seat(contenders[p], body) for p, body in zip(g.players, g.characters, strict=True)),
+            seats=(_seat(contenders[g.players[0]], g.characters[0]), _seat(contenders[g.players[1]], g.characters[1])),
             seed=g.seed,
             settings=settings.settings,
             stage=settings.rules.stage,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.checkpoint import LearnerState
 from selfplay.config import Config, Option, by_path
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
 
 MAY_CHANGE: Final = frozenset(
     {

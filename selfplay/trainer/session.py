@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from envs.api import ActionSpec
 from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
-from selfplay.config import Config
 from selfplay.league.records import OUTSIDE
 from selfplay.runner.match import Rules
 from selfplay.trainer.rating import RatingSettings
+
+if TYPE_CHECKING:
+    from envs.api import ActionSpec
+    from selfplay.config import Config
 
 
 @dataclass(frozen=True, slots=True)

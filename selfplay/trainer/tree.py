@@ -12,23 +12,21 @@ root  rest_for_one
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee.mock import rules_are_compiled
 from envs.registry import make_game
 from selfplay.checkpoint import group
-from selfplay.report.reporter import Feed
+from selfplay.errors import RunnerError
 from selfplay.runner.block import Block, ScriptedGame
 from selfplay.runner.board import Board
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
-from selfplay.errors import RunnerError
 from selfplay.supervision import (
     ChildAbandoned,
     ChildExited,
@@ -48,7 +46,12 @@ from selfplay.trainer.learner import THREADS
 from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
-from selfplay.trainer.session import Session
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from selfplay.report.reporter import Feed
+    from selfplay.trainer.session import Session
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 GRACE_S: Final = 30.0  # for the learner to end the iteration it is in

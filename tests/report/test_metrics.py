@@ -2,7 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from selfplay.report.metrics import Play
-from tests.report.make import report
+from selfplay.report.recent import NEW, Recent
+from tests.report.make import PLAY, report
 
 
 def test_flat_has_every_figure_under_its_tag():
@@ -51,3 +52,14 @@ def test_nothing_is_known_before_time_has_passed():
 def test_unknown_fields_are_refused():
     with pytest.raises(ValidationError, match="speed"):
         report(speed=3)
+
+
+def test_recent_blends_what_is_known_and_keeps_what_is_missing():
+    recent = Recent()
+    recent.add(report(play=PLAY))
+    assert (recent.steps_per_s, recent.play["return_mean"], recent.win_rate) == (256.0, 1.5, {"random": 0.75})
+    recent.add(report(play=PLAY.model_copy(update={"return_mean": 2.5, "win_rate": {"gen_0": 1.0}}), steps=2048))
+    recent.add(report(play=Play(), steps=2048))
+    assert recent.play["return_mean"] == 1.5 + NEW
+    assert recent.win_rate == {"random": 0.75, "gen_0": 1.0}
+    assert 256 < recent.steps_per_s < 512

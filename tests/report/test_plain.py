@@ -3,6 +3,7 @@ from datetime import datetime, timedelta
 
 from selfplay.report import header, plain
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+from selfplay.report.recent import Recent
 from tests.report.make import report
 
 
@@ -36,7 +37,9 @@ def test_summaries_are_rare():
 
 
 def test_summary_tells_time_left_wins_restarts_and_memory():
-    line = plain.summary_line(report(restarts=2, abandoned=1, cuda_used=2**30, cuda_peak=2**31))
+    this, recent = report(restarts=2, abandoned=1, cuda_used=2**30, cuda_peak=2**31), Recent()
+    recent.add(this)
+    line = plain.summary_line(this, recent)
     assert "ETA 0:00:36" in line
     assert "return +1.50" in line
     assert "wins random 75%" in line

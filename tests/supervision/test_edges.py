@@ -212,12 +212,13 @@ async def test_a_child_that_ends_between_request_and_wait(clock):
 @fake_time
 async def test_a_child_that_ignores_cancellation_is_abandoned_counted_and_reported(clock):
     listener, stubborn = Listener(), Stubborn()
-    root = supervisor(clock, ChildSpec("a", stubborn, shutdown_s=2), ChildSpec("b", forever), listener=listener)
+    child = ChildSpec("a", stubborn, shutdown_s=2, restart="transient")
+    root = supervisor(clock, child, ChildSpec("b", forever), listener=listener)
     await root.start()
     before = clock.time()
     await root.terminate_child("a")
     assert clock.time() - before == 2
-    assert stubborn.log == ["start a"] + ["shutdown a"]
+    assert stubborn.log == ["start a", "shutdown a", "killed a"]  # asked once, and once more when time was up
     assert [(report.alive, report.total) for report in listener.of(ChildAbandoned)] == [(1, 1)]
     assert [ref.id for ref in root.abandoned] == ["a"]
     await root.restart_child("a")  # its place is free, the old incarnation notwithstanding
@@ -268,7 +269,7 @@ async def test_brutal_kill_does_not_ask_but_is_bounded(clock, shutdown_s):
 
 
 @fake_time
-async def test_a_failing_kill_hook_does_not_stop_the_stop(clock, ):
+async def test_a_failing_kill_hook_does_not_stop_the_stop(clock):
     def broken():
         raise OSError("no such process")
 
@@ -338,8 +339,8 @@ async def test_a_supervisor_whose_task_is_cancelled_from_outside_takes_its_child
     assert sorted(remote.log[2:]) == ["stop a", "stop x"]
 
 
-def test_the_end_of_the_event_loop_ends_the_tree(request):
-    request.node.add_marker(pytest.mark.leaves("task", "the point of the test"))
+@pytest.mark.leaves("task", "the point of the test")
+def test_the_end_of_the_event_loop_ends_the_tree():
     remote = Remote()
 
     async def main():
@@ -436,6 +437,7 @@ async def test_children_live_although_nobody_holds_on_to_the_tree(clock):
 
 @fake_time
 async def test_ten_thousand_temporary_children(clock):
+    asyncio.get_running_loop().set_debug(False)  # it records a stack for every task and future
     pool = Pool(PoolSpec(intensity=0), clock=clock)
     await pool.start()
 
@@ -451,7 +453,7 @@ async def test_ten_thousand_temporary_children(clock):
 
 
 @fake_time
-async def test_the_wall_clock_is_never_asked(clock, ):
+async def test_the_wall_clock_is_never_asked(clock):
     def jump():
         raise AssertionError("the wall clock was asked")
 

@@ -27,7 +27,7 @@ def start_game(game, players, memory, tables, spawn_offset):
     """Put both players on the ground, facing each other, able to act.
 
     ``game.stage`` and ``players[i].character`` must be set and in the tables. ``spawn_offset`` (units) moves both
-    outwards from the stage's spawn points.
+    outwards from the stage's spawn points, at most to the edge.
     """
     game.frame = 0
     stage_row = tables.stage_rows[game.stage]
@@ -60,14 +60,16 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
     p.invulnerable = 0
     _clear_memory(m)
     for i in range(s.num_surfaces):
-        if p.y == s.surface_y[i] and s.surface_left[i] <= p.x <= s.surface_right[i]:
+        if s.surface_y[i] == s.spawn_y and s.surface_left[i] <= side * s.spawn_x <= s.surface_right[i]:
             m.surface = i
+            p.x = min(max(p.x, s.surface_left[i]), s.surface_right[i])
 
 
 @rule
 def _clear_memory(m):
     m.stick_x = 0.0
     m.stick_y = 0.0
+    m.stick_x_before = 0.0
     m.c_x = 0.0
     m.c_y = 0.0
     m.trigger = 0.0

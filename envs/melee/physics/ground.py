@@ -274,12 +274,12 @@ def jump_squat(p, m, c, tables):
 
 @rule
 def _jump(p, m, c):
-    speed = p.speed_ground_x * c.ground_to_air + m.stick_x * c.jump_start_x
+    speed = p.speed_ground_x * c.ground_to_air + m.stick_x_before * c.jump_start_x
     leave_ground(p, m)
     p.jumps_left = 1
     p.speed_air_x = min(max(speed, -c.jump_max_x), c.jump_max_x)
     p.speed_y = c.short_hop if m.short_hop else c.full_hop
-    enter(p, m, a.JUMP_B if m.stick_x * p.facing < 0.0 else a.JUMP_F)
+    enter(p, m, a.JUMP_B if m.stick_x_before * p.facing < 0.0 else a.JUMP_F)
 
 
 @rule

@@ -19,7 +19,7 @@ from envs.melee.physics.memory import NEVER
 
 DEAD_ZONE = 0.2875  # stick positions below this count as 0, per axis
 TRIGGER_DEAD_ZONE = 0.3
-C_STICK = 0.65  # the c-stick acts from here on
+C_STICK = 0.3  # the c-stick acts from here on
 
 TILT = 0.25  # least stick for a tilt attack
 DASH_STICK = 0.8
@@ -43,6 +43,7 @@ def read_inputs(m, pad):
     x, y = _stick(pad.main_x, pad.main_y)
     m.x_age = _age(m.x_age, m.stick_x, x)
     m.y_age = _age(m.y_age, m.stick_y, y)
+    m.stick_x_before = m.stick_x
     m.stick_x = x
     m.stick_y = y
 

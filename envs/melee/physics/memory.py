@@ -16,6 +16,7 @@ MEMORY: Final = np.dtype(
         # Inputs of this frame as the game reads them, see ``inputs``.
         ("stick_x", "f8"),
         ("stick_y", "f8"),
+        ("stick_x_before", "f8"),  # one frame ago
         ("c_x", "f8"),
         ("c_y", "f8"),
         ("trigger", "f8"),

@@ -1,0 +1,36 @@
+"""Games and inputs that the tests of this folder share."""
+
+import numpy as np
+
+from envs.check import random_actions
+from envs.melee.controller import ACTION_SPEC
+from envs.melee.mock import MockMelee, neutral_actions
+
+FAR = 1000.0  # beyond every blast zone
+
+
+def make(num_games=2, *, seed=0, **options):
+    """A block that has been reset."""
+    game = MockMelee(num_games, **options)
+    game.reset(seeds(num_games, seed))
+    return game
+
+
+def seeds(num_games, seed=0):
+    return np.arange(num_games, dtype=np.uint64) + np.uint64(seed)
+
+
+def some_actions(steps, num_games=2, seed=0):
+    """Random actions int8 [T, B, 2, 13]."""
+    return random_actions(np.random.default_rng(seed), ACTION_SPEC, steps, num_games, 2)
+
+
+def hands_off(game):
+    return game.step(neutral_actions(game.num_games))
+
+
+def same_state(game, other):
+    """Whether two blocks are in the same state, bit for bit."""
+    mine, theirs = game.state, other.state
+    pairs = ((mine.game, theirs.game), (mine.players, theirs.players), (mine.controllers, theirs.controllers))
+    return all(np.array_equal(a[name], b[name]) for a, b in pairs for name in a.dtype.names)

@@ -1,0 +1,153 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from envs.check import check_game
+from envs.errors import ActionError, ContractError
+from envs.melee.mock import MockMelee
+from envs.registry import GAMES, make_game
+
+# Options of every registered game with episodes short enough to end; a new game needs an entry.
+OPTIONS = {
+    "mock": [
+        {"characters": pair, "stage": stage, "frame_skip": skip, "delay": delay, "max_episode_frames": 61}
+        for pair, stage, skip, delay in itertools.product(
+            [("mewtwo", "mewtwo"), ("fox", "fox"), ("mewtwo", "fox")],
+            ["final_destination", "battlefield"],
+            [1, 4],
+            [0, 3],
+        )
+    ]
+    + [{"delay": (2, 5), "frame_skip": 3, "max_episode_frames": 100, "stagger": True}],
+}
+CASES = [(name, options) for name, entry in OPTIONS.items() for options in entry]
+
+
+def test_every_registered_game_is_checked():
+    assert set(OPTIONS) == set(GAMES)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_contract(name, options):
+    check_game(lambda num_games: make_game(name, num_games=num_games, **options), num_games=2, steps=130)
+
+
+class Broken(MockMelee):
+    """The mock with one promise broken."""
+
+    def __init__(self, num_games):
+        super().__init__(num_games, max_episode_frames=20)
+
+
+class LosesZeroSum(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        batch.reward[:, 0] += 1.0
+        return batch
+
+
+class DrawsUnseeded(Broken):
+    def reset(self, seeds):
+        return super().reset(seeds + np.uint64(np.random.default_rng().integers(1, 2**32)))
+
+
+class IgnoresSeeds(Broken):
+    def reset(self, seeds):
+        return super().reset(np.zeros_like(seeds))
+
+
+class RepeatsEpisodes(Broken):
+    def step(self, actions, acts=None):
+        self._episode["number"] = 0
+        return super().step(actions, acts)
+
+
+class MixesGames(Broken):
+    def step(self, actions, acts=None):
+        return super().step(np.roll(actions, 1, axis=0), acts)
+
+
+class SeesNothing(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        batch.obs[0, 0, 0] = np.nan
+        return batch
+
+
+class EndsTwice(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        batch.terminated |= batch.truncated
+        return batch
+
+
+class ScoresOddly(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        batch.score[:] = 0.25, 0.75
+        return batch
+
+
+class BothWin(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        batch.score[:] = 1.0
+        return batch
+
+
+class WrongType(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        batch.reward = batch.reward.astype(np.float64)
+        return batch
+
+
+class Forgets(Broken):
+    def restore(self, arrays):
+        arrays["episode"]["seed"] += 1
+        return super().restore(arrays)
+
+
+class TakesAnything(Broken):
+    def step(self, actions, acts=None):
+        return super().step(np.zeros((self.num_games, 2, 13), np.int8) if actions.dtype != np.int8 else actions, acts)
+
+
+class NamesNothing(Broken):
+    def step(self, actions, acts=None):
+        if actions.dtype != np.int8:
+            raise ActionError("no")
+        return super().step(actions, acts)
+
+
+@pytest.mark.parametrize(
+    ("game", "message"),
+    [
+        (LosesZeroSum, "step 0: rewards of the seats do not sum to zero"),
+        (DrawsUnseeded, "same seeds"),
+        (IgnoresSeeds, "different seeds"),
+        (RepeatsEpisodes, "every episode begins alike"),
+        (MixesGames, "in a block of its own"),
+        (SeesNothing, "step 0: obs are not finite"),
+        (EndsTwice, "both terminated and truncated"),
+        (ScoresOddly, "scores must be of"),
+        (BothWin, "half of the seats"),
+        (WrongType, r"step 0: reward must be float32 of shape \(3, 2\)"),
+        (Forgets, "a snapshot restored"),
+        (TakesAnything, "played instead of refused"),
+        (NamesNothing, "must name seat 1"),
+    ],
+)
+def test_a_broken_promise_is_named(game, message):
+    with pytest.raises(ContractError, match=message):
+        check_game(game, steps=60)
+
+
+def test_a_game_without_chance_may_say_so():
+    check_game(IgnoresSeeds, steps=60, chance=False)
+
+
+def test_a_check_that_saw_no_end_is_no_check():
+    with pytest.raises(ContractError, match="no episode ended within 10 steps"):
+        check_game(MockMelee, steps=10)

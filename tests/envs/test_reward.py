@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from envs.melee.reward import reward_terms
+from envs.melee.state import PLAYER, records
+from tests.envs.play import FAR, hands_off, make, some_actions
+
+
+def terms(before, after, my_damage=0.0, other_damage=0.0):
+    players = records(PLAYER, 2)
+    players["stocks"] = after
+    return reward_terms(before, players[0], players[1], my_damage, other_damage, 1.0, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("after", "stock"), [((4, 4), 0.0), ((4, 3), 1.0), ((3, 4), -1.0), ((3, 3), 0.0), ((4, 2), 2.0)]
+)
+def test_a_stock_is_worth_its_weight(after, stock):
+    assert terms((4, 4), after) == (stock, 0.0)
+
+
+def test_damage_is_weighed_by_percent():
+    assert terms((4, 4), (4, 4), my_damage=12.0, other_damage=2.0) == (0.0, pytest.approx(0.1))
+
+
+def test_nothing_happens_nothing_is_paid():
+    game = make(4)
+    for _ in range(30):
+        assert not hands_off(game).reward.any()
+
+
+@pytest.mark.parametrize(("seat", "reward"), [(0, [-1.0, 1.0]), (1, [1.0, -1.0])])
+def test_a_lost_stock_is_paid_once(seat, reward):
+    game = make(1)
+    game.state.players["x"][0, seat] = FAR
+    total = sum(hands_off(game).reward[0].copy() for _ in range(200))
+    assert total.tolist() == reward
+
+
+def test_weights_are_the_caller_s():
+    game = make(1, reward_stock=5.0)
+    game.state.players["x"][0, 0] = FAR
+    assert hands_off(game).reward[0].tolist() == [-5.0, 5.0]
+
+
+def test_rewards_sum_to_zero_and_to_their_breakdown():
+    game = make(16, max_episode_frames=600, reward_damage=0.5, stage="battlefield")
+    total, damage = np.zeros((16, 2)), 0.0
+    for actions in np.repeat(some_actions(300, 16), 4, axis=0):
+        batch = game.step(actions)
+        assert not (batch.reward[:, 0] + batch.reward[:, 1]).any()
+        total += batch.reward
+        for b in np.flatnonzero(batch.ended):
+            stats = batch.stats[b]
+            assert stats["reward_stock"] + stats["reward_damage"] == pytest.approx(total[b], abs=1e-4)
+            assert stats["reward_damage"] == pytest.approx(0.5 * (stats["damage"] - stats["damage_taken"]), abs=1e-6)
+            assert stats["reward_stock"] == pytest.approx(stats["stocks"] - stats["stocks"][::-1])
+            damage += stats["damage"].sum()
+            total[b] = 0.0
+    assert damage > 0

@@ -1,0 +1,270 @@
+"""Trees as their owners use them: reports, first causes, nested supervisors, `running`, refused specifications."""
+
+import asyncio
+import math
+
+import pytest
+
+from selfplay.supervision import (
+    AlreadyPresentError,
+    AlreadyStartedError,
+    ChildCounts,
+    ChildExited,
+    ChildIgnored,
+    ChildRef,
+    ChildSpec,
+    ChildStarted,
+    ChildStartFailed,
+    GaveUpError,
+    Ignore,
+    NotFoundError,
+    ParkPolicy,
+    Pool,
+    PoolSpec,
+    Refuse,
+    RestartingError,
+    RunningError,
+    Shutdown,
+    SpecError,
+    StartError,
+    SupervisionError,
+    Supervisor,
+    SupervisorEnded,
+    SupervisorGaveUp,
+    SupervisorSpec,
+    SupervisorStarted,
+    SupervisorStarting,
+    running,
+    sleep,
+)
+from tests.supervision.children import Listener, Remote, fake_time, forever
+
+
+def tree(remote, **flags):
+    """root: a, games (pool), z."""
+    children = (ChildSpec("a", remote), ChildSpec("games", PoolSpec(intensity=1)), ChildSpec("z", remote))
+    return SupervisorSpec(children=children, **flags)
+
+
+@fake_time
+async def test_a_nested_pool_is_found_by_path_and_found_anew_after_a_restart(clock):
+    remote = Remote()
+    outer = SupervisorSpec(children=(ChildSpec("inner", tree(remote)),))
+    async with running(Supervisor(outer, clock=clock)) as root:
+        pool = root.find("inner/games", Pool)
+        assert pool.path == "root/inner/games"
+        await pool.start_child(ChildSpec("g", remote))
+        assert root.find("inner", Supervisor).count_children() == ChildCounts(3, 3, 1, 2)
+        pool.kill()
+        await clock.idle()
+        assert root.find("inner/games", Pool) is not pool
+        for path, kind in [("games", Pool), ("inner/games", Supervisor), ("inner/a", Pool), ("", Pool)]:
+            with pytest.raises(NotFoundError):
+                root.find(path, kind)
+
+
+@fake_time
+async def test_incarnations_count_on_when_a_nested_supervisor_is_restarted(clock):
+    remote = Remote()
+    async with running(Supervisor(tree(remote), clock=clock)) as root:
+        for incarnation in (1, 2):
+            pool = root.find("games", Pool)
+            assert await pool.start_child(ChildSpec("g", remote)) == ChildRef("g", incarnation)
+            pool.kill()
+            await clock.idle() if incarnation == 1 else None
+
+
+@fake_time
+async def test_the_first_cause_travels_up_the_tree(clock):
+    listener, remote = Listener(), Remote()
+    inner = SupervisorSpec(children=(ChildSpec("x", remote),), intensity=1)
+    root = Supervisor(
+        SupervisorSpec(children=(ChildSpec("inner", inner),), intensity=0), clock=clock, on_report=listener, name="top"
+    )
+    await root.start()
+    remote.end("x", OSError("disk full"))
+    await clock.idle()
+    remote.end("x", ValueError("something later"))
+    reason = await root.wait()
+    assert str(reason.cause) == "top/inner/x (incarnation 1): error: OSError: disk full"
+    assert "Traceback" in reason.cause.traceback
+    assert [report.supervisor for report in listener.of(SupervisorGaveUp)] == ["top/inner", "top"]
+    assert {report.cause.message for report in listener.of(SupervisorGaveUp)} == {"error: OSError: disk full"}
+
+
+@fake_time
+async def test_a_failed_start_names_its_first_cause(clock):
+    remote = Remote()
+    remote.starts = {"z": [Refuse("port in use")]}
+    outer = SupervisorSpec(children=(ChildSpec("inner", tree(remote)),))
+    with pytest.raises(StartError, match=r"root/inner/z \(incarnation 1\): .*port in use"):
+        await Supervisor(outer, clock=clock).start()
+    assert remote.log == ["start a", "no start z", "stop a"]
+
+
+@fake_time
+async def test_reports_tell_the_whole_story(clock):
+    listener, remote = Listener(), Remote()
+    spec = SupervisorSpec(children=(ChildSpec("a", remote), ChildSpec("b", remote, restart="transient")), intensity=5)
+    root = Supervisor(spec, clock=clock, on_report=listener)
+    remote.starts = {"b": [Ignore()]}
+    await root.start()
+    remote.starts = {"a": [Refuse("busy")]}
+    remote.crash("a")
+    await clock.idle()
+    await root.stop()
+    assert [(type(report).__name__, getattr(report, "child", None)) for report in listener.reports] == [
+        ("SupervisorStarting", None),
+        ("ChildStarted", ChildRef("a", 1)),
+        ("ChildIgnored", ChildRef("b", 1)),
+        ("SupervisorStarted", None),
+        ("ChildExited", ChildRef("a", 1)),
+        ("ChildStartFailed", ChildRef("a", 2)),
+        ("ChildStarted", ChildRef("a", 3)),
+        ("ChildExited", ChildRef("a", 3)),
+        ("SupervisorEnded", None),
+    ]
+    assert [report.restarts for report in listener.of(ChildStarted)] == [0, 2]
+    assert [report.restarts for report in listener.of(ChildStartFailed)] == [1]
+    crash, stop = listener.of(ChildExited)
+    assert (crash.asked, crash.reason.kind, crash.reason.message) == (False, "error", "RuntimeError: boom")
+    assert (stop.asked, stop.reason.kind, stop.restarts) == (True, "shutdown", 2)
+    assert {report.supervisor for report in listener.reports} == {"root"}
+    assert listener.of(ChildIgnored)
+    assert len(listener.of(SupervisorStarting) + listener.of(SupervisorStarted) + listener.of(SupervisorEnded)) == 3
+
+
+@fake_time
+async def test_calls_about_children_fail_with_otps_words(clock):
+    remote = Remote()
+    children = (ChildSpec("a", remote), ChildSpec("b", remote))
+    async with running(Supervisor(SupervisorSpec(children=children), clock=clock)) as root:
+        await root.terminate_child("b")
+        cases = [
+            (root.start_child(ChildSpec("a", remote)), AlreadyStartedError, "already_started"),
+            (root.start_child(ChildSpec("b", remote)), AlreadyPresentError, "already_present"),
+            (root.restart_child("a"), RunningError, "running"),
+            (root.delete_child("a"), RunningError, "running"),
+            (root.terminate_child("c"), NotFoundError, "not_found"),
+            (root.restart_child("c"), NotFoundError, "not_found"),
+            (root.delete_child("c"), NotFoundError, "not_found"),
+        ]
+        for call, error, code in cases:
+            with pytest.raises(error, match=code):
+                await call
+        remote.starts = {"b": [Refuse("why")]}
+        with pytest.raises(StartError, match="why"):
+            await root.restart_child("b")
+        assert (await root.restart_child("b")).incarnation == 3
+        with pytest.raises(SupervisionError, match="before"):
+            await root.start()
+
+
+@fake_time
+async def test_a_restarting_child_can_be_neither_restarted_nor_deleted(clock):
+    async def refuses_again(ctx):
+        if ctx.incarnation > 1:
+            raise Refuse
+        ctx.ready()
+
+    spec = SupervisorSpec(children=(ChildSpec("a", refuses_again),), intensity=10**6)
+    async with running(Supervisor(spec, clock=clock)) as root:
+        while root.which_children()[0].state != "restarting":
+            await asyncio.sleep(0)
+        for call in (root.restart_child, root.delete_child):
+            with pytest.raises(RestartingError):
+                await call("a")
+        with pytest.raises(AlreadyPresentError):
+            await root.start_child(ChildSpec("a", forever))
+
+
+@fake_time
+async def test_running_raises_when_the_tree_gave_up(clock):
+    remote = Remote()
+    with pytest.raises(GaveUpError, match="boom"):
+        async with running(Supervisor(tree(remote, intensity=0), clock=clock)) as root:
+            remote.crash("a")
+            await root.wait()
+
+
+@fake_time
+async def test_running_stops_the_tree_when_the_block_fails_and_keeps_its_error(clock):
+    remote = Remote()
+    with pytest.raises(KeyError):
+        async with running(Supervisor(tree(remote), clock=clock)):
+            raise KeyError
+    assert remote.log == ["start a", "start z", "stop z", "stop a"]
+
+
+@fake_time
+async def test_running_is_content_with_an_automatic_shutdown(clock):
+    remote = Remote()
+    child = ChildSpec("a", remote, restart="transient", significant=True)
+    spec = SupervisorSpec(children=(child, ChildSpec("b", remote)), auto_shutdown="any_significant")
+    async with running(Supervisor(spec, clock=clock)) as root:
+        remote.end("a", Shutdown("done"))
+        assert (await root.wait()).clean
+    assert remote.log == ["start a", "start b", "end a", "stop b"]
+
+
+@fake_time
+async def test_the_clock_of_the_context_is_the_trees(clock):
+    woken = []
+
+    async def child(ctx):
+        ctx.ready()
+        await sleep(ctx.clock, 3600)
+        woken.append(clock.time())
+        await asyncio.get_running_loop().create_future()
+
+    before = clock.time()
+    async with running(Supervisor(SupervisorSpec(children=(ChildSpec("a", child),)), clock=clock)):
+        await clock.settle()
+    assert woken == [before + 3600]
+
+
+@pytest.mark.parametrize(
+    ("code", "make"),
+    [
+        ("invalid_id", lambda: ChildSpec("", forever)),
+        ("invalid_id", lambda: ChildSpec("a/b", forever)),
+        ("invalid_restart_type", lambda: ChildSpec("a", forever, restart="sometimes")),
+        ("invalid_shutdown", lambda: ChildSpec("a", forever, shutdown_s=-1)),
+        ("invalid_shutdown", lambda: ChildSpec("a", forever, shutdown_s=math.nan)),
+        ("invalid_shutdown", lambda: ChildSpec("a", forever, shutdown_s="kill")),
+        ("invalid_start_timeout", lambda: ChildSpec("a", forever, start_timeout_s=-1)),
+        ("invalid_strategy", lambda: SupervisorSpec(strategy="simple_one_for_one")),
+        ("invalid_intensity", lambda: SupervisorSpec(intensity=-1)),
+        ("invalid_period", lambda: SupervisorSpec(period_s=0)),
+        ("invalid_period", lambda: PoolSpec(period_s=math.inf)),
+        ("invalid_auto_shutdown", lambda: SupervisorSpec(auto_shutdown="always")),
+        ("duplicate_child_name", lambda: SupervisorSpec(children=(ChildSpec("a", forever), ChildSpec("a", forever)))),
+        ("bad_combination", lambda: SupervisorSpec(children=(ChildSpec("a", forever, "transient", significant=True),))),
+        (
+            "bad_combination",
+            lambda: SupervisorSpec(
+                children=(ChildSpec("a", forever, significant=True),), auto_shutdown="all_significant"
+            ),
+        ),
+        ("invalid_max_children", lambda: PoolSpec(max_children=-1)),
+        ("invalid_backoff", lambda: ParkPolicy(backoff_s=0)),
+        ("invalid_backoff", lambda: ParkPolicy(backoff_s=2, max_backoff_s=1)),
+        ("invalid_max_parked", lambda: ParkPolicy(max_parked=-1)),
+    ],
+)
+def test_specifications_are_checked_when_they_are_made(code, make):
+    with pytest.raises(SpecError, match=code):
+        make()
+
+
+def test_default_graces():
+    assert ChildSpec("a", forever).grace == 5.0
+    assert ChildSpec("a", PoolSpec()).grace == math.inf
+    assert ChildSpec("a", forever, shutdown_s=0).grace == "brutal_kill"
+
+
+@fake_time
+async def test_nothing_in_a_pool_is_significant(clock):
+    async with running(Pool(PoolSpec(), clock=clock)) as pool:
+        with pytest.raises(SpecError, match="bad_combination"):
+            await pool.start_child(ChildSpec("a", forever, restart="transient", significant=True))
