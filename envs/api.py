@@ -19,10 +19,14 @@ Seeds = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """Heads of one action: ``binary`` independent buttons first, then one categorical per entry of ``sizes``."""
+    """Heads of one action: ``binary`` independent buttons first, then one categorical per entry of ``sizes``.
+
+    ``rest`` is the class of each categorical that means hands off, or -1 where a fresh policy shall prefer none.
+    """
 
     binary: int
     sizes: tuple[int, ...]
+    rest: tuple[int, ...]
 
     @property
     def width(self) -> int:

@@ -23,7 +23,11 @@ FIELDS: Final = (*BUTTONS, *AXES, "shoulder")
 STICK_CODES: Final = 17
 SHOULDER_CODES: Final = 5
 CENTRE: Final = 8
-ACTION_SPEC: Final = ActionSpec(binary=len(BUTTONS), sizes=(STICK_CODES,) * len(AXES) + (SHOULDER_CODES,))
+ACTION_SPEC: Final = ActionSpec(
+    binary=len(BUTTONS),
+    sizes=(STICK_CODES,) * len(AXES) + (SHOULDER_CODES,),
+    rest=(-1, -1, CENTRE, CENTRE, 0),  # a c-stick that is always out attacks without end; the main stick must move
+)
 MAIN_X, MAIN_Y, C_X, C_Y, SHOULDER = range(len(BUTTONS), len(FIELDS))
 NEUTRAL: Final = np.array([0] * len(BUTTONS) + [CENTRE] * len(AXES) + [0], np.int8)
 _HIGHEST: Final = np.array([1] * len(BUTTONS) + [STICK_CODES - 1] * len(AXES) + [SHOULDER_CODES - 1])

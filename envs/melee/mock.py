@@ -156,18 +156,22 @@ class MockMelee:
 
         Args:
             actions: int8 [B, P, 13].
-            acts: Whose action counts, [B, P]; the others hold their controller. By default everybody's.
+            acts: Whose action counts, [B, P]; the others hold their controller. By default everybody's. That of a
+                scripted player never does.
 
         Raises:
             ActionError: see ``controller.check_actions``.
         """
         actions = mirror(check_actions(actions, self.num_games, NUM_SEATS), self._mirrored)
-        if acts is None:
+        acting = self.bots < 0
+        if acts is not None:
+            acting &= acts
+        if acting.all():
             decode(actions, self._chosen)
-        else:
-            chosen = self._chosen[acts]
-            decode(actions[acts], chosen)
-            self._chosen[acts] = chosen
+        else:  # scripted players, and who does not act now, keep what they chose
+            chosen = self._chosen[acting]
+            decode(actions[acting], chosen)
+            self._chosen[acting] = chosen
         batch = self._batch
         _step_games(
             self.frame_skip, self.bot_skip, self.max_episode_frames, self._delay, self._rewards, self._episode, self.state.game,
@@ -189,7 +193,7 @@ class MockMelee:
     def memory_bytes(self) -> int:
         """Of game states, memories, controllers on their way, and observations, over all games."""
         batch = self._batch
-        kept = (*self._parts().values(), self._chosen, batch.obs, batch.final_obs, batch.reward, batch.stats)
+        kept = (*self._parts().values(), batch.obs, batch.final_obs, batch.reward, batch.stats)
         return sum(array.nbytes for array in kept)
 
     def kill(self) -> bool:

@@ -26,7 +26,7 @@ _BODY: Final = (
     "action_frame", "stocks", "jumps_left", "on_ground", "invulnerable", "edge_distance",
 )  # fmt: skip
 _TRAITS: Final = ("weight", "gravity", "fall_speed", "run_max", "air_max", "full_hop")
-_PLAYER: Final = (*_BODY, *_TRAITS, *CATEGORIES)
+_PLAYER: Final = (*_BODY, *_TRAITS, *(f"is_{name}" for name in CATEGORIES))
 _RELATION: Final = ("gap_x", "gap_y", "gap_x_near", "gap_y_near")
 _PLATFORMS: Final = 3
 _STAGE: Final = (
@@ -128,14 +128,29 @@ def _stage(stage, side, out, at):
     out[at + 1] = stage.blast_top * 0.005
     out[at + 2] = stage.blast_right * 0.005
     out[at + 3] = stage.blast_bottom * 0.005
-    for i in range(_PLATFORMS):
-        left, right, y = 0.0, 0.0, 0.0
-        if i + 1 < stage.num_surfaces:
-            y = stage.surface_y[i + 1]
-            left, right = stage.surface_left[i + 1], stage.surface_right[i + 1]
-        out[at + 4 + 3 * i] = y * 0.01
-        out[at + 5 + 3 * i] = (left if side > 0 else -right) * 0.01
-        out[at + 6 + 3 * i] = (right if side > 0 else -left) * 0.01
+    for i in range(at + 4, at + 4 + 3 * _PLATFORMS):
+        out[i] = 0.0
+    for i in range(1, stage.num_surfaces):
+        order = _order(stage, i, side)
+        if order >= _PLATFORMS:
+            continue
+        place = at + 4 + 3 * order
+        left, right = stage.surface_left[i], stage.surface_right[i]
+        out[place] = stage.surface_y[i] * 0.01
+        out[place + 1] = (left if side > 0 else -right) * 0.01
+        out[place + 2] = (right if side > 0 else -left) * 0.01
+
+
+@compiled
+def _order(stage, i, side):
+    """How many platforms are seen further left; a mirrored stage has the same order."""
+    centre = side * (stage.surface_left[i] + stage.surface_right[i])
+    before = 0
+    for j in range(1, stage.num_surfaces):
+        other = side * (stage.surface_left[j] + stage.surface_right[j])
+        if other < centre or (other == centre and j < i):
+            before += 1
+    return before
 
 
 @compiled

@@ -78,7 +78,7 @@ class UpdateMetrics:
     grad_norm: float
     epochs: int
     minibatches: int
-    skipped: int  # minibatches whose gradient was not finite; the weights did not move
+    skipped: int  # minibatches whose gradient was not finite; the weights did not move, the means leave them out
 
 
 # Sums over the rows of a chunk, in the order of LOSS_PARTS.
@@ -151,11 +151,13 @@ class PPO:
                     break
                 part = batch.rows(order[start : start + size])
                 sums, norm = self._step(part)
+                if not bool(torch.isfinite(norm)):
+                    skipped += 1
+                    continue
                 visited += len(part)
                 totals += sums
                 epoch_kl += sums[3]
                 norms.append(norm)
-                skipped += not bool(torch.isfinite(norm))
             seen += visited
             epochs += 1
             if stop() or (settings.target_kl and float(epoch_kl) > settings.target_kl * visited):
@@ -166,14 +168,14 @@ class PPO:
             + settings.value_coefficient * means["value_loss"]
             - settings.entropy_coefficient * means["entropy"]
         )
-        grad_norm = float(torch.stack(norms).nanmean()) if norms else 0.0
+        grad_norm = float(torch.stack(norms).mean()) if norms else 0.0
         return UpdateMetrics(
             **means,
             loss=loss,
             explained_variance=explained,
             grad_norm=grad_norm,
             epochs=epochs,
-            minibatches=len(norms),
+            minibatches=len(norms) + skipped,
             skipped=skipped,
         )
 

@@ -74,16 +74,17 @@ def sample(
         Actions int8 [N, heads.width] and the logarithm of their probability, float [N].
     """
     rows = logits.shape[0]
-    uniform = torch.rand((rows, heads.width), generator=generator, device=logits.device)
+    uniform = None if greedy else torch.rand((rows, heads.width), generator=generator, device=logits.device)
     actions = torch.empty((rows, heads.width), dtype=torch.int8, device=logits.device)
     buttons = logits[:, : heads.binary]
-    pressed = buttons > 0 if greedy else uniform[:, : heads.binary] < torch.sigmoid(buttons)
+    pressed = buttons > 0 if uniform is None else uniform[:, : heads.binary] < torch.sigmoid(buttons)
     actions[:, : heads.binary] = pressed
-    logprob = torch.where(pressed, functional.logsigmoid(buttons), functional.logsigmoid(-buttons)).sum(1)
+    # the operations of logprob_entropy, in its order: on the same rows the ratio of the first update is exactly 1
+    logprob = (pressed * buttons - functional.softplus(buttons)).sum(1)
     for group in heads.groups:
         log_p = torch.log_softmax(_classes(logits, group), -1)
         part = slice(group.first_head, group.first_head + group.count)
-        if greedy:
+        if uniform is None:
             chosen = log_p.argmax(-1)
         else:  # inverse of the cumulative distribution: one random number a categorical
             chosen = (log_p.exp().cumsum(-1) < uniform[:, part, None]).sum(-1).clamp_(max=group.size - 1)

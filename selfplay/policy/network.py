@@ -12,11 +12,14 @@ from selfplay.errors import IncompatibleError
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
 
 ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}
 KINDS: Final = ("mlp",)
 FIRST_PRESS: Final = -2.0  # logit of a button at the start: pressed 12% of the time
+FIRST_REST: Final = 0.8  # probability of the class that means hands off, at the start
 
 
 class ActorCritic(nn.Module):
@@ -39,10 +42,16 @@ class ActorCritic(nn.Module):
         return out[:, :-1], out[:, -1]
 
 
-def build_network(spec: NetworkSpec, actions: ActionHeads, generator: torch.Generator | None = None) -> ActorCritic:
-    """A fresh network: orthogonal weights, a nearly uniform policy, rarely pressed buttons.
+def build_network(
+    spec: NetworkSpec,
+    actions: ActionHeads,
+    generator: torch.Generator | None = None,
+    rest: Sequence[int] = (),
+) -> ActorCritic:
+    """A fresh network: orthogonal weights, and a policy that presses little and is nearly uniform otherwise.
 
-    Random play that mashes every button on every frame explores little: each press interrupts the one before.
+    Random play that mashes everything on every frame explores little: each press interrupts the one before. Where
+    ``rest`` names a class of a categorical (-1: none), a fresh policy prefers it.
 
     Raises:
         IncompatibleError: a kind or an activation that this version does not know.
@@ -62,4 +71,9 @@ def build_network(spec: NetworkSpec, actions: ActionHeads, generator: torch.Gene
         network.out.weight[:-1] *= 0.01
         nn.init.zeros_(network.out.bias)
         network.out.bias[: actions.binary] = FIRST_PRESS
+        first = actions.binary
+        for size, index in zip(actions.sizes, rest, strict=False):
+            if index >= 0:  # e^b / (e^b + size - 1) = FIRST_REST
+                network.out.bias[first + index] = math.log(FIRST_REST / (1 - FIRST_REST) * (size - 1))
+            first += size
     return network

@@ -87,7 +87,7 @@ class Node(ABC):
     def kill(self) -> None:
         """Ends this supervisor at once, and its children after it; one above it takes that for a crash.
 
-        Workers are cancelled, supervisors below stop in order; what lives on after `KILL_GRACE_S` is killed or given up.
+        Workers are cancelled, supervisors below stop in order; what lives on for `KILL_GRACE_S` is killed or given up.
         """
         if self.host is not None:
             self.host.kill()

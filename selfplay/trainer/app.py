@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import torch
 
-from selfplay.checkpoint import RunDir, create_run, load_latest_learner, resolve_run
+from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
@@ -26,6 +26,8 @@ from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
+from selfplay.trainer.machine import pick_device, processor
+from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.resume import continued
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
@@ -69,30 +71,17 @@ def train(
         run = resolve_run(Path(config.run.checkpoint) if named else None)
         resumed = load_latest_learner(run)
         config = continued(resumed, explicit)
+        device = pick_device(config.run.device)
     else:
+        config = adopt(config, explicit)
+        device = pick_device(config.run.device)  # before the folder is made: a mistake leaves nothing behind
         run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
-    device = pick_device(config.run.device)
     if config.run.deterministic:
         torch.use_deterministic_algorithms(mode=True)
     with run.lock():
         run.write_run(_run_document(config, device))
         session = Session(config, run, device, resumed)
         return asyncio.run(_run(session, preset, stream))
-
-
-def pick_device(name: str) -> str:
-    """The torch device behind ``--device``.
-
-    Raises:
-        ConfigError: no such device here; says which there are.
-    """
-    valid = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
-    if name == "auto":
-        return valid[-1] if len(valid) == 1 else valid[1]
-    wanted = "cuda:0" if name == "cuda" else name
-    if wanted not in valid:
-        raise ConfigError(f"--device {name}: not on this machine (valid: auto, {', '.join(valid)})")
-    return wanted
 
 
 async def _run(session: Session, preset: str | None, stream: TextIO) -> int:
@@ -188,17 +177,6 @@ def _run_document(config: Config, device: str) -> dict[str, Any]:
     }
 
 
-def processor() -> str:
-    """The processor's name, as well as the system tells it."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    import platform
-
-    return platform.processor() or platform.machine()
-
-
 def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     config = session.config
     game, ppo, run, league = config.game, config.ppo, config.run, config.league
@@ -232,6 +210,3 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Run folder", session.run.path),
         ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
     ]  # fmt: skip
-
-
-__all__ = ["RunDir", "pick_device", "processor", "train"]

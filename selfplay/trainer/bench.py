@@ -7,10 +7,12 @@ parts use the loop's threads: one runner a core in the rollout, one chunk of a m
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +24,7 @@ from envs.melee.mock import MockMelee
 from envs.melee.observation import OBS_WIDTH
 from envs.melee.state import CONTROLLER, records
 from selfplay.config import Config
+from selfplay.trainer.machine import processor
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -151,14 +154,49 @@ class Physics:
         self._pool.shutdown()
 
 
-def memory_bytes_per_game() -> int:
-    """Game state, observation and controllers of one game."""
-    return MockMelee(1, frame_skip=1).memory_bytes
+def measure(rounds: int, say: Callable[[str], None] = lambda _: None) -> dict[str, float | int | str]:
+    """All figures. Loop, bounds and physics run in turn, ``rounds`` times each; the fastest quarter counts.
 
+    ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
+    """
+    from selfplay.trainer.bench_loop import Times, WithoutTree, blocks, network, rollout_bytes_per_game, with_tree
 
-def cores() -> int:
-    """That the loop uses at most."""
-    return os.cpu_count() or 1
+    threads = blocks()
+    bounds, physics, plain = Bounds(network(), threads), Physics(threads), WithoutTree()
+    tree = Times()
+    overhead: list[float] = []
+    samples: dict[str, list[float]] = {"gemm": [], "net": [], "physics": []}
+    for part in (bounds.gemm, bounds.net, physics.run, with_tree, plain.sample):
+        part()  # compile, allocate, warm up
+    for i in range(rounds):
+        say(f"round {i + 1} of {rounds}")
+        both = (with_tree(), plain.sample()) if i % 2 else (plain.sample(), with_tree())[::-1]
+        tree.extend(both[0])
+        overhead.append(median(both[0].total) / median(both[1].total) - 1.0)
+        samples["gemm"].append(seconds_of(bounds.gemm))
+        samples["net"].append(seconds_of(bounds.net))
+        samples["physics"].append(seconds_of(physics.run))
+    bounds.close()
+    physics.close()
+    plain.close()
+    train, net = rate(ROWS, tree.total), rate(ROWS, samples["net"])
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count() or 1,
+        "loop_threads": threads,
+        "obs_width": OBS_WIDTH,
+        "rollout_agent_steps_per_s": rate(ROWS, tree.collect),
+        "update_agent_steps_per_s": rate(ROWS, tree.update),
+        "train_agent_steps_per_s": train,
+        "gemm_bound_agent_steps_per_s": rate(ROWS, samples["gemm"]),
+        "net_bound_agent_steps_per_s": net,
+        "train_share_of_net_bound": train / net,
+        "supervision_overhead": median(overhead),
+        "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
+        "memory_bytes_per_game": MockMelee(1).memory_bytes,
+        "rollout_bytes_per_game": rollout_bytes_per_game(),
+        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
 
 
 def rate(units: float, samples: Sequence[float]) -> float:

@@ -19,7 +19,7 @@ from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.seeding import derive
-from selfplay.trainer.bench import GAMES, ROLLOUT, fixed_config
+from selfplay.trainer.bench import ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
@@ -149,15 +149,24 @@ class WithoutTree:
         self._folder.cleanup()
 
 
+def blocks() -> int:
+    """Runners of the loop: its threads."""
+    return len(_session("unused").blocks)
+
+
+def network() -> ActorCritic:
+    """The loop's network, fresh."""
+    learner = Learner(_session("unused"), threads=1)
+    learner.close()
+    return learner.network
+
+
 def rollout_bytes_per_game() -> int:
     """Of one segment, both seats."""
-    session = Session(fixed_config("unused", iterations=1), RunDir(Path("unused")), "cpu")
+    session = _session("unused")
     learner = Learner(session, threads=1)
     block = Block(make_game("mock", **session.game_options(1)), 0)
     rollout = block.collect(SegmentOrder(0, ROLLOUT, 0, learner.snapshot(), {}, ())).rollout
     learner.close()
     names = ("obs", "action", "logprob", "value", "reward", "next_value", "boundary", "learner")
     return sum(getattr(rollout, name).nbytes for name in names)
-
-
-__all__ = ["GAMES", "Times", "WithoutTree", "rollout_bytes_per_game", "with_tree"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import LearnerState, PolicyMeta, save_generation
-from selfplay.errors import ConfigError
 from selfplay.learner.ppo import PPO, PPOSettings, UpdateMetrics
 from selfplay.policy.network import ActorCritic, build_network
 from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
@@ -36,7 +36,7 @@ class Learner:
         self.parent: str | None = None
         if config.run.pretrained is None:
             generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
-            network = build_network(session.network, session.heads, generator)
+            network = build_network(session.network, session.heads, generator, ACTION_SPEC.rest)
         else:
             network = self._pretrained(config.run.pretrained)
         self._generator = torch.Generator().manual_seed(derive(config.run.seed, "minibatches"))
@@ -53,15 +53,6 @@ class Learner:
 
     def _pretrained(self, path: str) -> ActorCritic:
         policy = load_policy(path)
-        session = self._session
-        ours = {
-            "network": session.network, "actions": session.heads, "encoder_version": session.encoder_version,
-            "frame_skip": session.config.game.frame_skip, "delay": session.config.game.delay,
-        }  # fmt: skip
-        for name, value in ours.items():
-            theirs = getattr(policy.meta, name)
-            if theirs != value:
-                raise ConfigError(f"--pretrained {path} has {name} {theirs}, this run has {value}")
         self.parent = policy.meta.id
         policy.network.requires_grad_(requires_grad=True)
         return policy.network.train()
@@ -76,6 +67,11 @@ class Learner:
             group["lr"] = rate
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device)
         return self._ppo.update(batch, self._generator, stop)
+
+    @property
+    def network(self) -> ActorCritic:
+        """The weights that learn."""
+        return self._ppo.network
 
     @property
     def learning_rate(self) -> float:

@@ -36,6 +36,7 @@ def restore_learner(ppo: PPO, generator: torch.Generator, arrays: Mapping[str, N
     """
     params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
     set_parameters(ppo.network, params)
+    ppo.optimizer.state.clear()
     with boundary(IncompatibleError, "the optimizer's state does not fit the network"):
         for name, parameter in ppo.network.named_parameters():
             start = f"optimizer/{name}/"

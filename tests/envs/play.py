@@ -3,6 +3,7 @@
 import numpy as np
 
 from envs.check import random_actions
+from envs.melee import actions
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.mock import MockMelee, neutral_actions
 
@@ -27,6 +28,14 @@ def some_actions(steps, num_games=2, seed=0):
 
 def hands_off(game):
     return game.step(neutral_actions(game.num_games))
+
+
+def throw_out(game, seat):
+    """Put a player of every game where the next frame costs a stock."""
+    players = game.state.players
+    players["x"][:, seat] = FAR
+    players["on_ground"][:, seat] = 0
+    players["action"][:, seat] = actions.FALL
 
 
 def same_state(game, other):

@@ -10,7 +10,7 @@ from envs.melee.physics.death import TIMER
 from envs.melee.state import CONTROLLER, records
 from envs.melee.tables import load_tables
 from envs.registry import make_game
-from tests.envs.play import FAR, hands_off, make, same_state, seeds, some_actions
+from tests.envs.play import hands_off, make, same_state, seeds, some_actions, throw_out
 
 
 def in_world(game, actions):
@@ -132,7 +132,7 @@ def test_the_timer_terminates_even_where_the_cap_falls_on_it(cap):
 def test_the_last_stock_terminates(loser):
     game = make(1)
     game.state.players["stocks"][0, loser] = 1
-    game.state.players["x"][0, loser] = FAR
+    throw_out(game, loser)
     batch = hands_off(game)
     assert (batch.terminated.item(), batch.truncated.item()) == (True, False)
     assert batch.score[0, loser] == 0.0
@@ -157,7 +157,7 @@ def test_a_capped_game_is_decided_by_stocks_then_percent(stocks, percent, score)
 
 def test_a_self_destruct_is_counted():
     game = make(1, max_episode_frames=2)
-    game.state.players["x"][0, 0] = -FAR
+    throw_out(game, 0)
     hands_off(game)
     stats = hands_off(game).stats[0]
     assert stats["self_destructs"].tolist() == [1, 0]

@@ -3,7 +3,7 @@ import pytest
 
 from envs.melee.reward import reward_terms
 from envs.melee.state import PLAYER, records
-from tests.envs.play import FAR, hands_off, make, some_actions
+from tests.envs.play import hands_off, make, some_actions, throw_out
 
 
 def terms(before, after, my_damage=0.0, other_damage=0.0):
@@ -32,14 +32,14 @@ def test_nothing_happens_nothing_is_paid():
 @pytest.mark.parametrize(("seat", "reward"), [(0, [-1.0, 1.0]), (1, [1.0, -1.0])])
 def test_a_lost_stock_is_paid_once(seat, reward):
     game = make(1)
-    game.state.players["x"][0, seat] = FAR
+    throw_out(game, seat)
     total = sum(hands_off(game).reward[0].copy() for _ in range(200))
     assert total.tolist() == reward
 
 
 def test_weights_are_the_caller_s():
     game = make(1, reward_stock=5.0)
-    game.state.players["x"][0, 0] = FAR
+    throw_out(game, 0)
     assert hands_off(game).reward[0].tolist() == [-5.0, 5.0]
 
 

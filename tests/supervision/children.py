@@ -6,10 +6,12 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from selfplay.supervision import Context, Report
 from tests.fakes import FakeClock
+
+if TYPE_CHECKING:
+    from selfplay.supervision import Context, Report
 
 R = TypeVar("R")
 
@@ -47,6 +49,15 @@ def crashing(error: Callable[[], BaseException] = RuntimeError) -> Callable[[Con
         raise error()
 
     return child
+
+
+async def until(happened: Callable[[], object], turns: int = 1000) -> None:
+    """Lets the loop turn until `happened()`, in places where it never becomes idle."""
+    for _ in range(turns):
+        if happened():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it did not happen")
 
 
 class Remote:

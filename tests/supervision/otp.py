@@ -104,11 +104,10 @@ class Scenario:
     # ---- the tree
 
     def _supervisor_spec(self, flags: Json, children: Json) -> SupervisorSpec:
-        names = {"strategy": "strategy", "intensity": "intensity", "period": "period_s", "auto_shutdown": "auto_shutdown"}
-        return SupervisorSpec(
-            children=tuple(map(self._child_spec, children)),
-            **{names[flag]: value for flag, value in flags.items() if flag in names},
-        )
+        known = {name: flags[name] for name in ("strategy", "intensity", "auto_shutdown") if name in flags}
+        if "period" in flags:
+            known["period_s"] = flags["period"]
+        return SupervisorSpec(children=tuple(map(self._child_spec, children)), **known)
 
     def _child_spec(self, spec: Json) -> ChildSpec:
         shutdown = spec.get("shutdown")

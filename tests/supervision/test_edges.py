@@ -22,11 +22,15 @@ from selfplay.supervision import (
     SupervisorGaveUp,
     SupervisorSpec,
 )
-from tests.supervision.children import Listener, Remote, Stubborn, crashing, fake_time, forever, never_ready
+from tests.supervision.children import Listener, Remote, Stubborn, crashing, fake_time, forever, never_ready, until
 
 
 def supervisor(clock, *children, listener=None, **flags):
     return Supervisor(SupervisorSpec(children=children, **flags), clock=clock, on_report=listener)
+
+
+def named(name):
+    return [task for task in asyncio.all_tasks() if task.get_name() == name]
 
 
 def states(node):
@@ -123,9 +127,7 @@ async def test_a_stop_request_is_not_starved_by_a_crash_loop_in_start(clock):
 
     root = supervisor(clock, ChildSpec("a", refuses_again), intensity=10**9)
     await root.start()
-    for _ in range(100):
-        await asyncio.sleep(0)
-    assert states(root) == {"a": "restarting"}
+    await until(lambda: states(root) == {"a": "restarting"})
     assert (await root.stop()).kind == "shutdown"
 
 
@@ -138,8 +140,7 @@ async def test_a_restarting_child_can_be_terminated(clock):
 
     root = supervisor(clock, ChildSpec("a", refuses_again), intensity=10**9)
     await root.start()
-    for _ in range(50):
-        await asyncio.sleep(0)
+    await until(lambda: states(root) == {"a": "restarting"})
     await root.terminate_child("a")
     assert states(root) == {"a": "stopped"}
     await clock.idle()
@@ -245,7 +246,9 @@ async def test_a_missed_deadline_uses_the_kill_that_the_child_offers(clock):
                 continue
 
     listener = Listener()
-    root = supervisor(clock, ChildSpec("a", stubborn, shutdown_s=2, kill=lambda: killed.append("spec")), listener=listener)
+    root = supervisor(
+        clock, ChildSpec("a", stubborn, shutdown_s=2, kill=lambda: killed.append("spec")), listener=listener
+    )
     await root.start()
     before = clock.time()
     await root.stop()
@@ -304,9 +307,8 @@ async def test_a_child_cancelled_before_its_first_step_is_noticed(clock):
     root = supervisor(clock)
     await root.start()
     adding = asyncio.ensure_future(root.start_child(ChildSpec("a", child)))
-    while not (task := next((t for t in asyncio.all_tasks() if t.get_name() == "worker a#1"), None)):
-        await asyncio.sleep(0)
-    task.cancel()
+    await until(lambda: named("worker a#1"))
+    named("worker a#1")[0].cancel()
     with pytest.raises(StartError, match="cancelled"):
         await adding
     assert ran == []
@@ -480,11 +482,11 @@ async def test_a_listener_that_fails_does_not_matter(clock):
 
 def test_real_time_too():
     remote = Remote()
+    children = ChildSpec("a", remote), ChildSpec("b", never_ready, start_timeout_s=0.01)
 
     async def main():
-        root = Supervisor(SupervisorSpec(children=(ChildSpec("a", remote), ChildSpec("b", never_ready, start_timeout_s=0.01))))
         with pytest.raises(StartError):
-            await root.start()
+            await Supervisor(SupervisorSpec(children=children)).start()
 
     asyncio.run(main())
     assert remote.log == ["start a", "stop a"]

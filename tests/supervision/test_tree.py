@@ -37,7 +37,7 @@ from selfplay.supervision import (
     running,
     sleep,
 )
-from tests.supervision.children import Listener, Remote, fake_time, forever
+from tests.supervision.children import Listener, Remote, fake_time, forever, until
 
 
 def tree(remote, **flags):
@@ -169,8 +169,7 @@ async def test_a_restarting_child_can_be_neither_restarted_nor_deleted(clock):
 
     spec = SupervisorSpec(children=(ChildSpec("a", refuses_again),), intensity=10**6)
     async with running(Supervisor(spec, clock=clock)) as root:
-        while root.which_children()[0].state != "restarting":
-            await asyncio.sleep(0)
+        await until(lambda: root.which_children()[0].state == "restarting")
         for call in (root.restart_child, root.delete_child):
             with pytest.raises(RestartingError):
                 await call("a")
@@ -181,10 +180,14 @@ async def test_a_restarting_child_can_be_neither_restarted_nor_deleted(clock):
 @fake_time
 async def test_running_raises_when_the_tree_gave_up(clock):
     remote = Remote()
-    with pytest.raises(GaveUpError, match="boom"):
+
+    async def main():
         async with running(Supervisor(tree(remote, intensity=0), clock=clock)) as root:
             remote.crash("a")
             await root.wait()
+
+    with pytest.raises(GaveUpError, match="boom"):
+        await main()
 
 
 @fake_time

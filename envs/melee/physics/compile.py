@@ -69,7 +69,7 @@ def cache_folder() -> Path:
 def sources_hash() -> str:
     """Hash of everything that compiled rules depend on: each source file of the mock, Numba and NumPy."""
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    for path in sorted([*_MELEE.glob("*.py"), *_MELEE.glob("physics/*.py"), *_MELEE.glob("tables/*.py")]):
+    for path in sorted(_MELEE.rglob("*.py")):
         digest.update(path.relative_to(_MELEE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -92,3 +92,8 @@ def random_pads(seed, frames, seats=2):
             row["buttons"] = int((rng.random(8) < 0.12) @ (1 << np.arange(8)))
         frame += hold
     return pads
+
+
+def as_python(rule):
+    """A rule that calls no other rule, as the plain Python function that it was written as."""
+    return getattr(rule, "py_func", rule)

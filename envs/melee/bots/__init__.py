@@ -1,0 +1,57 @@
+"""Scripted players: seeded, compiled, usable as opponents and as rating anchors (see ``docs/bots.md``).
+
+A bot decides like a policy does, every few frames; its controller is held in between. It may look at the whole state
+of the game, and it has a memory of its own with a random generator in it. What it is told to do about things it
+sees, it does late, as a person does.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from envs.melee.bots.hands import BOT, C_HELD, release
+from envs.melee.bots.planned import play_counter_hitter, play_edge_guarder, play_shield_grabber
+from envs.melee.bots.simple import play_random, play_rusher, play_walker
+from envs.melee.physics.compile import compiled
+from envs.melee.rng import mix
+
+__all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
+
+VERSION: Final = 2  # part of every rating's settings: raise it when a bot changes
+FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
+NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder")
+IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER = range(7)
+LADDER: Final = NAMES[1:]  # from the weakest to the strongest
+
+
+@compiled
+def start_bot(bot, kind, seed):
+    """Forget everything; the same seed gives the same play."""
+    bot.kind = kind
+    bot.rng = mix(seed, kind + 1) | 1
+    bot.plan = 0
+    bot.until = 0
+    bot.held = 0
+    bot.stick = 0.0
+
+
+@compiled
+def decide(bot, game, me, other, tables, controller):
+    """Write the bot's controller, in the world's coordinates."""
+    stage = tables.stages[tables.stage_rows[game.stage]]
+    release(controller)
+    if bot.kind == RANDOM:
+        play_random(bot, controller)
+    elif bot.kind == WALKER:
+        play_walker(bot, controller, game, me, other, tables, stage)
+    elif bot.kind == RUSHER:
+        play_rusher(bot, controller, game, me, other, tables, stage)
+    elif bot.kind == SHIELD_GRABBER:
+        play_shield_grabber(bot, controller, game, me, other, tables, stage)
+    elif bot.kind == COUNTER_HITTER:
+        play_counter_hitter(bot, controller, game, me, other, tables, stage)
+    elif bot.kind == EDGE_GUARDER:
+        play_edge_guarder(bot, controller, game, me, other, tables, stage)
+    c_stick = max(abs(controller.c_x), abs(controller.c_y)) > 0.0
+    bot.held = controller.buttons | (C_HELD if c_stick else 0)
+    bot.stick = controller.main_x

@@ -1,0 +1,53 @@
+"""Choosing an attack that would connect."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.bots.hands import draw, perform
+from envs.melee.bots.senses import NO_ATTACK, busy_for, effect, side_of, startup
+from envs.melee.physics.compile import rule
+
+AIMED = 1 << (a.FTILT - a.JAB_1) | 1 << (a.FSMASH - a.JAB_1)  # these turn to the side they are aimed at
+CATCH_BIT = 31
+PATIENCE = 12.0  # frames that an attack may be too late before its worth is halved
+
+
+@rule
+def choose(bot, me, other, tables, stage, moves, noise, time):
+    """The best of some attacks that would connect now, or NO_ATTACK.
+
+    Args:
+        moves: The attacks, see ``senses.moves``.
+        noise: Of its judgement, in percent of damage.
+        time: Frames that the attack may take before it hits.
+    """
+    side = side_of(me, other)
+    opening = busy_for(other, tables)
+    best, best_value = NO_ATTACK, 0.0
+    for bit in range(CATCH_BIT + 1):
+        if moves >> bit & 1 == 0:
+            continue
+        action = a.CATCH if bit == CATCH_BIT else a.JAB_1 + bit
+        start = startup(me, tables, action)
+        if start > time:
+            continue
+        facing = side if AIMED >> bit & 1 else me.facing
+        value = effect(me, other, tables, stage, action, facing, 0.0)
+        if value > 0.0:
+            late = max(start - opening, 0.0)
+            value = value * PATIENCE / (PATIENCE + late) + noise * draw(bot)
+            if value > best_value:
+                best, best_value = action, value
+    return best
+
+
+@rule
+def strike(bot, pad, me, other, tables, stage, moves, noise, time):
+    """Do the best attack that would connect; whether there was one."""
+    if other.invulnerable:
+        return False
+    action = choose(bot, me, other, tables, stage, moves, noise, time)
+    if action == NO_ATTACK:
+        return False
+    perform(bot, pad, me, action, side_of(me, other))
+    return True

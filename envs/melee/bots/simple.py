@@ -1,0 +1,83 @@
+"""The players without a plan: random, walker and rusher."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.bots.attack import strike
+from envs.melee.bots.hands import dash, draw, face, flick_x, jump, perform, walk
+from envs.melee.bots.senses import AERIALS, distance, flies_free, is_away, moves, side_of, stands_free
+from envs.melee.bots.survive import recover, reflexes
+from envs.melee.physics.compile import rule
+from envs.melee.rng import following, unit
+
+POKES = moves(a.JAB_1, a.FTILT, a.DTILT)
+ANY_TIME = 60.0
+
+
+@rule
+def play_random(bot, pad):
+    """Each button with probability 0.1, sticks and shoulder uniform over their codes."""
+    buttons = 0
+    for i in range(8):
+        bot.rng = following(bot.rng)
+        if unit(bot.rng) < 0.1:
+            buttons |= 1 << i
+    pad.buttons = buttons
+    bot.rng = following(bot.rng)
+    pad.main_x = (int(unit(bot.rng) * 17.0) - 8) / 8.0
+    bot.rng = following(bot.rng)
+    pad.main_y = (int(unit(bot.rng) * 17.0) - 8) / 8.0
+    bot.rng = following(bot.rng)
+    pad.c_x = (int(unit(bot.rng) * 17.0) - 8) / 8.0
+    bot.rng = following(bot.rng)
+    pad.c_y = (int(unit(bot.rng) * 17.0) - 8) / 8.0
+    bot.rng = following(bot.rng)
+    pad.shoulder = int(unit(bot.rng) * 5.0) / 4.0
+
+
+@rule
+def play_walker(bot, pad, game, me, other, tables, stage):
+    """Walk to the opponent and poke; stop for a while now and then; come back by double jump only."""
+    if reflexes(bot, pad, me, other, tables, stage, 0.1) or recover(bot, pad, me, tables, stage, 0.1):
+        return
+    if game.frame >= bot.until:
+        bot.plan = 1 if draw(bot) < 0.7 else 0
+        bot.until = game.frame + 20 + int(40.0 * draw(bot))
+    side = side_of(me, other)
+    if not stands_free(me, tables) or is_away(other) or bot.plan == 0:
+        return
+    if distance(me, other) < 18.0:
+        if me.facing != side:
+            face(pad, side)
+        elif draw(bot) < 0.5:
+            strike(bot, pad, me, other, tables, stage, POKES, 10.0, ANY_TIME)
+    else:
+        walk(pad, me, stage, side)
+
+
+@rule
+def play_rusher(bot, pad, game, me, other, tables, stage):
+    """Run at the opponent, into a dash attack or a jump with an aerial attack."""
+    if reflexes(bot, pad, me, other, tables, stage, 0.4) or recover(bot, pad, me, tables, stage, 0.4):
+        return
+    side = side_of(me, other)
+    gap = distance(me, other)
+    if flies_free(me, tables):
+        pad.main_x = side
+        strike(bot, pad, me, other, tables, stage, AERIALS, 8.0, ANY_TIME)
+        return
+    if not stands_free(me, tables) or is_away(other):
+        return
+    if game.frame >= bot.until:
+        bot.plan = int(3.0 * draw(bot))
+        bot.until = game.frame + 40
+    above = other.y - me.y > 15.0
+    if gap < 30.0 and (above or bot.plan == 0):
+        jump(bot, pad, side)
+    elif gap < 30.0 and me.action == a.DASH or me.action == a.RUN and me.facing == side and gap < 40.0:
+        perform(bot, pad, me, a.DASH_ATTACK, side)
+    elif gap < 12.0:
+        if not strike(bot, pad, me, other, tables, stage, POKES, 8.0, ANY_TIME):
+            flick_x(bot, pad, side)
+    else:
+        dash(bot, pad, me, stage, side)

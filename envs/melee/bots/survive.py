@@ -1,0 +1,149 @@
+"""Reflexes that all scripted players share: getting up, breaking free, recovering, throwing, coming back."""
+
+from __future__ import annotations
+
+import math
+
+from envs.melee import actions as a
+from envs.melee.bots.hands import draw, flick_c, flick_x, mash, shield, tap
+from envs.melee.bots.senses import is_off_stage
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_L, BUTTON_X, BUTTON_Z
+from envs.melee.physics.compile import rule
+from envs.melee.physics.motion import sign
+
+LEDGE_X = 4.0  # units beside the edge that a recovery aims at
+LEDGE_Y = 6.0  # units below it
+HIGH = 12.0  # units over the floor from which a double jump can wait
+FAR = 40.0  # units from the edge at which it cannot
+KILL_PERCENT = 110.0
+TECH_HEIGHT = 25.0
+
+
+@rule
+def reflexes(bot, pad, me, other, tables, stage, skill):
+    """Whatever does not need a plan; whether the decision is made.
+
+    ``skill`` from 0 to 1: the share of chances that it takes to tech, to influence a launch and to break free;
+    below 0.2 it does not know the up special.
+    """
+    action = me.action
+    if action <= a.REBIRTH:
+        return True
+    if action == a.REBIRTH_WAIT:
+        if draw(bot) < 0.2:
+            flick_x(bot, pad, -sign(me.x))
+        return True
+    if me.hitlag > 0.0 or me.hitstun > 0.0:
+        _fly(bot, pad, me, stage, skill)
+        return True
+    if _is_stuck(action):
+        if draw(bot) < skill:
+            mash(bot, pad)
+        return True
+    if a.CATCH_PULL <= action <= a.THROW_D and action != a.CATCH_DASH and action != a.CATCH_CUT:
+        _throw(bot, pad, me, other)
+        return True
+    if a.DOWN_BOUND_UP <= action <= a.DOWN_DAMAGE:
+        _stand_up(bot, pad, me)
+        return True
+    if a.CLIFF_CATCH <= action <= a.CLIFF_WAIT:
+        _climb(bot, pad, me)
+        return True
+    return False
+
+
+@rule
+def _is_stuck(action):
+    return a.CAPTURE_PULLED_HIGH <= action <= a.CAPTURE_DAMAGE or action == a.DIZZY
+
+
+@rule
+def _fly(bot, pad, me, stage, skill):
+    """Hit: hold the stick across the launch, inwards, and tech close to the floor."""
+    if draw(bot) < skill:
+        pad.main_x = -sign(me.x)
+        pad.main_y = 0.5
+    close = me.y - stage.surface_y[0] < TECH_HEIGHT and me.speed_y + me.speed_attack_y < 0.0
+    if a.DAMAGE_FLY_HIGH <= me.action <= a.DAMAGE_FLY_ROLL and close and draw(bot) < 0.3 * skill:
+        tap(bot, pad, BUTTON_L)
+
+
+@rule
+def _throw(bot, pad, me, other):
+    """Hit the held player now and then, then throw it off the nearer side, or up to kill."""
+    if me.action != a.CATCH_WAIT:
+        return
+    if draw(bot) < 0.2:
+        tap(bot, pad, BUTTON_A)
+    elif other.percent > KILL_PERCENT:
+        flick_c(bot, pad, 0.0, 1.0)
+    else:
+        flick_c(bot, pad, sign(me.x), 0.0)
+
+
+@rule
+def _stand_up(bot, pad, me):
+    chance = draw(bot)
+    if chance < 0.15:
+        tap(bot, pad, BUTTON_A)
+    elif chance < 0.3:
+        flick_x(bot, pad, -sign(me.x))
+    elif chance < 0.4:
+        shield(pad)
+
+
+@rule
+def _climb(bot, pad, me):
+    """Leave the ledge in one of its ways after a moment."""
+    chance = draw(bot)
+    if chance < 0.06:
+        tap(bot, pad, BUTTON_A)
+    elif chance < 0.12:
+        tap(bot, pad, BUTTON_X)
+    elif chance < 0.2:
+        flick_x(bot, pad, -sign(me.x))
+    elif chance < 0.26:
+        tap(bot, pad, BUTTON_L)
+
+
+@rule
+def recover(bot, pad, me, tables, stage, skill):
+    """Come back to the stage; whether the player is off it."""
+    if not is_off_stage(me, stage):
+        return False
+    side = sign(me.x)
+    c = tables.characters[tables.character_rows[me.character]]
+    pad.main_x = -side
+    if me.action >= a.FIRST_SPECIAL:
+        _aim(pad, me, stage, side)
+        return True
+    if me.speed_y + me.speed_attack_y >= 0.0 or me.action >= a.FALL_SPECIAL and me.action < a.DAMAGE_FALL:
+        return True
+    height = me.y - stage.surface_y[0]
+    if me.jumps_left > 0:
+        if height < HIGH or abs(me.x) - stage.surface_right[0] > FAR:
+            tap(bot, pad, BUTTON_X)
+    elif skill >= 0.2 and height < 0.06 * c.gravity * c.up_start * c.up_start - LEDGE_Y:
+        _aim(pad, me, stage, side)
+        pad.main_x *= 0.5
+        pad.main_y = 1.0
+        tap(bot, pad, BUTTON_B)
+    return True
+
+
+@rule
+def _aim(pad, me, stage, side):
+    """Stick towards a point beside the ledge, in the steps that a controller has."""
+    dx = side * (stage.surface_right[0] + LEDGE_X) - me.x
+    dy = stage.surface_y[0] - LEDGE_Y - me.y
+    length = max(math.sqrt(dx * dx + dy * dy), 1e-9)
+    pad.main_x = round(8.0 * dx / length) / 8.0
+    pad.main_y = round(8.0 * dy / length) / 8.0
+
+
+@rule
+def cushion(bot, pad, me, stage):
+    """L-cancel: a trigger press just before an aerial attack lands."""
+    falling = me.speed_y < 0.0 and me.y - stage.surface_y[0] < -6.0 * me.speed_y
+    if a.NAIR <= me.action <= a.DAIR and falling:
+        tap(bot, pad, BUTTON_Z)

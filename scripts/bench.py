@@ -1,0 +1,42 @@
+"""Measure speed and memory on one fixed configuration, beside the bounds that its arithmetic sets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="bench.py", description=__doc__)
+    made.add_argument("--rounds", type=int, default=10, metavar="N", help="samples of each (default: %(default)s)")
+    made.add_argument("--json", action="store_true", help="as JSON")
+    return made
+
+
+def main() -> int:
+    """Measure, print, exit code."""
+    options = parser().parse_args()
+    if options.rounds < 1:
+        print("bench.py: --rounds must be at least 1", file=sys.stderr)
+        return 2
+    from selfplay.trainer.bench import measure
+
+    figures = measure(options.rounds, lambda text: print(text, file=sys.stderr))
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            shown = f"{value:,.3f}" if isinstance(value, float) and abs(value) < 10 else value
+            print(f"{name:36} {f'{shown:,.0f}' if isinstance(shown, float) else shown}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

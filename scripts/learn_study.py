@@ -1,0 +1,40 @@
+"""Measure how the main job learns: trains the laptop preset for some seeds and writes docs/learning.md.
+
+A finished seed is kept in docs/data/learning/ and not trained again; delete its file to repeat it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def main() -> int:
+    """Train what is missing, write the page, exit code."""
+    parser = argparse.ArgumentParser(prog="learn_study.py", description=__doc__)
+    parser.add_argument("--seeds", default="0,1,2", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "learning", help="where the runs go")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "learning", help="where figures go")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
+    options = parser.parse_args()
+    from selfplay.trainer.study import read_cells, run_cell, write_page
+
+    for seed in (int(word) for word in options.seeds.split(",")):
+        out = options.out / f"seed_{seed}.json"
+        if out.exists():
+            print(f"seed {seed}: measured already ({out})")
+        else:
+            run_cell(seed, options.runs / f"seed_{seed}", out)
+    write_page(options.page, read_cells(options.out))
+    print(f"wrote {options.page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""What this machine is and has."""
+
+from __future__ import annotations
+
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+import torch
+
+from selfplay.errors import ConfigError
+
+
+def pick_device(name: str) -> str:
+    """The torch device behind ``--device``.
+
+    Raises:
+        ConfigError: no such device here; says which there are.
+    """
+    valid = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    if name == "auto":
+        return valid[-1] if len(valid) == 1 else valid[1]
+    wanted = "cuda:0" if name == "cuda" else name
+    if wanted not in valid:
+        raise ConfigError(f"--device {name}: not on this machine (valid: auto, {', '.join(valid)})")
+    return wanted
+
+
+def processor() -> str:
+    """The processor's name, as well as the system tells it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

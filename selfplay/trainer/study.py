@@ -1,0 +1,132 @@
+"""The learning study: what ``docs/learning.md`` claims, measured. One cell is one seed; finished cells are kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from envs.melee import bots
+from selfplay.checkpoint import RunDir
+from selfplay.league.leaderboard import build
+from selfplay.league.ledger import read_games
+from selfplay.league.records import OUTSIDE, generation_number
+from selfplay.report.curves import Curve, svg
+from selfplay.trainer.app import train
+from selfplay.trainer.cli import parse
+from selfplay.trainer.evaluation import evaluate
+from selfplay.trainer.machine import processor
+from selfplay.trainer.players import contender, home_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+GAMES: Final = 200
+COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --seed {seed}"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = ()) -> None:
+    """Train one seed, evaluate its last generation, write the figures to ``out``."""
+    words = [*COMMAND.format(seed=seed).split()[2:], "--checkpoint", str(folder), *arguments]
+    wanted = parse(words)
+    started = time.monotonic()
+    train(wanted.config, explicit=wanted.explicit, preset=wanted.preset)
+    wall = time.monotonic() - started
+    run = RunDir(folder)
+    summary = run.read_summary()
+    newest = str(summary["newest"])
+    held_out = wanted.config.league.held_out
+    results = {}
+    for name in ("gen_0", *(name for name in bots.NAMES if name not in OUTSIDE)):
+        pair = (contender(newest, run), contender(name, run))
+        characters, rules = home_rules(pair)
+        results[name] = asdict(evaluate(*pair, GAMES, characters, rules, seed=10_000 + seed))
+    board = build(read_games(run.ledger))
+    curve = [
+        {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
+        for row in board.rows
+        if (number := generation_number(row.policy)) is not None
+    ]
+    document: dict[str, Any] = {
+        "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
+        "seed": seed,
+        "processor": processor(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "wall_s": round(wall, 1),
+        "training_s": summary["elapsed_s"],
+        "total_steps": summary["total_steps"],
+        "steps_per_iteration": wanted.config.run.num_games * wanted.config.ppo.rollout_length,
+        "steps_per_s_median": summary["steps_per_s_median"],
+        "newest": newest,
+        "held_out": list(held_out),
+        "ladder": [name for name in bots.NAMES if name not in OUTSIDE],
+        "results": results,
+        "curve": sorted(curve, key=lambda point: int(point["iteration"])),
+        "bots": {row.policy: row.elo for row in board.rows if row.scripted},
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def read_cells(folder: Path) -> list[dict[str, Any]]:
+    """The figures of all finished cells, by seed."""
+    cells = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("seed_*.json")]
+    return sorted(cells, key=lambda cell: int(cell["seed"]))
+
+
+def table(cells: Sequence[dict[str, Any]]) -> str:
+    """The measured part of the page, in Markdown."""
+    names = list(cells[0]["results"])
+    lines = [
+        "| opponent | " + " | ".join(f"seed {cell['seed']}" for cell in cells) + " |",
+        "|---|" + "---|" * len(cells),
+    ]
+    for name in names:
+        shown = f"{name} (never met in training)" if name in cells[0]["held_out"] else name
+        lines.append(f"| {shown} | " + " | ".join(_cell(cell["results"][name]) for cell in cells) + " |")
+    lines += ["", "| | " + " | ".join(f"seed {cell['seed']}" for cell in cells) + " |", "|---|" + "---|" * len(cells)]
+    facts: dict[str, Callable[[dict[str, Any]], str]] = {
+        "steps": lambda c: f"{c['total_steps']:,}",
+        "training, minutes": lambda c: f"{c['training_s'] / 60:.1f}",
+        "steps/s, median": lambda c: f"{c['steps_per_s_median']:,.0f}",
+        "processor": lambda c: c["processor"],
+        "date": lambda c: c["date"],
+    }
+    lines += [f"| {name} | " + " | ".join(fact(cell) for cell in cells) + " |" for name, fact in facts.items()]
+    return "\n".join(lines)
+
+
+def _cell(result: dict[str, Any]) -> str:
+    stocks = "" if result["by_stocks"] is None else f"; {result['by_stocks']:.0%} by stocks"
+    return f"{result['score']:.1%} [{result['low']:.1%}, {result['high']:.1%}]{stocks}"
+
+
+def chart(cells: Sequence[dict[str, Any]]) -> str:
+    """Elo over steps, one curve a seed, as SVG."""
+    curves = []
+    for cell in cells:
+        points = [point for point in cell["curve"] if None not in (point["low"], point["high"])]
+        curves.append(
+            Curve(
+                f"seed {cell['seed']}",
+                [point["iteration"] * cell["steps_per_iteration"] / 1e6 for point in points],
+                [point["elo"] for point in points],
+                [point["low"] for point in points],
+                [point["high"] for point in points],
+            )
+        )
+    levels = sorted(cells[0]["bots"].items(), key=lambda level: float(level[1]))
+    return svg(curves, "million steps", "Elo (random = 1500), 95% interval", levels)
+
+
+def write_page(page: Path, cells: Sequence[dict[str, Any]]) -> None:
+    """Put the table between the markers of the page, and the chart beside it."""
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN, 1)
+    _, after = rest.split(END, 1)
+    page.write_text(f"{before}{BEGIN}\n{table(cells)}\n{END}{after}", encoding="utf-8")
+    (page.parent / "data" / "learning.svg").write_text(chart(cells), encoding="utf-8")

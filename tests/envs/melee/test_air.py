@@ -1,0 +1,147 @@
+import pytest
+
+from envs.melee import actions as a
+from tests.envs.melee.arena import Arena, pad
+
+
+def highest(arena, frames_held, seat=0):
+    """Top of a jump with the button held for some frames."""
+    top = 0.0
+    for frame in range(90):
+        inputs = [pad(), pad()]
+        inputs[seat] = pad("X" if frame < frames_held else "")
+        arena.play(1, *inputs)
+        top = max(top, float(arena.players.y[seat]))
+    assert arena.players.on_ground[seat]
+    return top
+
+
+def jump_height(speed, gravity):
+    """Sum of speed, speed - gravity, ... while positive."""
+    total = 0.0
+    while speed > 0:
+        total += speed
+        speed -= gravity
+    return total
+
+
+@pytest.mark.parametrize(
+    ("seat", "squat", "full", "short", "gravity"), [(0, 5, 2.3, 1.4, 0.082), (1, 3, 3.68, 2.1, 0.23)]
+)
+def test_full_and_short_hops(seat, squat, full, short, gravity):
+    """Launch speeds, jump squats and gravity of Mewtwo and Fox, as measured from replays."""
+    assert highest(Arena(), 40, seat) == pytest.approx(jump_height(full, gravity))
+    assert highest(Arena(), squat, seat) == pytest.approx(jump_height(short, gravity))
+    arena = Arena()
+    frames = arena.play_until(lambda arena: not arena.players.on_ground[seat], 9, *([pad("X")] * 2))
+    assert frames == squat + 1  # the press itself is frame 0 of the squat
+
+
+def test_the_stick_jumps_too():
+    arena = Arena().play(1, pad(y=1.0))
+    assert arena.actions[0] == a.JUMP_SQUAT
+    arena.play_until(lambda arena: arena.actions[0] == a.JUMP_F, 9, pad(y=1.0))
+    assert arena.players.speed_y[0] == pytest.approx(2.3)
+
+
+def test_double_jump_once():
+    arena = Arena()
+    arena.play(20, second=pad("X"))
+    assert arena.players.jumps_left[1] == 1
+    arena.play(1).play(1, second=pad("Y", x=-1.0))
+    assert arena.actions[1] == a.JUMP_AERIAL_F
+    assert arena.players.jumps_left[1] == 0
+    assert arena.players.speed_y[1] == pytest.approx(4.416 - 0.23)
+    arena.play(5).play(1, second=pad("X"))
+    assert arena.actions[1] == a.JUMP_AERIAL_F
+    arena.play_until(lambda arena: arena.players.on_ground[1], 120)
+    assert arena.players.jumps_left[1] == 2
+
+
+def test_mewtwos_double_jump_follows_its_path():
+    """Heights gained on the first frames, from a replay: 0.113, 0.337, 0.531."""
+    arena = Arena().place(0, 0.0, 60.0, grounded=False)
+    arena.play(1, pad("X"))
+    assert arena.actions[0] == a.JUMP_AERIAL_F
+    heights = [float(arena.play(1).players.y[0]) for _ in range(3)]
+    assert heights == pytest.approx([60.113, 60.45, 60.981])
+
+
+def test_fast_fall_needs_a_flick_down_while_falling():
+    arena = Arena().place(1, 0.0, 90.0, grounded=False).place(0, -60.0)
+    arena.play(20, second=pad(y=-0.5))
+    assert arena.players.speed_y[1] == pytest.approx(-2.8)
+    arena.play(1, second=pad(y=-1.0))
+    assert arena.players.speed_y[1] == pytest.approx(-2.8)  # not a flick
+    arena.play(1).play(1, second=pad(y=-1.0))
+    assert arena.players.speed_y[1] == pytest.approx(-3.4)
+    arena = Arena().play(6, second=pad("X")).play(1, second=pad("X", y=-1.0))
+    assert arena.players.speed_y[1] > 0  # not while rising
+
+
+def test_drift_is_limited_by_air_speed():
+    arena = Arena().place(0, -60.0, 150.0, grounded=False)
+    arena.play(60, pad(x=1.0))
+    assert arena.players.speed_air_x[0] == pytest.approx(1.2)
+    arena.play(10)
+    assert arena.players.speed_air_x[0] == pytest.approx(1.2 - 10 * 0.016)
+
+
+def test_landing_lag_of_an_aerial_and_its_l_cancel():
+    def lag(cancel):
+        arena = Arena().place(0, 0.0, 12.0, grounded=False).place(1, 60.0)
+        arena.play(1, pad("A", x=1.0))
+        assert arena.actions[0] == a.FAIR
+        arena.play_until(lambda arena: arena.players.y[0] < 4.0, 60)
+        arena.play(1, pad("L" if cancel else ""))
+        arena.play_until(lambda arena: arena.actions[0] == a.LANDING_FAIR, 60)
+        return arena.play_until(lambda arena: arena.actions[0] != a.LANDING_FAIR, 60)
+
+    assert lag(cancel=False) == 25
+    assert lag(cancel=True) == 12
+
+
+def test_autocancel_has_only_normal_landing_lag():
+    arena = Arena().place(1, 0.0, 2.0, grounded=False).place(0, -60.0)
+    arena.players.speed_y[1] = -1.5
+    arena.play(1, second=pad("A", x=-1.0))  # Fox's forward aerial, autocancelled before frame 6
+    arena.play_until(lambda arena: arena.players.on_ground[1], 9)
+    assert arena.actions[1] == a.LANDING
+
+
+def test_air_dodge_is_helpless_and_slides_as_a_wavedash():
+    arena = Arena().play(6, pad("X")).play(1, pad("X L", x=1.0, y=-0.5))
+    assert arena.actions[0] == a.AIR_DODGE or arena.actions[0] == a.LANDING_FALL_SPECIAL
+    arena.play_until(lambda arena: arena.actions[0] == a.LANDING_FALL_SPECIAL, 5, pad("X L", x=1.0, y=-0.5))
+    assert arena.players.speed_ground_x[0] > 1.5
+    assert arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 20) == 10
+    arena = Arena().place(0, 0.0, 90.0, grounded=False).place(1, 60.0)
+    arena.play(1, pad("L"))
+    assert arena.play(3).players.invulnerable[0]
+    arena.play_until(lambda arena: arena.actions[0] == a.FALL_SPECIAL, 60)
+    assert arena.play(3, pad("X A")).actions[0] == a.FALL_SPECIAL
+
+
+def test_mewtwos_teleport_matches_a_real_replay():
+    """Seven frames of start, ten of 4.975 units along the stick, fifteen of end, then a helpless fall."""
+    arena = Arena().place(0, 0.0, 90.0, grounded=False).place(1, -60.0)
+    arena.play(1, pad("B", y=1.0)).play(6, pad(x=1.0))
+    assert arena.actions[0] == 356
+    x = float(arena.players.x[0])
+    arena.play(10, pad(x=1.0))
+    assert arena.players.x[0] - x == pytest.approx(49.75)
+    assert arena.players.invulnerable[0]
+    arena.play(15, pad(x=1.0))
+    assert arena.actions[0] == 358
+    assert arena.play(1).actions[0] == a.FALL_SPECIAL
+    arena.play_until(lambda arena: arena.actions[0] == a.LANDING_FALL_SPECIAL, 200)
+    assert arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 60) == 30
+
+
+def test_fire_fox_flies_far():
+    arena = Arena().place(1, 150.0, -60.0, grounded=False)
+    arena.play(1, second=pad("B", y=1.0)).play(42, second=pad(x=-0.75, y=0.75))
+    assert arena.actions[1] == 356
+    before = float(arena.players.y[1])
+    arena.play(30)
+    assert arena.players.y[1] > before + 40

@@ -1,0 +1,114 @@
+import pytest
+
+from envs.melee import actions as a
+from tests.envs.melee.arena import Arena, pad
+
+
+def test_players_start_able_to_act_facing_each_other():
+    arena = Arena()
+    assert arena.actions == [a.WAIT, a.WAIT]
+    assert arena.players.x.tolist() == [-60, 60]
+    assert arena.players.facing.tolist() == [1, -1]
+    assert arena.players.stocks.tolist() == [4, 4]
+    assert arena.play(1, pad("A"), pad("A")).actions == [a.JAB_1, a.JAB_1]
+
+
+def test_spawn_offset_moves_both_outwards_but_not_off_their_platform():
+    assert Arena(offset=5.0).players.x.tolist() == [-65, 65]
+    arena = Arena(stage="battlefield", offset=100.0)
+    assert arena.players.x.tolist() == [-57.6, 57.6]
+    assert arena.players.y.tolist() == [27.2, 27.2]
+    assert arena.play(30).actions == [a.WAIT, a.WAIT]
+
+
+def test_dash_matches_a_real_replay():
+    """Mewtwo on Final Destination, replay mewtwo_fox_FD, frames -39 to -29: stick .875 to the right, then back."""
+    arena = Arena().place(0, -60.0)
+    seen = []
+    for stick in [0.875] * 6 + [-1.0] * 4:
+        arena.play(1, pad(x=stick))
+        seen.append((arena.actions[0], round(float(arena.players.x[0]), 3), round(float(arena.players.speed_ground_x[0]), 3)))
+    assert seen == [
+        (a.DASH, -60.0, 1.4),
+        (a.DASH, -58.64, 1.36),
+        (a.DASH, -57.32, 1.32),
+        (a.DASH, -56.04, 1.28),
+        (a.DASH, -54.8, 1.24),
+        (a.DASH, -53.575, 1.225),
+        (a.TURN, -53.309, 0.266),
+        (a.DASH, -53.042, -1.134),
+        (a.DASH, -54.276, -1.234),
+        (a.DASH, -55.61, -1.334),
+    ]
+
+
+def test_walk_matches_a_real_replay():
+    """Fox with the stick at -0.3, the same replay."""
+    arena = Arena()
+    speeds = []
+    for _ in range(5):
+        arena.play(1, second=pad(x=-0.3))
+        speeds.append(round(float(arena.players.speed_ground_x[1]), 3))
+    assert arena.actions[1] == a.WALK_SLOW
+    assert speeds == pytest.approx([-0.16, -0.213, -0.258, -0.295, -0.326], abs=1e-3)
+
+
+def test_a_slow_tilt_walks_a_flick_dashes_and_a_held_stick_runs():
+    assert Arena().play(1, pad(x=0.5)).actions[0] == a.WALK_SLOW
+    arena = Arena().play(3, pad(x=0.5))
+    assert arena.play(1, pad(x=1.0)).actions[0] in range(a.WALK_SLOW, a.WALK_FAST + 1)  # too late for a flick
+    arena = Arena()
+    arena.play_until(lambda arena: arena.actions[0] == a.RUN, 30, pad(x=1.0))
+    assert arena.players.speed_ground_x[0] == pytest.approx(1.4)
+    assert arena.play(1).actions[0] == a.RUN_BRAKE
+    arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 60)
+
+
+def test_turning_on_the_spot_takes_until_the_sixth_frame():
+    arena = Arena().play(5, pad(x=-0.4))
+    assert (arena.actions[0], arena.players.facing[0]) == (a.TURN, 1)
+    arena.play(1, pad(x=-0.4))
+    assert (arena.actions[0], arena.players.facing[0]) == (a.TURN, -1)
+    arena.play_until(lambda arena: arena.actions[0] == a.WALK_SLOW, 20, pad(x=-0.4))
+
+
+def test_a_run_can_be_turned():
+    arena = Arena()
+    arena.play_until(lambda arena: arena.actions[0] == a.RUN, 30, pad(x=1.0))
+    assert arena.play(1, pad(x=-1.0)).actions[0] == a.TURN_RUN
+    arena.play_until(lambda arena: arena.actions[0] == a.RUN, 60, pad(x=-1.0))
+    assert arena.players.facing[0] == -1
+
+
+def test_crouching_and_rising():
+    arena = Arena()
+    assert arena.play(1, pad(y=-1.0)).actions[0] == a.SQUAT
+    assert arena.play(10, pad(y=-1.0)).actions[0] == a.SQUAT_WAIT
+    assert arena.play(1).actions[0] == a.SQUAT_RISE
+    arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 20)
+
+
+def test_dashing_and_rolling_stops_or_leaves_the_edge():
+    arena = Arena().place(0, 84.0).place(1, -60.0)
+    arena.play_until(lambda arena: not arena.players.on_ground[0], 20, pad(x=1.0))
+    assert arena.actions[0] == a.FALL
+    arena = Arena().place(0, 84.0).place(1, -60.0)
+    arena.play(1, pad("R")).play(1, pad("R", x=1.0))
+    assert arena.actions[0] == a.ROLL_F
+    arena.play(30)
+    assert arena.players.on_ground[0]
+    assert arena.players.x[0] == pytest.approx(85.5657)
+
+
+def test_taunt():
+    arena = Arena().play(1, pad("D_UP"), pad("D_UP"))
+    assert arena.actions == [a.TAUNT_RIGHT, a.TAUNT_LEFT]
+    arena.play_until(lambda arena: arena.actions == [a.WAIT, a.WAIT], 130)
+
+
+def test_players_push_each_other_apart():
+    arena = Arena().place(0, 0.0).place(1, 2.0)
+    arena.play(1)
+    assert arena.players.x.tolist() == pytest.approx([-0.3, 2.3])
+    arena.play(30)
+    assert arena.players.x[1] - arena.players.x[0] == pytest.approx(6.6, abs=0.6)

@@ -1,0 +1,149 @@
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.errors import TableError
+from envs.melee import actions, tables
+from envs.melee.physics.memory import MEMORY
+from envs.melee.state import CONTROLLER, GAME, PLAYER
+from envs.melee.tables import CHARACTERS, STAGES, layout, load_tables
+from envs.melee.tables.layout import ACTION, CHARACTER, GRAB_HIT, HIT, STAGE
+
+FOLDER = Path(tables.__file__).parent
+ATTACKS = (
+    "jab_1 dash_attack ftilt utilt dtilt fsmash usmash dsmash nair fair bair uair dair catch catch_dash "
+    "catch_attack throw_f throw_b throw_u throw_d down_attack cliff_attack_quick cliff_attack_slow"
+).split()
+
+
+def action(character, name):
+    loaded = load_tables()
+    return loaded.actions[loaded.character_rows[CHARACTERS[character]], getattr(actions, name.upper())]
+
+
+def hits(character, name):
+    entry = action(character, name)
+    return load_tables().hits[entry.first_hit : entry.first_hit + entry.num_hits]
+
+
+def test_names_and_ids_are_libmelees():
+    assert CHARACTERS["mewtwo"] == 16
+    assert CHARACTERS["fox"] == 1
+    assert STAGES["final_destination"] == 25
+    assert STAGES["battlefield"] == 24
+
+
+def test_rows_lead_back_to_ids():
+    loaded = load_tables()
+    for number in CHARACTERS.values():
+        assert loaded.characters[loaded.character_rows[number]].id == number
+    for number in STAGES.values():
+        assert loaded.stages[loaded.stage_rows[number]].id == number
+    assert loaded.character_rows[63] == -1
+
+
+def test_tables_cannot_be_changed():
+    for array in load_tables():
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", [CHARACTER, ACTION, HIT, STAGE, PLAYER, CONTROLLER, GAME, MEMORY])
+def test_no_field_is_hidden_by_an_attribute_of_numpy(dtype):
+    """Uncompiled, ``record.size`` would be NumPy's size and not the field."""
+    assert not set(dtype.names) & set(dir(np.void))
+
+
+@pytest.mark.parametrize("character", sorted(CHARACTERS))
+@pytest.mark.parametrize("name", ATTACKS)
+def test_every_character_has_every_attack(character, name):
+    entry, rows = action(character, name), hits(character, name)
+    assert len(rows) > 0
+    assert all(1 <= row.start <= row.end <= entry.frames for row in rows)
+    assert all(row.damage > 0 or row.kind == GRAB_HIT for row in rows)
+
+
+# Source: pfirsich/meleeFrameDataExtractor dumps.
+@pytest.mark.parametrize(
+    ("character", "name", "start", "end", "damage", "angle", "growth", "base"),
+    [
+        ("fox", "usmash", 7, 9, 18, 80, 112, 30),
+        ("fox", "bair", 4, 7, 15, 361, 100, 0),
+        ("fox", "jab_1", 2, 3, 4, 70, 100, 0),
+        ("mewtwo", "fsmash", 18, 19, 12, 361, 80, 30),
+        ("mewtwo", "fair", 5, 7, 14, 84, 100, 40),
+        ("mewtwo", "dair", 18, 21, 16, 270, 100, 10),
+    ],
+)
+def test_figures_of_known_moves(character, name, start, end, damage, angle, growth, base):
+    row = hits(character, name)[0]
+    assert (row.start, row.end, row.damage, row.angle) == (start, end, damage, angle)
+    assert (row.kb_growth, row.kb_base) == (growth, base)
+
+
+@pytest.mark.parametrize(
+    ("character", "name", "frames", "iasa", "lag"),
+    [("fox", "nair", 49, 42, 15), ("fox", "dsmash", 49, 46, 0), ("mewtwo", "fair", 39, 36, 25), ("mewtwo", "bair", 31, 0, 28)],
+)
+def test_lengths_of_known_moves(character, name, frames, iasa, lag):
+    entry = action(character, name)
+    assert (entry.frames, entry.iasa, entry.landing_lag) == (frames, iasa, lag)
+
+
+def test_hits_with_a_pause_between_them_connect_again():
+    assert {int(row.group) for row in hits("fox", "fair")} == set(range(5))
+    assert {int(row.group) for row in hits("fox", "fsmash")} == {0}  # a late hit is not a second one
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(FOLDER / "characters", tmp_path / "characters")
+    shutil.copytree(FOLDER / "stages", tmp_path / "stages")
+    return tmp_path
+
+
+def test_a_new_character_is_one_new_file(folder):
+    text = (folder / "characters/fox.toml").read_text().replace("id = 1 ", "id = 22 ", 1)
+    (folder / "characters/falco.toml").write_text(text)
+    loaded = load_tables(folder)
+    assert loaded.characters[loaded.character_rows[22]].weight == 75
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("characters/fox.toml", "weight = 75.0", "weight = -1.0", r"fox.toml: attributes: weight must be from 1 to 200, got -1"),
+        ("characters/fox.toml", "weight = 75.0", "", r"fox.toml: attributes: weight is missing"),
+        ("characters/fox.toml", "weight = 75.0", "weight = true", r"attributes: weight must be a number, got True"),
+        ("characters/fox.toml", "weight = 75.0", "weight = 75.0\nwait = 1", r"attributes: wait is not a known field"),
+        ("characters/fox.toml", "[actions.jab_1]", "[actions.jab_one]", r"actions.jab_one is not a known action"),
+        ("characters/fox.toml", "frames = 17", "frames = 1.5", r"actions.jab_1: frames must be a whole number"),
+        ("characters/fox.toml", "frames = 17", "frames = 2", r"actions.jab_1: iasa is 16, after the last frame 2"),
+        ("characters/fox.toml", "start = 12, end = 16", "start = 16, end = 12", r"fsmash.hits\[0\]: start is 16"),
+        ("characters/fox.toml", "start = 2, end = 3", "start = 1, end = 3", r"hits\[0\]: path has 2 points, .* need 3"),
+        ("characters/fox.toml", 'kind = "grab"', 'kind = "hug"', r"catch.hits\[0\]: kind is 'hug', valid are"),
+        ("characters/fox.toml", "sources = [", "origin = [", r"fox.toml: character: sources is missing"),
+        ("characters/fox.toml", "id = 1 ", "id = 16 ", r"fox.toml: character id 16 is used by more than one file"),
+        ("characters/fox.toml", "[character]", "[character", r"fox.toml: not valid TOML"),
+        ("stages/battlefield.toml", "[0.0, -68.4, 68.4]", "[0.0, 68.4, -68.4]", r"stage: surfaces\[0\] must lie between"),
+        ("stages/battlefield.toml", "[[0.0, 68.4]", "[[0.0, 60.0]", r"stage: outline\[0\] must be the edge"),
+        ("stages/battlefield.toml", "[-6.0, 64.98]", "[6.0, 64.98]", r"stage: outline\[1\] must go down"),
+        ("stages/battlefield.toml", "[-6.0, 64.98]", "[-6.0]", r"stage: outline\[1\] must be 2 numbers"),
+        ("stages/battlefield.toml", "blast_top = 200.0", "", r"battlefield.toml: stage: blast_top is missing"),
+    ],
+)
+def test_a_bad_table_names_file_row_and_field(folder, file, old, new, message):
+    path = folder / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(TableError, match=message):
+        load_tables(folder)
+
+
+def test_fields_of_a_hit_are_named_in_the_file_as_in_the_table():
+    text = (FOLDER / "characters/fox.toml").read_text()
+    for name in ("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"):
+        assert name in layout.HIT.names
+        assert f"{name} = " in text
