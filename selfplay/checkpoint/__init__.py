@@ -35,9 +35,6 @@ The state of training (``run/learner/iter_N``)
 
 Reading back
     load_checkpoint(path) -> Checkpoint           .params, .model, .iteration, .total_steps, .config, .meta
-
-Lines of JSON (metrics.jsonl)
-    JsonLines(path)                               .append(row); .read(); .truncate(iteration) on resume
 """
 
 from __future__ import annotations
@@ -51,7 +48,6 @@ from selfplay.checkpoint.generations import (
     set_aside_generations,
     weights_hash,
 )
-from selfplay.checkpoint.jsonl import JsonLines
 from selfplay.checkpoint.learner_state import LearnerState, group, load_latest_learner, save_learner
 from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
 from selfplay.checkpoint.policies import find_policies, resolve_policy
@@ -62,7 +58,6 @@ __all__ = [
     "ActionHeads",
     "Checkpoint",
     "Generation",
-    "JsonLines",
     "LearnerMeta",
     "LearnerState",
     "NetworkSpec",

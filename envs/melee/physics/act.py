@@ -254,7 +254,7 @@ def _rises_by_animation(p, m, tables):
         return False
     frame = int(p.action_frame)
     entry = tables.actions[m.character_row, p.action]
-    if frame > entry.num_motion:
+    if entry.num_motion == 0 or frame > entry.num_motion:
         return False
     p.speed_y = tables.points[entry.first_motion + frame - 1, 1] if frame > 0 else 0.0
     return True

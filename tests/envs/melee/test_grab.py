@@ -1,0 +1,87 @@
+import pytest
+
+from envs.melee import actions as a
+from tests.envs.melee.arena import Arena, pad
+
+
+def grabbed(left="mewtwo", right="fox", percent=0.0, second=None):
+    arena = Arena(left, right).place(0, 0.0).place(1, 9.0)
+    arena.players.percent[1] = percent
+    arena.play(1, pad("Z"), second or pad())
+    arena.play_until(lambda arena: arena.actions[0] == a.CATCH_WAIT, 20, second=second or pad())
+    return arena
+
+
+def test_a_grab_holds_the_other_player():
+    arena = grabbed()
+    assert arena.actions == [a.CATCH_WAIT, a.CAPTURE_WAIT]
+    assert arena.players.x[1] == pytest.approx(arena.players.x[0] + 9.0)
+    assert arena.players.percent[1] == 0
+
+
+def test_a_grab_beats_a_shield():
+    assert grabbed(second=pad("R")).actions == [a.CATCH_WAIT, a.CAPTURE_WAIT]
+
+
+def test_a_grab_misses_the_air_and_an_attack_beats_it():
+    arena = Arena("mewtwo", "fox").place(0, 0.0).place(1, 9.0, 3.0, grounded=False)
+    arena.players.speed_y[1] = 3.0
+    arena.play(1, pad("Z")).play(20)
+    assert arena.players.percent[1] == 0
+    assert a.CATCH_WAIT not in arena.actions
+    arena = Arena("mewtwo", "fox").place(0, 0.0).place(1, 9.0)
+    arena.play(1, pad("Z")).play(4).play(1, second=pad("A"))
+    arena.play(4)
+    assert arena.players.percent[0] == 4  # Fox's jab hits on its second frame
+
+
+def test_grabs_at_the_same_time_cancel_out():
+    arena = Arena("fox", "fox").place(0, 0.0).place(1, 9.0)
+    arena.play(1, pad("Z"), pad("Z")).play(10)
+    assert arena.actions == [a.CATCH, a.CATCH]
+
+
+def test_pummel():
+    arena = grabbed().play(1, pad("A"))
+    assert arena.actions[0] == a.CATCH_ATTACK
+    arena.play_until(lambda arena: arena.actions[0] == a.CATCH_WAIT, 40)
+    assert arena.players.percent[1] == 3
+    assert arena.actions[1] == a.CAPTURE_WAIT
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "action", "damage", "side"),
+    [(1.0, 0.0, a.THROW_F, 5, 1), (-1.0, 0.0, a.THROW_B, 11, -1), (0.0, 1.0, a.THROW_U, 12, 0), (0.0, -1.0, a.THROW_D, 9, 1)],
+)
+def test_throws_by_stick(x, y, action, damage, side):
+    arena = grabbed(percent=50.0).play(1, pad(x=x, y=y))
+    assert arena.actions == [action, action + a.THROWN_F - a.THROW_F]
+    arena.play_until(lambda arena: arena.players.percent[1] > 50, 80)
+    assert arena.players.percent[1] == 50 + damage
+    arena.play(2)
+    assert arena.players.speed_attack_y[1] > 0
+    assert round(float(arena.players.speed_attack_x[1]) * 10) * side >= 0
+    arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 80)
+
+
+def test_mashing_breaks_free_and_percent_holds_longer():
+    def frames(percent, mash):
+        arena = grabbed(percent=percent)
+        count = 0
+        while arena.actions[0] == a.CATCH_WAIT:
+            arena.play(1, second=pad("A" if mash and count % 2 else ""))
+            count += 1
+        assert arena.actions == [a.CATCH_CUT, a.CAPTURE_CUT]
+        assert arena.players.speed_ground_x[0] < 0
+        return count
+
+    idle = frames(0.0, mash=False)
+    assert 80 <= idle <= 90
+    assert frames(100.0, mash=False) == pytest.approx(idle + 170, abs=2)
+    assert frames(0.0, mash=True) < idle / 2
+
+
+def test_after_a_break_both_can_act_again():
+    arena = grabbed()
+    arena.play_until(lambda arena: arena.actions[0] == a.CATCH_CUT, 120)
+    arena.play_until(lambda arena: arena.actions == [a.WAIT, a.WAIT], 120)

@@ -1,0 +1,115 @@
+import pytest
+
+from envs.melee import actions as a
+from tests.envs.melee.arena import Arena, pad
+
+
+def test_shield_drains_while_held_and_heals_after():
+    arena = Arena().play(30, pad("R"))
+    assert arena.actions[0] == a.GUARD
+    drained = float(arena.players.shield[0])
+    assert drained == pytest.approx(60 - 0.28 * 29, abs=0.3)
+    arena.play(1)
+    assert arena.actions[0] == a.GUARD_OFF
+    assert arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 20) == 15
+    healed = float(arena.players.shield[0])
+    assert healed > drained
+    assert arena.play(10).players.shield[0] == pytest.approx(healed + 0.7)
+    assert arena.play(200).players.shield[0] == 60
+
+
+def test_a_light_shield_drains_slower():
+    hard, light = Arena().play(30, pad("R")), Arena().play(30, pad(shoulder=0.5))
+    assert light.actions[0] == a.GUARD
+    assert light.players.shield[0] == pytest.approx(60 - (60 - hard.players.shield[0]) / 2)
+
+
+def shielded(attack, gap=8.0):
+    arena = Arena("fox", "mewtwo").place(0, 0.0).place(1, gap)
+    arena.play(9, second=pad("R")).play(1, attack, pad("R"))
+    arena.play_until(lambda arena: arena.actions[1] == a.GUARD_STUN, 40, second=pad("R"))
+    return arena
+
+
+def test_blocking_takes_shield_instead_of_damage_and_stuns():
+    arena = shielded(pad(c_y=1.0))  # Fox's up smash, 18 damage
+    assert arena.players.percent[1] == 0
+    assert arena.players.shield[1] == pytest.approx(60 - 18 * 0.7, abs=0.28 * 20)
+    assert arena.players.hitlag.tolist() == [9, 9]
+    arena.play(8, second=pad("R"))
+    # floor(200/201 * (18 * 0.3 * 1.5 + 2)) = 10 frames of stun
+    assert arena.play_until(lambda arena: arena.actions[1] == a.GUARD, 30, second=pad("R")) == 10
+
+
+def test_blocking_pushes_back():
+    arena = shielded(pad(c_y=1.0)).play(20, second=pad("R"))
+    assert arena.players.x[1] > 8.2
+
+
+def test_a_broken_shield_flies_up_and_stands_dizzy():
+    arena = Arena().place(0, 0.0)
+    arena.players.shield[0] = 1.0
+    arena.play_until(lambda arena: arena.actions[0] == a.SHIELD_BREAK_FLY, 10, pad("R"))
+    arena.play_until(lambda arena: arena.actions[0] == a.SHIELD_BREAK_FALL, 60)
+    arena.play_until(lambda arena: arena.actions[0] == a.SHIELD_BREAK_DOWN, 120)
+    arena.play_until(lambda arena: arena.actions[0] == a.DIZZY, 80)
+    assert arena.players.shield[0] == pytest.approx(30, abs=15)
+    idle = arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 600)
+    assert idle > 300
+
+
+def test_mashing_ends_dizziness_sooner():
+    arena = Arena().place(0, 0.0)
+    arena.players.action[0], arena.memory.dizzy_for[0] = a.DIZZY, 400.0
+    frames = 0
+    while arena.actions[0] == a.DIZZY:
+        arena.play(1, pad("A" if frames % 2 else ""))
+        frames += 1
+    assert frames < 250
+
+
+def test_hits_break_shields():
+    arena = Arena("fox", "mewtwo").place(0, 0.0).place(1, 8.0)
+    arena.players.shield[1] = 8.0
+    arena.play(3, second=pad("R")).play(1, pad(c_y=1.0), pad("R"))
+    arena.play_until(lambda arena: arena.actions[1] == a.SHIELD_BREAK_FLY, 30, second=pad("R"))
+    assert arena.players.percent[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("inputs", "action"),
+    [
+        (pad("R", x=1.0), a.ROLL_F),
+        (pad("R", x=-1.0), a.ROLL_B),
+        (pad("R", c_x=-1.0), a.ROLL_B),
+        (pad("R", y=-1.0), a.SPOT_DODGE),
+        (pad("R A"), a.CATCH),
+        (pad("R Z"), a.CATCH),
+        (pad("R X"), a.JUMP_SQUAT),
+        (pad("R", y=1.0), a.JUMP_SQUAT),
+        (pad("R B", y=1.0), 353),
+    ],
+)
+def test_options_out_of_shield(inputs, action):
+    assert Arena().play(9, pad("R")).play(1, inputs).actions[0] == action
+
+
+def test_rolls_move_and_are_intangible():
+    arena = Arena("fox", "mewtwo").place(0, 0.0).place(1, 60.0)
+    arena.play(9, pad("R")).play(1, pad("R", x=1.0)).play(5)
+    assert arena.players.invulnerable[0]
+    arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 40)
+    assert arena.players.x[0] == pytest.approx(33.6, abs=0.5)  # libmelee's figure for Fox
+    assert arena.players.facing[0] == -1
+    arena.play(9, pad("R")).play(1, pad("R", x=1.0))
+    assert arena.actions[0] == a.ROLL_B
+    arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 40)
+    assert arena.players.x[0] == pytest.approx(67.2, abs=1.0)
+
+
+def test_a_small_shield_lets_high_hits_through():
+    arena = Arena("fox", "mewtwo").place(0, 0.0).place(1, 8.0)
+    arena.players.shield[1] = 5.0
+    arena.play(2, second=pad("R")).play(1, pad("A", y=0.5), pad("R"))
+    arena.play_until(lambda arena: arena.players.percent[1] > 0 or arena.players.hitlag[1] > 0, 40, second=pad("R"))
+    assert arena.players.percent[1] > 0
