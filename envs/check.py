@@ -148,7 +148,9 @@ def _check_seeds_matter(make: MakeGame, seeds: NDArray[np.uint64], actions: NDAr
     same = np.broadcast_to(actions[:, :1], actions.shape)
     begun, played = _play(make(len(seeds)), seeds, same)
     trace = [begun, *(batch.obs for batch in played)]
-    _require(any((obs[0] != obs[1]).any() for obs in trace), "games 0 and 1 are the same", "different seeds, same actions")
+    _require(
+        any((obs[0] != obs[1]).any() for obs in trace), "games 0 and 1 are the same", "different seeds, same actions"
+    )
     for b in range(len(seeds)):
         starts = [first[b], *(batch.obs[b] for batch in batches if batch.ended[b])]
         alike = len(starts) > 1 and all(np.array_equal(starts[0], start) for start in starts[1:])
@@ -165,7 +167,10 @@ def _check_snapshot(
     taken = game.snapshot()
     rest = [copy.deepcopy(game.step(each)) for each in actions[half:]]
     other.reset(seeds + np.uint64(1))
-    for block, what in ((other, "a snapshot restored in another game"), (game, "a snapshot restored where it was taken")):
+    for block, what in (
+        (other, "a snapshot restored in another game"),
+        (game, "a snapshot restored where it was taken"),
+    ):
         obs = block.restore(taken).copy()
         again = [copy.deepcopy(block.step(each)) for each in actions[half:]]
         _check_same((obs, again), (batches[half - 1].obs, batches[half:]), what)
@@ -189,7 +194,9 @@ def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArr
             _require(named, f"the error must name seat {seat} and {shown}: {message}", f"field {field} = {value}")
             messages.add((field, message))
     _require(
-        len({message for _, message in messages}) == len(messages), "errors of different fields read alike", "bad actions"
+        len({message for _, message in messages}) == len(messages),
+        "errors of different fields read alike",
+        "bad actions",
     )
     for shape in (actions[0, 0].shape, (*actions[0].shape[:-1], game.actions.width + 1)):
         _refusal(game, np.zeros(shape, np.int8), f"shape {shape}")

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from envs.api import F32, Bool, StepBatch
 from envs.errors import ActionError
-from envs.melee.controller import BUTTONS, FIELDS, NEUTRAL
+from envs.melee.controller import ACTION_SPEC, NEUTRAL
 from envs.melee.mock import ENDED_BY, MockMelee
 from envs.opponents import Opponent, Player, Scripted, find_opponent
 
+if TYPE_CHECKING:
+    from envs.api import F32, Bool, StepBatch
+
 AGENT, OTHER = 0, 1  # seats
+WIDTH: Final = ACTION_SPEC.width
 
 
 @dataclass(slots=True)
@@ -64,7 +67,7 @@ class Duel:
         self._frame[:] = 0
         return self._obs[:, AGENT].copy()
 
-    def step(self, actions: ArrayLike) -> Outcome:
+    def step(self, actions: ArrayLike | list[ArrayLike]) -> Outcome:
         """Play one step of the agent.
 
         Args:
@@ -74,7 +77,7 @@ class Duel:
             ActionError: an action of the agent, or of the opponent, that no controller can express.
         """
         num_games = self.game.num_games
-        chosen = _check_side(actions, AGENT, num_games)
+        chosen = seat_actions(actions, AGENT, num_games, WIDTH)
         out = Outcome(
             np.empty((num_games, self.game.obs_width), np.float32),
             np.zeros(num_games),
@@ -108,7 +111,8 @@ class Duel:
         if isinstance(self._opponent, Player):
             due = playing & (self._frame % self._opponent.frame_skip == 0)
             if due.any():
-                decided = _check_side(self._opponent.act(self._obs[due, OTHER]), OTHER, int(due.sum()))
+                chosen_now = self._opponent.act(self._obs[due, OTHER])
+                decided = seat_actions(chosen_now, OTHER, int(due.sum()), WIDTH)
                 others = others.astype(np.promote_types(others.dtype, decided.dtype))
                 others[due] = decided
                 acts[:, OTHER] = due
@@ -141,17 +145,19 @@ def seat_result(batch: StepBatch, b: int, seat: int) -> dict[str, Any]:
     return {"score": float(batch.score[b, seat]), "stats": {name: row[name].item() for name in names}}
 
 
-def _check_side(actions: ArrayLike, seat: int, num_games: int) -> NDArray[Any]:
-    """One seat's actions as an array [B, A] of numbers; their values are checked where they are played."""
-    shape = (num_games, len(FIELDS))
+def seat_actions(actions: ArrayLike | list[ArrayLike], seat: int, num_games: int, width: int) -> NDArray[Any]:
+    """One seat's actions as an array [B, A] of numbers; their values are checked where they are played.
+
+    Raises:
+        ActionError: not numbers, or of another shape; names the seat.
+    """
     try:
         array = np.asarray(actions)
     except ValueError as error:
         raise ActionError(f"seat {seat}: actions are not an array: {actions!r}") from error
-    if array.shape != shape or array.dtype.kind not in "biuf":
-        heads = f"{len(BUTTONS)} buttons, then {', '.join(FIELDS[len(BUTTONS) :])}"
+    if array.shape != (num_games, width) or array.dtype.kind not in "biuf":
         raise ActionError(
-            f"seat {seat}: actions must be numbers of shape {shape} (games, heads: {heads}), "
+            f"seat {seat}: actions must be whole numbers of shape {(num_games, width)} (games, parts of an action), "
             f"got {array.dtype} of shape {array.shape}: {actions!r}"
         )
     return array

@@ -9,7 +9,7 @@ its stick actions are given in the same view: x code 16 always means "towards th
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
 import numpy as np
@@ -23,7 +23,9 @@ from envs.api import F32, ActionSpec
 from envs.duel import Duel
 from envs.errors import GameError
 from envs.melee.mock import MockMelee
-from envs.opponents import Opponent
+
+if TYPE_CHECKING:
+    from envs.opponents import Opponent
 
 ENV_ID: Final = "MockMelee-v0"
 # No feature goes beyond; the largest is the speed of the hardest launch, 30.
@@ -32,7 +34,7 @@ OBS_LIMIT: Final = 64.0
 Info = dict[str, Any]
 
 
-def observation_space(width: int) -> spaces.Box:
+def observation_space(width: int) -> spaces.Box[np.float32]:
     """Of one seat."""
     return spaces.Box(-OBS_LIMIT, OBS_LIMIT, (width,), np.float32)
 
@@ -61,7 +63,7 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
         options: Of ``MockMelee``: characters, stage, max_episode_frames, reward_stock, reward_damage.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "render_fps": 60}
+    metadata: dict[str, Any] = {"render_modes": [], "render_fps": 60}  # noqa: RUF012 Gymnasium declares it so
 
     def __init__(self, opponent: Opponent = "random", *, frame_skip: int = 1, delay: int = 0, **options: Any) -> None:  # noqa: ANN401
         self._duel = Duel(1, opponent, frame_skip, delay, **options)
@@ -113,7 +115,10 @@ class MockMeleeVectorEnv(VectorEnv[F32, NDArray[np.int64], NDArray[Any]]):
         options: See ``MockMeleeEnv``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {**MockMeleeEnv.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012 Gymnasium declares it so
+        **MockMeleeEnv.metadata,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
     def __init__(
         self,
@@ -133,9 +138,7 @@ class MockMeleeVectorEnv(VectorEnv[F32, NDArray[np.int64], NDArray[Any]]):
         self._generators = [np_random()[0] for _ in range(num_envs)]
         self._playing = False
 
-    def reset(
-        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[F32, Info]:
+    def reset(self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None) -> tuple[F32, Info]:
         """Start every game anew; without a seed, with the next seeds of each game's generator.
 
         Raises:
@@ -151,9 +154,7 @@ class MockMeleeVectorEnv(VectorEnv[F32, NDArray[np.int64], NDArray[Any]]):
         self._playing = True
         return self._duel.reset([draw_seed(generator) for generator in self._generators]), {}
 
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[F32, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
+    def step(self, actions: ArrayLike) -> tuple[F32, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Play one step of every game.
 
         Raises:

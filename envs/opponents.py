@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +71,7 @@ def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted |
     if isinstance(opponent, str) and opponent in bots.NAMES:
         return Scripted(opponent)
     if isinstance(opponent, str | Path):
-        if isinstance(opponent, str) and os.sep not in opponent and not Path(opponent).exists():
+        if isinstance(opponent, str) and Path(opponent).name == opponent and not Path(opponent).exists():
             raise UnknownNameError("opponent", opponent, bots.NAMES)
         return _load(Path(opponent))
     return Player(_one_by_one(opponent), frame_skip, delay)

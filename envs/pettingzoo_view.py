@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from envs.api import F32, VectorGame
-from envs.duel import seat_result
+from envs.duel import seat_actions, seat_result
 from envs.errors import ActionError, GameError
 from envs.gym import action_space, draw_seed, observation_space
+
+if TYPE_CHECKING:
+    from gymnasium import spaces
 
 ByAgent = dict[str, Any]
 
@@ -70,7 +72,9 @@ class ParallelView(ParallelEnv[str, F32, NDArray[np.int64]]):
         missing = [agent for agent in self.agents if agent not in actions]
         if missing:
             raise ActionError(f"no action for {', '.join(missing)}")
-        batch = self._game.step(np.stack([np.asarray(actions[agent]) for agent in self.agents])[None])
+        width = self._game.actions.width
+        rows = [seat_actions([actions[agent]], seat, 1, width) for seat, agent in enumerate(self.agents)]
+        batch = self._game.step(np.stack(rows, axis=1))
         ended = bool(batch.ended[0])
         obs = self._by_agent((batch.final_obs if ended else batch.obs)[0].copy())
         rewards = self._by_agent(batch.reward[0].tolist())

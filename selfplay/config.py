@@ -85,6 +85,12 @@ class LeagueConfig(_Group):
     track_elo: bool = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Fraction = Field(0.1, description="Share of the time that rating games may take")
 
+    @model_validator(mode="after")
+    def _somebody_is_met(self) -> LeagueConfig:
+        if self.mode == "simple_mix" and not self.current + self.recent + self.scripted + self.any_past:
+            raise ValueError("simple_mix needs a share above 0: league.current, recent, scripted or any_past")
+        return self
+
 
 class RunConfig(_Group):
     """How long, where and how reproducibly."""

@@ -26,8 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     root = Path(__file__).parent
     for item in items:
         folder = item.path.relative_to(root).parts[0] if item.path.is_relative_to(root) else ""
-        if folder in PLAYS_GAMES:
-            item.add_marker(pytest.mark.usefixtures("compiled_rules"))
+        if folder in PLAYS_GAMES and isinstance(item, pytest.Function):
+            item.fixturenames.insert(0, "compiled_rules")  # a usefixtures mark would come too late here
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +95,7 @@ def _children() -> set[str]:
     if sys.platform != "linux":
         return found
     for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
+        for pid in _read(task / "children").split():
             command = _command(pid)
             if command and "resource_tracker" not in command and "forkserver" not in command:
                 found.add(f"{command} {pid}")
@@ -104,7 +104,12 @@ def _children() -> set[str]:
 
 def _command(pid: str) -> str:
     """Command line of a process, empty once it has ended."""
+    return _read(Path(f"/proc/{pid}/cmdline")).replace("\0", " ").strip()
+
+
+def _read(path: Path) -> str:
+    """A file of /proc, empty once its process or thread has ended."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return path.read_bytes().decode(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return ""

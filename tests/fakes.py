@@ -2,124 +2,97 @@
 
 from __future__ import annotations
 
-import asyncio
-import heapq
-import itertools
-import selectors
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
 
-T = TypeVar("T")
+import numpy as np
 
+from envs.api import ActionSpec, StepBatch
+from tests.fake_clock import FakeClock, FakeTimer
 
-class FakeTimer:
-    """A pending call of a FakeClock."""
-
-    def __init__(self, due: float, callback: Callable[[], None]) -> None:
-        self.due = due
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
+__all__ = ["CountingGame", "FakeClock", "FakeTimer"]
 
 
-class FakeClock:
-    """Monotonic time that costs nothing: it jumps to the next timer when the event loop has nothing else to do.
+class CountingGame:
+    """A game of two seats (``ScriptedGame``) that does nothing but count, so that every number can be predicted.
 
-    Run tests with `clock.run(main())`, which gives `main` an event loop that tells the clock when it is idle. On any
-    other loop time passes by `advance` alone.
+    An observation is (game, seat, episode, step). Episode e of game b is entry (b + e) of ``episodes``, taken in turn:
+    its length in steps, and whether the game itself ends it. The reward is zero-sum and follows from both actions; a
+    scripted player's action is all ones. All arrays are used again at the next step, as the contract allows.
     """
 
-    def __init__(self, start: float = 1000.0) -> None:
-        self._now = start
-        self._timers: list[tuple[float, int, FakeTimer]] = []
-        self._order = itertools.count()
-        self._idle: list[asyncio.Future[None]] = []  # wait until the loop is idle
-        self._quiet: list[asyncio.Future[None]] = []  # wait until it is idle and no timer is left
+    num_seats = 2
+    obs_width = 4
+    actions = ActionSpec(binary=2, sizes=(3, 3, 2), rest=(-1, -1, -1))
+    bot_names = ("idle", "random", "rusher")
 
-    def time(self) -> float:
-        return self._now
+    def __init__(self, num_games: int = 1, episodes: tuple[tuple[int, bool], ...] = ((3, True), (2, False))) -> None:
+        self.num_games = num_games
+        self.episodes = episodes
+        self.bots = np.full((num_games, 2), -1, np.int8)
+        self.seated: list[np.ndarray] = []  # bots, at every step
+        self.on_step: Callable[[StepBatch], None] = lambda batch: None
+        self.killed = self.closed = False
+        self._seeds = np.zeros(num_games, np.uint64)
+        self._episode = np.zeros(num_games, np.int64)
+        self._step = np.zeros(num_games, np.int64)
+        pair = (num_games, 2)
+        self._batch = StepBatch(
+            np.zeros((*pair, 4), np.float32),
+            np.zeros(pair, np.float32),
+            np.zeros(num_games, bool),
+            np.zeros(num_games, bool),
+            np.zeros((*pair, 4), np.float32),
+            np.zeros(pair, np.float32),
+            np.zeros(pair, [("frames", "i4"), ("seat", "i4")]),
+        )
 
-    def call_later(self, delay_s: float, callback: Callable[[], None]) -> FakeTimer:
-        timer = FakeTimer(self._now + max(delay_s, 0.0), callback)
-        heapq.heappush(self._timers, (timer.due, next(self._order), timer))
-        return timer
+    def reset(self, seeds: np.ndarray) -> np.ndarray:
+        self._seeds[:] = seeds
+        self._episode[:] = self._step[:] = 0
+        return self._observe(self._batch.obs)
 
-    def advance(self, seconds: float) -> None:
-        """Lets time pass and calls what falls due, in order."""
-        end = self._now + seconds
-        while (due := self._next_due()) is not None and due <= end:
-            self._jump()
-        self._now = end
+    def step(self, actions: np.ndarray) -> StepBatch:
+        batch = self._batch
+        self.seated.append(self.bots.copy())
+        self._step += 1
+        pressed = np.where(self.bots[..., None] >= 0, 1, actions).sum(-1)
+        batch.reward[:, 0] = (pressed[:, 0] - pressed[:, 1]) / 10
+        batch.reward[:, 1] = -batch.reward[:, 0]
+        length, terminates = np.array([self.episodes[i] for i in self._entry()]).T
+        over = self._step == length
+        batch.terminated[:] = over & (terminates == 1)
+        batch.truncated[:] = over & (terminates == 0)
+        batch.score[:, 0] = self._episode % 3 / 2
+        batch.score[:, 1] = 1 - batch.score[:, 0]
+        batch.stats["frames"] = self._step[:, None]
+        batch.stats["seat"] = (0, 1)
+        self._observe(batch.final_obs)
+        self._episode[over] += 1
+        self._step[over] = 0
+        self._observe(batch.obs)
+        self.on_step(batch)
+        return batch
 
-    def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Runs `main` as asyncio.run does, on a loop whose idle moments move this clock."""
-        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(_IdleSelector(self))) as runner:
-            return runner.run(main)
+    def snapshot(self) -> dict[str, np.ndarray]:
+        arrays = {"seeds": self._seeds, "episode": self._episode, "step": self._step, "bots": self.bots}
+        return {name: array.copy() for name, array in arrays.items()}
 
-    async def idle(self) -> None:
-        """Returns when everything that can happen now has happened; time stands still."""
-        await self._wait(self._idle)
+    def restore(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
+        self._seeds[:], self._episode[:] = arrays["seeds"], arrays["episode"]
+        self._step[:], self.bots[:] = arrays["step"], arrays["bots"]
+        return self._observe(self._batch.obs)
 
-    async def settle(self) -> None:
-        """Returns when nothing more happens by itself, however much time must pass for that."""
-        await self._wait(self._quiet)
-
-    async def sleep(self, seconds: float) -> None:
-        woken = asyncio.get_running_loop().create_future()
-        self.call_later(seconds, lambda: woken.done() or woken.set_result(None))
-        await woken
-
-    def on_idle(self) -> bool:
-        """Called by the loop when it has nothing to do; returns whether that changed."""
-        if self._idle:
-            _wake(self._idle)
-        elif self._next_due() is not None:
-            self._jump()
-        elif self._quiet:
-            _wake(self._quiet)
-        else:
-            return False
+    def kill(self) -> bool:
+        self.killed = True
         return True
 
-    async def _wait(self, waiters: list[asyncio.Future[None]]) -> None:
-        future = asyncio.get_running_loop().create_future()
-        waiters.append(future)
-        await future
+    def close(self) -> None:
+        self.closed = True
 
-    def _next_due(self) -> float | None:
-        while self._timers and self._timers[0][2].callback is None:
-            heapq.heappop(self._timers)
-        return self._timers[0][0] if self._timers else None
+    def _entry(self) -> np.ndarray:
+        return (np.arange(self.num_games) + self._episode) % len(self.episodes)
 
-    def _jump(self) -> None:
-        due, _, timer = heapq.heappop(self._timers)
-        self._now = max(self._now, due)
-        if timer.callback is not None:
-            timer.callback()
-
-
-def _wake(waiters: list[asyncio.Future[None]]) -> None:
-    woken, waiters[:] = list(waiters), []
-    for future in woken:
-        if not future.done():
-            future.set_result(None)
-
-
-class _IdleSelector(selectors.DefaultSelector):
-    """A selector that asks a FakeClock for something to do before it would wait."""
-
-    DEADLOCK_S = 10.0
-
-    def __init__(self, clock: FakeClock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        events = super().select(0)
-        if events or (timeout is not None and timeout <= 0) or self._clock.on_idle():
-            return events
-        events = super().select(self.DEADLOCK_S if timeout is None else timeout)
-        if not events and timeout is None:
-            raise RuntimeError(f"nothing happened for {self.DEADLOCK_S} s and no timer is set: a deadlock")
-        return events
+    def _observe(self, obs: np.ndarray) -> np.ndarray:
+        obs[..., 0], obs[..., 1] = np.arange(self.num_games)[:, None], (0, 1)
+        obs[..., 2], obs[..., 3] = self._episode[:, None], self._step[:, None]
+        return obs

@@ -174,10 +174,10 @@ class MockMelee:
             self._chosen[acting] = chosen
         batch = self._batch
         _step_games(
-            self.frame_skip, self.bot_skip, self.max_episode_frames, self._delay, self._rewards, self._episode, self.state.game,
-            self.state.players, self.state.controllers, self._memory, self.bots, self._bot_memory, self._chosen,
-            self._line, self._mirrored, self._sums, self._tables, batch.obs, batch.reward, batch.terminated,
-            batch.truncated, batch.final_obs, batch.score, batch.stats.view(np.recarray),
+            self.frame_skip, self.bot_skip, self.max_episode_frames, self._delay, self._rewards, self._episode,
+            self.state.game, self.state.players, self.state.controllers, self._memory, self.bots, self._bot_memory,
+            self._chosen, self._line, self._mirrored, self._sums, self._tables, batch.obs, batch.reward,
+            batch.terminated, batch.truncated, batch.final_obs, batch.score, batch.stats.view(np.recarray),
         )  # fmt: skip
         return batch
 
@@ -295,8 +295,8 @@ def _copy(source, target):
 
 @compiled
 def _step_games(
-    frame_skip, bot_skip, cap, delay, weights, episode, game, players, controllers, memory, bot_kind, bot_memory, chosen, line,
-    mirrored, sums, tables, obs, reward, terminated, truncated, final_obs, score, stats,
+    frame_skip, bot_skip, cap, delay, weights, episode, game, players, controllers, memory, bot_kind, bot_memory,
+    chosen, line, mirrored, sums, tables, obs, reward, terminated, truncated, final_obs, score, stats,
 ):  # fmt: skip
     for b in range(len(game)):
         for seat in range(2):
@@ -380,10 +380,8 @@ def _finish(b, over, episode, game, players, controllers, memory, sums, tables, 
         lead = 1 if first.percent < second.percent else -1
     score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
     score[b, 1] = 1.0 - score[b, 0]
-    if first.stocks == 0 or second.stocks == 0:
-        ended = 0
-    else:
-        ended = 1 if over == 1 else 2
+    by_stocks = first.stocks == 0 or second.stocks == 0
+    ended = 0 if by_stocks else (1 if over == 1 else 2)
     for seat in range(2):
         row = stats[b, seat]
         row.stocks = players[b, seat].stocks
@@ -400,9 +398,7 @@ def _finish(b, over, episode, game, players, controllers, memory, sums, tables, 
 
 
 @compiled
-def _play_games(
-    inputs, cap, episode, game, players, controllers, memory, chosen, line, bot_memory, sums, tables
-):
+def _play_games(inputs, cap, episode, game, players, controllers, memory, chosen, line, bot_memory, sums, tables):
     for b in range(len(game)):
         for t in range(len(inputs)):
             for seat in range(2):

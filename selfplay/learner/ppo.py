@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import torch
@@ -183,7 +184,7 @@ class PPO:
         """One minibatch: gradients of all chunks, summed in a fixed order, clipped, applied unless not finite."""
         rows, threads = len(part), self._threads
         cuts = [rows * i // threads for i in range(threads + 1)]
-        chunks = [part.rows(slice(a, b)) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+        chunks = [part.rows(slice(a, b)) for a, b in pairwise(cuts) if a < b]
         done = [self._pool.submit(self._gradients, chunk, rows) for chunk in chunks]
         results = [future.result() for future in done]
         gradients, sums = results[0]

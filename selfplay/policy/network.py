@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -31,7 +32,7 @@ class ActorCritic(nn.Module):
         self.heads = Heads(actions.binary, actions.sizes)
         widths = (spec.obs_width, *spec.hidden)
         layers: list[nn.Module] = []
-        for fan_in, fan_out in zip(widths, widths[1:], strict=False):
+        for fan_in, fan_out in pairwise(widths):
             layers += [nn.Linear(fan_in, fan_out), ACTIVATIONS[spec.activation]()]
         self.trunk = nn.Sequential(*layers)
         self.out = nn.Linear(widths[-1], self.heads.logits + 1)

@@ -56,20 +56,25 @@ class GameRunner(Generic[R]):
 
     async def _run(self, ctx: Context) -> None:
         worker = Worker(ctx.id)
-        resource: R | None = None
-        healthy = True
+        opened: list[R] = []  # filled in the thread: what opens after we were stopped is closed too
+
+        def open_resource() -> R:
+            opened.append(self._open(ctx.id, ctx.incarnation))
+            return opened[0]
+
+        def close_resource() -> None:
+            for resource in opened:
+                resource.close()
+
         try:
-            resource = await worker.submit(self._open, ctx.id, ctx.incarnation)
+            resource = await worker.submit(open_resource)
             ctx.ready()
             while True:
-                healthy = False
                 await self._work(ctx.id, worker, resource)
-                healthy = True
         finally:
-            if resource is not None:
-                if not healthy:
-                    resource.cancel()
-                worker.submit(resource.close)
+            for resource in opened:
+                resource.cancel()
+            worker.submit(close_resource)
             worker.close()
 
     async def _work(self, runner: str, worker: Worker, resource: R) -> None:

@@ -27,7 +27,7 @@ class ProcessGame:
     """A block of games in a child process (``ScriptedGame``).
 
     Every call raises RunnerError when the child is gone. ``kill`` may be called from any thread and makes a call in
-    progress fail at once.
+    progress fail at once. The child lives no longer than the thread that made it.
     """
 
     num_seats = 2

@@ -10,6 +10,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class Worker:
                 future.set_result(result)  # type: ignore[arg-type]
             else:
                 future.set_exception(error)
+                future.exception()  # counts as seen: whoever still waits is told, and nobody else needs to be
 
         def job() -> None:
             result, failure = None, None
@@ -48,7 +50,7 @@ class Worker:
                 result = function(*arguments)
             except BaseException as error:
                 failure = error
-            if not self._loop.is_closed():
+            with suppress(RuntimeError):  # the loop has been closed
                 self._loop.call_soon_threadsafe(settle, result, failure)
 
         self._jobs.put(job)

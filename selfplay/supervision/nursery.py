@@ -33,7 +33,7 @@ def build(spec: NodeSpec, path: str, tree: Tree) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A child that did not start, and why."""
+    """A child that did not start, and why; incarnation 0 where nothing was tried, as the supervisor ends."""
 
     child: ChildRef
     reason: ExitReason
@@ -56,9 +56,9 @@ class Nursery:
 
     async def start(self, spec: ChildSpec, restarts: int = 0) -> Child | Failure | None:
         """Starts one child and waits until it is ready: the child, or why it failed, or None if it declined."""
-        self._gate = asyncio.get_running_loop().create_future()
         if self._closed:
-            self._gate.set_result(None)
+            return Failure(ChildRef(spec.id, 0), ENDING)
+        self._gate = asyncio.get_running_loop().create_future()
         child = self._make(spec, restarts)
         timeout_s = math.inf if spec.start_timeout_s is None else spec.start_timeout_s
         await wait_any(self._tree.clock, (child.ready, child.task, self._gate), timeout_s)

@@ -29,7 +29,7 @@ from selfplay.runner.worker import Worker
 from selfplay.trainer.machine import pick_device, processor
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.resume import continued
-from selfplay.trainer.session import Session
+from selfplay.trainer.session import Session, settled
 from selfplay.trainer.tree import Tree
 
 if TYPE_CHECKING:
@@ -65,32 +65,35 @@ def train(
             "--game-type dolphin: the Dolphin bridge is not part of this version yet, nothing was started; "
             "use --game-type mock"
         )
-    resumed = None
     if resume:
         named = "run.checkpoint" in explicit
         run = resolve_run(Path(config.run.checkpoint) if named else None)
-        resumed = load_latest_learner(run)
-        config = continued(resumed, explicit)
-        device = pick_device(config.run.device)
-    else:
-        config = adopt(config, explicit)
-        device = pick_device(config.run.device)  # before the folder is made: a mistake leaves nothing behind
-        run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
-    if config.run.deterministic:
-        torch.use_deterministic_algorithms(mode=True)
+        with run.lock():
+            resumed = load_latest_learner(run)
+            config = continued(resumed, explicit)
+            return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream)
+    config = settled(adopt(config, explicit))
+    device = pick_device(config.run.device)  # before the folder is made: a mistake leaves nothing behind
+    run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():
-        run.write_run(_run_document(config, device))
-        session = Session(config, run, device, resumed)
-        return asyncio.run(_run(session, preset, stream))
+        return _start(Session(config, run, device), preset, stream)
 
 
-async def _run(session: Session, preset: str | None, stream: TextIO) -> int:
+def _start(session: Session, preset: str | None, stream: TextIO) -> int:
+    """Open what blocks, then run the event loop."""
     resumed = session.resumed
+    if session.config.run.deterministic:
+        torch.use_deterministic_algorithms(mode=True)
+    session.run.write_run(_run_document(session.config, session.device))
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     feed = Feed(Tee(list(reporters(session.run.path, stream, resumed=place).values())))
     feed.header(header.lines("Self-Play Training", _header(session, preset)))
     for line in resumed.skipped if resumed else ():
         feed.notice(line)
+    return asyncio.run(_run(session, feed))
+
+
+async def _run(session: Session, feed: Feed) -> int:
     stop = asyncio.Event()
     tree = Tree(session, feed, stop)
     _handle_signals(stop, feed)
@@ -102,7 +105,7 @@ async def _run(session: Session, preset: str | None, stream: TextIO) -> int:
         if tree.first_cause is not None or not reason.clean:
             raise SelfPlayError(f"the run failed: {tree.first_cause or reason.message}")
         code = INTERRUPTED if stop.is_set() else 0
-        await _finish(tree, feed, session, time.monotonic() - started)
+        await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
     finally:
         feed.close()
         with suppress(Exception):  # a broken terminal must not hide how the run ended
@@ -110,13 +113,13 @@ async def _run(session: Session, preset: str | None, stream: TextIO) -> int:
     return code
 
 
-async def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
+def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
     """The leaderboard, the summary, and what to do next."""
     progress = tree.loop.progress
     run = session.run
     board: Leaderboard | None = None
     if tree.rater is not None and run.ledger.exists():
-        board = build(await asyncio.to_thread(read_games, run.ledger))
+        board = build(read_games(run.ledger))
     run.write_summary(
         {
             "finished": progress.finished,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from selfplay.rollout.rollout import Rollout
     from selfplay.trainer.session import Session
 
-THREADS = 4  # of the update at most: a minibatch cut finer than that only waits
-
 
 class Learner:
     """Owns the weights that learn."""

@@ -51,6 +51,22 @@ class Progress:
         self.speeds: list[float] = []
 
 
+class Phases:
+    """Seconds of the phases of one iteration, which count towards the run's time as each ends."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+        self._since = time.monotonic()
+
+    def end(self, phase: str) -> None:
+        """A phase ends and the next begins."""
+        now = time.monotonic()
+        self.seconds[phase] = now - self._since
+        self._progress.elapsed_s += self.seconds[phase]
+        self._since = now
+
+
 class TrainingLoop:
     """Makes the learner child.
 
@@ -140,30 +156,31 @@ class TrainingLoop:
         progress.newest = progress.generations[-1]
         progress.restarts = int(str(state.meta.extra.get("restarts", 0)))
         if self._rater is not None:
-            self._rater.budget.spent = float(str(state.meta.extra.get("rating_spent", 0.0)))
+            self._rater.restore(state.meta.extra)
+        if state is self._resumed:  # runners continue the games of the checkpoint, against whom they had met
+            await self._load(worker, _in_play(state.meta.opponents))
 
     async def _train(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
         progress = self.progress
+        if self._done() and not self._stop.is_set():
+            self._reporter.notice("The run has reached its end; --timesteps or --max-minutes can put it further away")
         while not self._done():
-            started = time.monotonic()
-            phases: dict[str, float] = {}
+            phases = Phases(progress)
             collected = await self._collect(worker, learner, matchmaker)
-            phases["collect"] = time.monotonic() - started
+            phases.end("collect")
             rollouts = [part.rollout for part in collected]
             update = await worker.submit(learner.update, rollouts, self._share_done())
-            phases["update"] = time.monotonic() - started - sum(phases.values())
+            phases.end("update")
             progress.iteration += 1
             progress.total_steps += self.session.steps_per_iteration
-            progress.elapsed_s += time.monotonic() - started
-            if progress.iteration % self.config.run.save_interval == 0:
-                await self._save(worker, learner, matchmaker)
-                phases["save"] = time.monotonic() - started - sum(phases.values())
             if self._rater is not None:
                 await self._rater.rate_if_due(progress)
-                phases["rate"] = time.monotonic() - started - sum(phases.values())
-            progress.elapsed_s += sum(phases.get(name, 0.0) for name in ("save", "rate"))
+                phases.end("rate")
+            if progress.iteration % self.config.run.save_interval == 0:  # last: a checkpoint is of a whole iteration
+                await self._save(worker, learner, matchmaker)
+                phases.end("save")
             details = Update(**_fields(update), learning_rate=learner.learning_rate)
-            self._report(collected, details, phases)
+            self._report(collected, details, phases.seconds)
         await self._finish(worker, learner, matchmaker)
 
     def _done(self) -> bool:
@@ -236,10 +253,7 @@ class TrainingLoop:
             opponents=opponents,
             ledger_position=self._rater.rows if self._rater else 0,
             generations=tuple(progress.generations),
-            extra={
-                "restarts": progress.restarts,
-                "rating_spent": self._rater.budget.spent if self._rater else 0.0,
-            },
+            extra={"restarts": progress.restarts} | (self._rater.state() if self._rater else {}),
         )
         await worker.submit(save_learner, self.session.run, meta, arrays)
 
@@ -285,6 +299,12 @@ class TrainingLoop:
 
 def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
     return lambda block: block.collect(order)
+
+
+def _in_play(opponents: Mapping[str, Any]) -> set[str]:
+    """Generations that games of a checkpoint go on against; ``opponents`` are what blocks said of themselves."""
+    rows = [row for document in opponents.values() for row in document.get("opponents", ())]
+    return {name for kind, name, _ in rows if kind == "generation"}
 
 
 def _latest(session: Session) -> LearnerState | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,8 @@ from selfplay.seeding import derive
 from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from selfplay.league.games import Games
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.loop import Progress
@@ -81,6 +84,16 @@ class Rater:
     def rows(self) -> int:
         """Games in the ledger."""
         return self._ledger.rows
+
+    def state(self) -> dict[str, JsonValue]:
+        """For the checkpoint; the ledger has the rest."""
+        return {"rating_spent": self.budget.spent, "elo": self.newest_elo}
+
+    def restore(self, state: Mapping[str, JsonValue]) -> None:
+        """From a checkpoint; one of a run that was not rated leaves things as they are."""
+        match state:
+            case {"rating_spent": float(spent), "elo": float() | None as elo}:
+                self.budget.spent, self.newest_elo = spent, elo
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""

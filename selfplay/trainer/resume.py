@@ -38,8 +38,9 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
                 "it cannot change within a run"
             )
         values[group][name] = value
-    if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
-        values["run"]["timesteps"] = None
+    for limit, other in (("max_minutes", "timesteps"), ("timesteps", "max_minutes")):
+        if f"run.{limit}" in explicit and f"run.{other}" not in explicit:
+            values["run"][other] = None  # a new limit stands for both: the old one may have been reached
     with boundary(ConfigError, "these settings do not go together"):
         return Config.model_validate(values)
 

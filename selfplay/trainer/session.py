@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC
@@ -16,7 +16,28 @@ from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec
-    from selfplay.config import Config
+    from selfplay.config import Config, RunConfig
+
+THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
+
+
+def runners(run: RunConfig) -> int:
+    """How many blocks the games are dealt out to."""
+    count = run.runners or max(1, min(os.cpu_count() or 1, run.num_games // 16, 8))
+    return min(count, run.num_games)
+
+
+def settled(config: Config) -> Config:
+    """The configuration of a new run, with what was left to the machine: it holds where the run is resumed, too."""
+    values = {"runners": runners(config.run)}
+    if config.run.deterministic:
+        values["threads"] = update_threads(config.run)
+    return config.model_copy(update={"run": config.run.model_copy(update=values)})
+
+
+def update_threads(run: RunConfig) -> int:
+    """Threads of the learner's update."""
+    return run.threads or min(os.cpu_count() or 1, THREADS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +69,7 @@ class Session:
     @property
     def blocks(self) -> dict[str, int]:
         """Games of each runner, by id."""
-        games = self.config.run.num_games
-        count = self.config.run.runners or max(1, min(os.cpu_count() or 1, games // 16, 8))
-        count = min(count, games)
+        games, count = self.config.run.num_games, runners(self.config.run)
         return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
 
     @property

@@ -12,7 +12,6 @@ root  rest_for_one
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,10 +41,10 @@ from selfplay.supervision import (
     SupervisorGaveUp,
     SupervisorSpec,
 )
-from selfplay.trainer.learner import THREADS
 from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
+from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
     import asyncio
@@ -96,12 +95,12 @@ class Tree:
         self._announced = False
         self.first_cause: str | None = None
         self.board: Board[Block] = Board(session.blocks, config.run.collect_timeout)
-        self._rater_board: Board[RaterResource] = Board([RATER], config.run.collect_timeout)
+        self._rater_board: Board[RaterResource] = Board([RATER])
         rated = config.league.track_elo
         keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None
         self._ledger = LedgerKeeper(session.run.ledger, keep)
         self.rater = Rater(session, self._ledger, self._rater_board) if rated else None
-        threads = config.run.threads or min(os.cpu_count() or 1, THREADS)
+        threads = update_threads(config.run)
         self.loop = TrainingLoop(session, self.board, self.rater, feed, stop, threads, self.start_runners)
         self.root = Supervisor(self._spec(), on_report=self._on_report)
 

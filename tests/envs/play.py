@@ -4,8 +4,11 @@ import numpy as np
 
 from envs.check import random_actions
 from envs.melee import actions
-from envs.melee.controller import ACTION_SPEC
+from envs.melee.controller import ACTION_SPEC, decode, mirror
 from envs.melee.mock import MockMelee, neutral_actions
+from envs.melee.observation import encode
+from envs.melee.state import CONTROLLER, records
+from envs.melee.tables import load_tables
 
 FAR = 1000.0  # beyond every blast zone
 
@@ -43,3 +46,15 @@ def same_state(game, other):
     mine, theirs = game.state, other.state
     pairs = ((mine.game, theirs.game), (mine.players, theirs.players), (mine.controllers, theirs.controllers))
     return all(np.array_equal(a[name], b[name]) for a, b in pairs for name in a.dtype.names)
+
+
+def in_world(game, actions):
+    """The controllers that these actions mean now, [B, P]."""
+    pads = records(CONTROLLER, game.num_games, 2)
+    decode(mirror(actions, encode(game.state, load_tables())[1]), pads)
+    return pads
+
+
+def equal(pads, others):
+    """Whether two arrays of controllers say the same."""
+    return all(np.array_equal(pads[name], others[name]) for name in CONTROLLER.names)

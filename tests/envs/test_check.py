@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -99,8 +100,13 @@ class BothWin(Broken):
 class WrongType(Broken):
     def step(self, actions, acts=None):
         batch = super().step(actions, acts)
-        batch.reward = batch.reward.astype(np.float64)
-        return batch
+        return replace(batch, reward=batch.reward.astype(np.float64))
+
+
+class EndsSomewhere(Broken):
+    def step(self, actions, acts=None):
+        batch = super().step(actions, acts)
+        return replace(batch, final_obs=np.random.default_rng().random(batch.obs.shape, np.float32))
 
 
 class Forgets(Broken):
@@ -135,6 +141,7 @@ class NamesNothing(Broken):
         (ScoresOddly, "scores must be of"),
         (BothWin, "half of the seats"),
         (WrongType, r"step 0: reward must be float32 of shape \(3, 2\)"),
+        (EndsSomewhere, "step 19: final_obs differs"),
         (Forgets, "a snapshot restored"),
         (TakesAnything, "played instead of refused"),
         (NamesNothing, "must name seat 1"),

@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -6,49 +7,18 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
-from gymnasium.utils.seeding import np_random
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from envs.errors import ActionError, GameError, UnknownNameError
-from envs.gym import ENV_ID, MockMeleeEnv, MockMeleeVectorEnv, draw_seed
+from envs.gym import ENV_ID, MockMeleeEnv, MockMeleeVectorEnv
 from envs.melee import bots
-from envs.melee.controller import CENTRE, FIELDS, MAIN_X, NEUTRAL
+from envs.melee.controller import FIELDS, MAIN_X, NEUTRAL
 from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.observation import OBS_WIDTH
 from envs.opponents import Player
-from envs.pettingzoo_view import ParallelView
-from tests.envs.play import make, some_actions, throw_out
+from tests.envs.environments import batched, first_seeds, looking, play
+from tests.envs.play import some_actions, throw_out
 
 ROOT = Path(__file__).parents[2]
-
-
-def looking(obs):
-    """A callable that acts on what it sees: towards the opponent while it is far, else away, with a button."""
-    action = NEUTRAL.copy()
-    action[MAIN_X] = 2 * CENTRE if obs[0] < -0.1 else 0
-    action[FIELDS.index("A")] = obs[0] > -0.2
-    return action
-
-
-def first_seeds(seed):
-    """Of the game that a reset with this seed starts."""
-    return np.array([draw_seed(np_random(seed)[0])], np.uint64)
-
-
-def batched(act=looking, frame_skip=1, delay=0):
-    return Player(lambda obs: np.stack([act(row) for row in obs]), frame_skip, delay)
-
-
-def play(env, steps, seed=0):
-    """Copies of everything that random play gives; episodes follow each other."""
-    env.action_space.seed(seed)
-    trace = [env.reset(seed=seed)]
-    for _ in range(steps):
-        trace.append(env.step(env.action_space.sample()))
-        if isinstance(env.unwrapped, MockMeleeEnv) and (trace[-1][2] or trace[-1][3]):
-            trace.append(env.reset())
-    return trace
 
 
 # ---------------------------------------------------------------- one game
@@ -74,10 +44,12 @@ def test_importing_the_environments_imports_no_policy():
 
 def test_the_id_is_found_by_its_module():
     code = (
-        "import gymnasium as g; print(g.make('envs.gym:MockMelee-v0', opponent='idle', frame_skip=4).reset(seed=1)[0].shape,"
+        "import gymnasium as g; print(g.make('envs.gym:MockMelee-v0', opponent='idle').reset(seed=1)[0].shape,"
         " g.make_vec('envs.gym:MockMelee-v0', num_envs=3).reset(seed=1)[0].shape)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
+    )
     assert done.stdout.strip() == f"({OBS_WIDTH},) (3, {OBS_WIDTH})"
 
 
@@ -144,6 +116,20 @@ def test_an_unseeded_reset_in_the_middle_begins_another_game():
     assert np.array_equal(env.reset()[0], second)
 
 
+def test_a_reset_after_an_end_obeys_its_seed_and_goes_on_once():
+    env = MockMeleeEnv("idle", max_episode_frames=2)
+    first, _ = env.reset(seed=1)
+    for _ in range(2):
+        env.step(NEUTRAL)
+    second, _ = env.reset()
+    env.step(NEUTRAL)
+    third, _ = env.reset()  # in the middle of the second game
+    assert len(np.unique([first, second, third], axis=0)) == 3
+    for _ in range(2):
+        env.step(NEUTRAL)
+    assert np.array_equal(env.reset(seed=1)[0], first)
+
+
 def test_there_is_nothing_to_step_before_a_reset_or_after_the_end():
     env = MockMeleeEnv("idle", max_episode_frames=1)
     with pytest.raises(GameError, match="reset"):
@@ -184,7 +170,7 @@ def test_observations_stay_in_their_space_and_are_the_caller_s(kind):
     env = kind(opponent="random", max_episode_frames=500, frame_skip=2)
     trace = play(env, 400)
     assert all(entry[0] in env.observation_space for entry in trace)
-    assert not any(np.shares_memory(a[0], b[0]) for a, b in zip(trace, trace[1:], strict=False))
+    assert not any(np.shares_memory(a[0], b[0]) for a, b in itertools.pairwise(trace))
 
 
 # ---------------------------------------------------------------- the other seat
@@ -247,7 +233,8 @@ def test_a_scripted_opponent_decides_every_few_frames_whatever_the_agent_does():
 
 
 @pytest.mark.parametrize(
-    ("action", "message"), [(NEUTRAL + 20, "seat 1: A is 20"), (NEUTRAL[:4], "seat 1: actions"), (None, "seat 1: actions")]
+    ("action", "message"),
+    [(NEUTRAL + 20, "seat 1: A is 20"), (NEUTRAL[:4], "seat 1: actions"), (None, "seat 1: actions")],
 )
 def test_bad_actions_of_an_opponent_name_its_seat(action, message):
     env = MockMeleeEnv(lambda obs: action)
@@ -259,124 +246,3 @@ def test_bad_actions_of_an_opponent_name_its_seat(action, message):
 def test_an_unknown_opponent_shows_the_nearest():
     with pytest.raises(UnknownNameError, match="unknown opponent 'randon'; did you mean 'random'"):
         MockMeleeEnv("randon")
-
-
-# ---------------------------------------------------------------- many games
-
-
-def test_the_autoreset_mode_is_declared():
-    assert MockMeleeVectorEnv(2).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-    assert gymnasium.make_vec(ENV_ID, num_envs=2).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-
-
-@pytest.mark.parametrize("opponent", ["random", looking, batched(frame_skip=4, delay=2)])
-@pytest.mark.parametrize("skip", [1, 4, 6])  # with 6, games end between two strides of a step
-@pytest.mark.parametrize("delay", [0, 3])
-def test_a_block_equals_single_games(opponent, skip, delay):
-    options = {"opponent": opponent, "frame_skip": skip, "delay": delay, "max_episode_frames": 50, "stagger": True}
-    block = gymnasium.make_vec(ENV_ID, num_envs=3, **options)
-    singles = SyncVectorEnv(
-        [lambda: gymnasium.make(ENV_ID, **options)] * 3, autoreset_mode=AutoresetMode.SAME_STEP
-    )
-    assert block.observation_space == singles.observation_space
-    assert block.action_space == singles.action_space
-    trace, wanted = play(block, 120), play(singles, 120)
-    for step, (entry, other) in enumerate(zip(trace, wanted, strict=True)):
-        assert data_equivalence(entry, other, exact=True), f"step {step}"
-    assert sum(entry[3].sum() for entry in trace[1:]) >= 3 * 120 * skip // 51 - 3
-    assert any("final_info" in entry[4] for entry in trace[1:])
-
-
-def test_stocks_that_end_a_step_early_leave_the_next_episode_at_its_start():
-    block = MockMeleeVectorEnv(2, batched(frame_skip=4), frame_skip=6)
-    block.reset(seed=0)
-    game = block._duel.game
-    game.state.players["stocks"][0, 1] = 1
-    throw_out(game, 1)
-    obs, reward, terminated, _, infos = block.step(np.tile(NEUTRAL, (2, 1)))
-    assert terminated.tolist() == [True, False]
-    assert reward.tolist() == [1.0, 1.0]
-    assert infos["final_info"]["stats"]["frames"].tolist() == [1, 0]
-    assert game.state.game["frame"].tolist() == [0, 6]
-    assert (infos["final_obs"][0] != obs[0]).any()
-    assert infos["final_obs"][1] is None
-
-
-def test_seeds_of_a_block():
-    block = MockMeleeVectorEnv(3, "idle")
-    obs, _ = block.reset(seed=10)
-    for i in range(3):
-        assert np.array_equal(MockMeleeEnv("idle").reset(seed=10 + i)[0], obs[i])
-    second, _ = block.reset()
-    assert (second != obs).any()
-    assert np.array_equal(block.reset(seed=[12, 10, 11])[0], obs[[2, 0, 1]])
-    block.reset(seed=10)
-    assert np.array_equal(block.reset()[0], second)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda block: block.step(np.tile(NEUTRAL, (2, 1))),
-        lambda block: block.reset(seed=[1, 2, 3]),
-        lambda block: block.reset(options={"reset_mask": np.array([True, False])}),
-    ],
-)
-def test_a_block_used_wrongly_says_so(call):
-    with pytest.raises(GameError):
-        call(MockMeleeVectorEnv(2))
-
-
-def test_a_bad_action_in_a_block_names_its_game():
-    block = MockMeleeVectorEnv(3, "idle")
-    block.reset()
-    actions = np.tile(NEUTRAL, (3, 1)).astype(int)
-    actions[2, MAIN_X] = 17
-    with pytest.raises(ActionError, match="game 2, seat 0: main_x is 17"):
-        block.step(actions)
-
-
-# ---------------------------------------------------------------- PettingZoo
-
-
-def view(**options):
-    return ParallelView(MockMelee(1, **options))
-
-
-@pytest.mark.parametrize("options", [{}, {"max_episode_frames": 30, "frame_skip": 4, "delay": (2, 0)}])
-def test_pettingzoo_s_api_and_seed_tests_pass(options):
-    parallel_api_test(view(**options), num_cycles=1000)
-    parallel_seed_test(lambda: view(**options))
-
-
-def test_the_view_is_the_game():
-    parallel, game = view(max_episode_frames=30), MockMelee(1, max_episode_frames=30)
-    obs, _ = parallel.reset(seed=3)
-    assert np.array_equal([*obs.values()], game.reset(first_seeds(3))[0])
-    for actions in some_actions(30, 1):
-        obs, rewards, _, truncations, infos = parallel.step(dict(zip(parallel.agents, actions[0], strict=True)))
-        batch = game.step(actions)
-        ended = batch.truncated.item()
-        assert np.array_equal([*obs.values()], (batch.final_obs if ended else batch.obs)[0])
-        assert [*rewards.values()] == batch.reward[0].tolist()
-        assert [*truncations.values()] == [ended, ended]
-    assert parallel.agents == []
-    assert [info["score"] for info in infos.values()] == batch.score[0].tolist()
-    with pytest.raises(GameError, match="reset"):
-        parallel.step({})
-
-
-def test_the_view_names_bad_actions_and_missing_ones():
-    parallel = view()
-    parallel.reset()
-    with pytest.raises(ActionError, match="no action for seat_1"):
-        parallel.step({"seat_0": NEUTRAL})
-    with pytest.raises(ActionError, match="seat 1: main_x is 40"):
-        parallel.step({"seat_0": NEUTRAL, "seat_1": np.full(13, 40) * (np.arange(13) == MAIN_X)})
-    with pytest.raises(ActionError):
-        parallel.step({"seat_0": NEUTRAL, "seat_1": NEUTRAL[:-1]})
-
-
-def test_the_view_shows_one_game():
-    with pytest.raises(GameError, match="block of 2"):
-        ParallelView(make(2))

@@ -44,8 +44,7 @@ def test_a_policy_folder_sits_in_the_other_seat(tmp_path, as_text):
     folder = save(tmp_path / "policy")
     env = gymnasium.make("MockMelee-v0", opponent=str(folder) if as_text else folder).unwrapped
     check_env(env)
-    moved = np.array(play(env))[:, :2]
-    assert len(np.unique(moved, axis=0)) > 5  # it plays
+    assert len(np.unique(play(env), axis=0)) > 40  # it plays
 
 
 def test_it_repeats_itself_with_the_seed_of_the_environment(tmp_path):

@@ -35,7 +35,7 @@ from selfplay.supervision import (
     SupervisorStartFailed,
     SupervisorStarting,
 )
-from tests.fakes import FakeClock
+from tests.fake_clock import FakeClock
 
 Json = Any
 TOP = "top"

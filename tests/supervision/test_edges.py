@@ -7,6 +7,7 @@ import time
 import pytest
 
 from selfplay.supervision import (
+    KILL_GRACE_S,
     ChildAbandoned,
     ChildExited,
     ChildSpec,
@@ -16,12 +17,14 @@ from selfplay.supervision import (
     Pool,
     PoolSpec,
     Refuse,
+    RestartingError,
     Shutdown,
     StartError,
     Supervisor,
     SupervisorGaveUp,
     SupervisorSpec,
 )
+from selfplay.supervision.intensity import RestartIntensity
 from tests.supervision.children import Listener, Remote, Stubborn, crashing, fake_time, forever, never_ready, until
 
 
@@ -119,6 +122,47 @@ async def test_a_child_that_ends_while_the_tree_stops_is_not_restarted(clock):
 
 
 @fake_time
+async def test_a_stop_request_during_a_group_restart_starts_nobody_any_more(clock):
+    remote, stubborn = Remote(), Stubborn()
+    children = [ChildSpec("a", remote), ChildSpec("b", remote), ChildSpec("c", stubborn, shutdown_s=5)]
+    root = supervisor(clock, *children, strategy="one_for_all")
+    await root.start()
+    remote.crash("a")
+    await clock.idle()  # waits for c
+    assert (await root.stop()).kind == "shutdown"
+    assert remote.log == ["start a", "start b", "end a", "stop b"]
+    stubborn.release()
+
+
+@fake_time
+async def test_a_stop_request_overtakes_a_call_that_has_not_begun(clock):
+    root = supervisor(clock)
+    await root.start()
+    await clock.idle()
+    adding = asyncio.ensure_future(root.start_child(ChildSpec("a", forever)))
+    stopping = asyncio.ensure_future(root.stop())
+    await asyncio.wait({adding, stopping})
+    with pytest.raises(NotRunningError):
+        await adding
+
+
+@fake_time
+async def test_a_bug_in_a_supervisor_ends_it_and_its_children(clock, monkeypatch):
+    def broken(self, now, cause):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(RestartIntensity, "add", broken)
+    remote = Remote()
+    root = supervisor(clock, ChildSpec("a", remote), ChildSpec("b", remote))
+    await root.start()
+    remote.crash("a")
+    reason = await root.wait()
+    assert (reason.kind, "ZeroDivisionError" in reason.traceback) == ("error", True)
+    await clock.idle()
+    assert remote.log == ["start a", "start b", "end a", "stop b"]
+
+
+@fake_time
 async def test_a_stop_request_is_not_starved_by_a_crash_loop_in_start(clock):
     async def refuses_again(ctx):
         if ctx.incarnation > 1:
@@ -146,6 +190,36 @@ async def test_a_restarting_child_can_be_terminated(clock):
     await clock.idle()
     assert states(root) == {"a": "stopped"}  # the try that waited in the mailbox is void
     await root.stop()
+
+
+@fake_time
+async def test_a_group_restart_that_fails_half_way_leaves_the_rest_stopped_not_restarting(clock):
+    remote = Remote()
+    root = supervisor(clock, *(ChildSpec(id, remote) for id in "abc"), strategy="rest_for_one", intensity=10**9)
+    await root.start()
+    remote.starts = {"b": [Refuse() for _ in range(100)]}
+    remote.crash("b")
+    await until(lambda: "no start b" in remote.log)
+    assert (await root.restart_child("c")).incarnation == 2  # in between two tries
+    with pytest.raises(RestartingError):
+        await root.restart_child("b")
+    await root.stop()
+
+
+@fake_time
+async def test_a_significant_child_that_restarts_is_still_there(clock):
+    remote = Remote()
+    children = [ChildSpec(id, remote, restart="transient", significant=True) for id in "ab"]
+    root = supervisor(clock, *children, auto_shutdown="all_significant", intensity=10**9)
+    await root.start()
+    remote.starts = {"a": [Refuse() for _ in range(100)]}
+    remote.crash("a")
+    await until(lambda: "no start a" in remote.log)
+    remote.end("b")  # the last one that runs, but not the last one
+    await clock.idle()
+    assert states(root) == {"a": "running", "b": "stopped"}
+    remote.end("a")
+    assert (await root.wait()).clean
 
 
 @fake_time
@@ -269,6 +343,41 @@ async def test_brutal_kill_does_not_ask_but_is_bounded(clock, shutdown_s):
     assert stubborn.log == ["start a", "killed a"]
     assert root.abandoned_total == 1
     stubborn.release()
+
+
+@fake_time
+async def test_a_brutal_kill_is_reported_as_asked_for(clock):
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", forever, shutdown_s="brutal_kill"), listener=listener)
+    await root.start()
+    await root.terminate_child("a")
+    assert [(report.asked, report.reason.kind) for report in listener.of(ChildExited)] == [(True, "killed")]
+    await root.stop()
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@fake_time
+async def test_orphans_that_live_on_are_killed_or_given_up(clock, depth):
+    listener, hopeless, killable = Listener(), Stubborn(), Stubborn()
+    spec = SupervisorSpec(
+        children=(
+            ChildSpec("hopeless", hopeless, shutdown_s=1000),
+            ChildSpec("killable", killable, shutdown_s=1000, kill=killable.release),
+        )
+    )
+    for _ in range(depth):
+        spec = SupervisorSpec(children=(ChildSpec("inner", spec),))
+    root = Supervisor(spec, clock=clock, on_report=listener)
+    await root.start()
+    before = clock.time()
+    root.kill()
+    assert (await root.wait()).kind == "killed"
+    assert clock.time() == before
+    await clock.settle()
+    assert [report.child.id for report in listener.of(ChildAbandoned)] == ["hopeless"]
+    assert [report.child.id for report in listener.of(ChildExited) if report.child.id != "inner"] == ["killable"]
+    assert clock.time() - before <= (depth + 1) * KILL_GRACE_S  # not the thousand seconds that it was granted
+    hopeless.release()
 
 
 @fake_time

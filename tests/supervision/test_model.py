@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from selfplay.supervision import ChildSpec, NotFoundError, Refuse, RunningError, StartError, Supervisor, SupervisorSpec
 from selfplay.supervision.exits import Cause, ChildRef
 from selfplay.supervision.intensity import RestartIntensity
-from tests.fakes import FakeClock
+from tests.fake_clock import FakeClock
 from tests.supervision.children import Remote
 
 QUARTERS = st.integers(0, 20).map(lambda quarters: quarters / 4)

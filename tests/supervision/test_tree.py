@@ -37,7 +37,7 @@ from selfplay.supervision import (
     running,
     sleep,
 )
-from tests.supervision.children import Listener, Remote, fake_time, forever, until
+from tests.supervision.children import Listener, Remote, fake_time, forever, never_ready, until
 
 
 def tree(remote, **flags):
@@ -61,6 +61,19 @@ async def test_a_nested_pool_is_found_by_path_and_found_anew_after_a_restart(clo
         for path, kind in [("games", Pool), ("inner/games", Supervisor), ("inner/a", Pool), ("", Pool)]:
             with pytest.raises(NotFoundError):
                 root.find(path, kind)
+
+
+@fake_time
+async def test_a_supervisor_is_found_once_it_has_started(clock):
+    async with running(Supervisor(SupervisorSpec(), clock=clock)) as root:
+        inner = SupervisorSpec(children=(ChildSpec("x", never_ready, start_timeout_s=1),))
+        adding = asyncio.ensure_future(root.start_child(ChildSpec("inner", inner)))
+        await asyncio.sleep(0)
+        await clock.idle()
+        with pytest.raises(NotFoundError):
+            root.find("inner", Supervisor)
+        with pytest.raises(StartError):
+            await adding
 
 
 @fake_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, shield, special
+from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, leave_ground, rest, start_fall, touch_ground
 from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, toward
@@ -25,7 +25,7 @@ def decide(p, m, c, s, tables, side):
     elif action <= a.DAIR:
         _decide_attack(p, m, c, tables)
     elif action <= a.LANDING_DAIR:
-        ground.lag(p, m, c, tables)
+        ground.lag(p, m, c)
     elif action <= a.DAMAGE_FLY_ROLL:
         damage.hurt(p, m)
     elif action <= a.GUARD_REFLECT:
@@ -37,43 +37,43 @@ def decide(p, m, c, s, tables, side):
     elif action <= a.TAUNT_LEFT:
         _decide_ledge(p, m, c, s, tables)
     else:
-        special.up_special(p, m, c, tables)
+        special.up_special(p, m, c)
 
 
 @rule
 def _decide_movement(p, m, c, tables):
     action = p.action
     if action == a.WAIT:
-        ground.wait(p, m, c, tables)
+        ground.wait(p, m, c)
     elif action <= a.WALK_FAST:
-        ground.walk(p, m, c, tables)
+        ground.walk(p, m, c)
     elif action == a.TURN:
-        ground.turn(p, m, c, tables)
+        ground.turn(p, m, c)
     elif action == a.TURN_RUN:
-        ground.turn_run(p, m, c, tables)
+        run.turn_run(p, m, c)
     elif action == a.DASH:
-        ground.dash(p, m, c, tables)
+        run.dash(p, m, c)
     elif action <= a.RUN_DIRECT:
-        ground.run(p, m, c, tables)
+        run.run(p, m, c)
     elif action == a.RUN_BRAKE:
-        ground.run_brake(p, m, c, tables)
+        run.run_brake(p, m, c)
     elif action == a.JUMP_SQUAT:
-        ground.jump_squat(p, m, c, tables)
+        ground.jump_squat(p, m, c)
     elif action <= a.JUMP_AERIAL_B:
         air.jump(p, m, c, tables)
     elif action <= a.FALL_AERIAL_B:
-        air.falling(p, m, c)
+        air.air_options(p, m, c)
     elif action == a.DAMAGE_FALL:
         if damage.wiggled(m):
             start_fall(p, m)
         else:
-            air.falling(p, m, c)
+            air.tumble_options(p, m, c)
     elif a.SQUAT <= action <= a.SQUAT_RISE:
-        ground.squat(p, m, c, tables)
+        ground.squat(p, m, c)
     elif action == a.LANDING:
-        ground.landing(p, m, c, tables)
+        ground.landing(p, m, c)
     elif action == a.LANDING_FALL_SPECIAL:
-        ground.lag(p, m, c, tables)
+        ground.lag(p, m, c)
 
 
 @rule
@@ -81,7 +81,7 @@ def _decide_attack(p, m, c, tables):
     if not attack.keep_attacking(p, m, tables) or not attack.may_interrupt(p, m, tables):
         return
     if p.on_ground:
-        ground.ground_options(p, m, c, tables)
+        ground.ground_options(p, m, c)
     else:
         air.air_options(p, m, c)
 
@@ -91,7 +91,7 @@ def _decide_shield(p, m, c):
     if p.action == a.GUARD_STUN:
         shield.guard_stun(p, m)
     elif p.action == a.GUARD_OFF:
-        shield.guard_off(p, m, c)
+        shield.guard_off(p, m)
     else:
         shield.guard(p, m, c)
 
@@ -110,15 +110,15 @@ def _decide_down(p, m, tables):
 def _decide_grab_or_dodge(p, m, c, tables):
     action = p.action
     if action == a.CATCH or action == a.CATCH_DASH:
-        grab.catch(p, m, c, tables)
+        grab.catch(p, m, tables)
     elif action == a.CATCH_CUT or action == a.CAPTURE_CUT:
         grab.cut(p, m)
     elif action <= a.CATCH_ATTACK:
-        grab.hold(p, m, c, tables)
+        grab.hold(p, m, tables)
     elif action <= a.THROW_D:
-        grab.throw(p, m, c, tables)
+        grab.throw(p, m, tables)
     elif action == a.AIR_DODGE:
-        air.air_dodge(p, m, c, tables)
+        air.air_dodge(p, m, tables)
     elif a.ROLL_F <= action <= a.SPOT_DODGE:
         if finished(p, m, tables):
             if action == a.ROLL_F:
@@ -174,13 +174,13 @@ def _move_on_ground(p, m, c, s, tables):
     forward, _ = animated_step(p, m, tables)
     # The first frame of a dash still moves with the speed before it.
     speed = before if p.action == a.DASH and p.action_frame == 1.0 else p.speed_ground_x
-    damage.slow_launch(p, m, c)
+    damage.slow_launch(p, c)
     p.speed_air_x = speed
     x = p.x + speed + p.speed_attack_x + forward * p.facing
     edge = past_edge(m, s, x)
     if edge == 0.0:
         p.x = x
-    elif _falls_off(p, m, edge):
+    elif _falls_off(p, edge):
         p.x = x
         if p.hitstun > 0.0:
             leave_ground(p, m)
@@ -200,24 +200,24 @@ def _ground_speed(p, m, c):
     elif action == a.DASH and p.action_frame == 1.0:
         p.speed_ground_x = min(max(p.speed_ground_x + p.facing * c.dash_start, -c.run_max), c.run_max)
     elif action == a.DASH or action == a.RUN:
-        ground.dash_speed(p, m, c)
+        run.dash_speed(p, m, c)
     else:
         ground_friction(p, c, 2.0 if abs(p.speed_ground_x) > c.walk_max else 1.0)
 
 
 @rule
-def _falls_off(p, m, edge):
+def _falls_off(p, edge):
     """Whether the action lets the player leave the edge; most stop there."""
     if p.hitstun > 0.0 or p.action == a.GUARD_STUN:
         return True
     moving = a.WALK_SLOW <= p.action <= a.RUN_BRAKE and p.action != a.TURN
-    return moving and edge * p.speed_ground_x > 0.0 or p.action == a.LANDING_FALL_SPECIAL
+    return (moving and edge * p.speed_ground_x > 0.0) or p.action == a.LANDING_FALL_SPECIAL
 
 
 @rule
 def _move_in_air(p, m, c, s, tables):
     _air_speed(p, m, c, tables)
-    damage.slow_launch(p, m, c)
+    damage.slow_launch(p, c)
     dx = p.speed_air_x + p.speed_attack_x
     dy = p.speed_y + p.speed_attack_y
     before = p.speed_y
@@ -271,7 +271,7 @@ def land(p, m, c, s, tables, surface, fall_speed):
     touch_ground(p, m, s, surface)
     p.speed_attack_y = 0.0
     if a.NAIR <= action <= a.DAIR:
-        _land_attack(p, m, c, tables, frame)
+        _land_attack(p, m, tables, frame)
     elif a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B:
         _start_lag(p, m, a.LANDING_FALL_SPECIAL, m.landing_lag)
     elif action == a.AIR_DODGE:
@@ -300,7 +300,7 @@ def _start_lag(p, m, action, frames):
 
 
 @rule
-def _land_attack(p, m, c, tables, frame):
+def _land_attack(p, m, tables, frame):
     """Landing during an aerial attack: its lag, halved by an L-cancel, none in its first and last frames."""
     action = p.action
     entry = tables.actions[m.character_row, action]

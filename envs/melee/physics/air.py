@@ -22,11 +22,17 @@ DROP_FRAMES = 29  # of a platform drop and of a jump from a ledge, before plain 
 @rule
 def air_options(p, m, c):
     """Everything that a player who flies freely may start; whether something was."""
+    if m.pressed & TRIGGERS and not up_special_asked(m):
+        start_air_dodge(p, m)
+        return True
+    return tumble_options(p, m, c)
+
+
+@rule
+def tumble_options(p, m, c):
+    """What a tumble leaves: all but the air dodge."""
     if up_special_asked(m):
         start_up_special(p, m, c)
-        return True
-    if m.pressed & TRIGGERS:
-        start_air_dodge(p, m)
         return True
     if air_attack(p, m):
         return True
@@ -67,13 +73,7 @@ def jump(p, m, c, tables):
 
 
 @rule
-def falling(p, m, c):
-    """Falling freely."""
-    air_options(p, m, c)
-
-
-@rule
-def air_dodge(p, m, c, tables):
+def air_dodge(p, m, tables):
     """Helpless until the ground."""
     if p.action_frame > tables.actions[m.character_row, p.action].frames:
         start_fall_special(p, m, AIR_DODGE_LANDING)

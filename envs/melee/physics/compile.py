@@ -18,19 +18,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numba.core
 import numpy as np
-from numba.core import config as numba_config
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Exact floats: compiled and uncompiled rules must agree. "numpy": a division needs no check for zero.
 _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy"}
+_njit: Any = numba.njit  # its stubs leave out the options of ``rule``
+numba_config: Any = numba.core.config
 _MELEE = Path(__file__).resolve().parent.parent
 
 
 def rule(function: _Function) -> _Function:
     """Compile a function that only compiled functions call: no wrapper for calls from Python is built."""
-    result: _Function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    result: _Function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     return result
 
 
@@ -39,7 +41,7 @@ def compiled(function: _Function) -> _Function:
     previous = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(cache_folder())  # read when the cache of a function is set up, which is here
     try:
-        result: _Function = numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
+        result: _Function = _njit(nogil=True, cache=True, **_OPTIONS)(function)
     finally:
         numba_config.CACHE_DIR = previous
     return result

@@ -54,10 +54,7 @@ def start_launch(p, m):
     m.launch = 0
     x, y = m.pending_x, m.pending_y
     if p.on_ground and y < 0.0:
-        if m.knockback < TUMBLE:
-            y = 0.0
-        else:
-            y = -y * BOUNCE
+        y = 0.0 if m.knockback < TUMBLE else -y * BOUNCE
     x, y = influence(x, y, m.stick_x, m.stick_y)
     if p.on_ground:
         if y <= 0.0:
@@ -71,7 +68,7 @@ def start_launch(p, m):
 
 
 @rule
-def slow_launch(p, m, c):
+def slow_launch(p, c):
     """The launch loses speed: by itself in the air, by friction on the ground."""
     if p.on_ground:
         p.speed_attack_x = toward(p.speed_attack_x, 0.0, c.traction)

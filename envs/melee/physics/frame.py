@@ -135,7 +135,7 @@ def _play(p, m, pad, s, tables, side):
     """Inputs, decision and movement of one player; hitlag freezes all but the inputs."""
     c = tables.characters[m.character_row]
     read_inputs(m, pad)
-    _tick(p, m)
+    _tick(m)
     if p.hitlag > 0.0:
         p.hitlag -= 1.0
         if p.hitlag > 0.0:
@@ -150,7 +150,7 @@ def _play(p, m, pad, s, tables, side):
 
 
 @rule
-def _tick(p, m):
+def _tick(m):
     """Timers that run in hitlag too."""
     m.ledge_lock = max(m.ledge_lock - 1.0, 0.0)
     m.platform_lock = max(m.platform_lock - 1.0, 0.0)

@@ -15,7 +15,6 @@ HOLD_PER_PERCENT = 1.7
 MASH_FRAMES = 6.0  # that an input of the held player takes off
 CUT_FRAMES = 30.0
 CUT_SPEED = 1.5
-PUMMEL_LOCK = 1.0
 
 
 @rule
@@ -36,14 +35,14 @@ def is_holding(p):
 
 
 @rule
-def catch(p, m, c, tables):
+def catch(p, m, tables):
     """Reaching out."""
     if finished(p, m, tables):
         rest(p, m)
 
 
 @rule
-def hold(p, m, c, tables):
+def hold(p, m, tables):
     """Holding: pummel with A, throw along the stick."""
     if p.action == a.CATCH_PULL or p.action == a.CATCH_DASH_PULL:
         if p.action_frame >= m.duration:
@@ -69,7 +68,7 @@ def _throw(forward, up):
 
 
 @rule
-def throw(p, m, c, tables):
+def throw(p, m, tables):
     """The rest of a throw."""
     if finished(p, m, tables):
         rest(p, m)

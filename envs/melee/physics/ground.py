@@ -10,33 +10,29 @@ from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
     DASH_STICK,
-    RUN_STICK,
     dash_direction,
     flicked_down,
     jump_held,
     jump_pressed,
     shield_held,
 )
-from envs.melee.physics.motion import ground_friction, sign, toward
+from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.special import start_up_special
 from envs.melee.physics.stage import on_platform
 
 DASH_TURN_SPEED = 0.25  # share of the speed that a dash turn keeps
-DASH_STICK_REST = 0.3  # a dash slows down below this stick
 FAST_WALK = 0.75  # of top walking speed
 MIDDLE_WALK = 0.4
 TURN_FLIP = 6.0  # frame on which a turn changes the facing, and
 DASH_TURN_FLIP = 2.0  # of a turn by a flick
 DROP_FRAMES = 3.0  # of crouching before a platform lets go
 PLATFORM_DROP_LOCK = 6.0
-RUN_BRAKE_CROUCH = 2.0
-LIGHT_LANDING = 1.0  # falling slower than this has no landing animation
 
 
 @rule
-def ground_options(p, m, c, tables):
+def ground_options(p, m, c):
     """Everything that a player who stands may start; whether something was."""
-    return action_options(p, m, c) or _move_options(p, m, c)
+    return action_options(p, m, c) or _move_options(p, m)
 
 
 @rule
@@ -69,7 +65,7 @@ def grab_asked(m):
 
 
 @rule
-def _move_options(p, m, c):
+def _move_options(p, m):
     direction = dash_direction(m)
     if direction != 0.0:
         if direction == p.facing:
@@ -108,15 +104,15 @@ def start_turn(p, m, into_dash):
 
 
 @rule
-def wait(p, m, c, tables):
+def wait(p, m, c):
     """Standing."""
-    ground_options(p, m, c, tables)
+    ground_options(p, m, c)
 
 
 @rule
-def walk(p, m, c, tables):
+def walk(p, m, c):
     """Walking, in one of three speeds."""
-    if ground_options(p, m, c, tables):
+    if ground_options(p, m, c):
         return
     if m.stick_x * p.facing <= 0.0:
         enter(p, m, a.WAIT)
@@ -134,88 +130,7 @@ def walk(p, m, c, tables):
 
 
 @rule
-def dash(p, m, c, tables):
-    """The first frames of running."""
-    if _dash_options(p, m, c):
-        return
-    if p.action_frame > c.dash_to_run and m.stick_x * p.facing >= RUN_STICK:
-        enter(p, m, a.RUN)
-    elif p.action_frame > c.dash_frames:
-        enter(p, m, a.WAIT)
-        ground_options(p, m, c, tables)
-
-
-@rule
-def _dash_options(p, m, c):
-    if _run_attacks(p, m, c):
-        return True
-    if jump_pressed(m):
-        start_jump_squat(p, m)
-        return True
-    direction = dash_direction(m)
-    if direction == -p.facing:
-        start_turn(p, m, True)
-        return True
-    return False
-
-
-@rule
-def _run_attacks(p, m, c):
-    if up_special_asked(m):
-        start_up_special(p, m, c)
-        return True
-    if grab_asked(m):
-        enter(p, m, a.CATCH_DASH)
-        return True
-    if m.c_pressed:
-        return ground_attack(p, m)
-    if m.pressed & BUTTON_A:
-        enter(p, m, a.DASH_ATTACK)
-        return True
-    return False
-
-
-@rule
-def run(p, m, c, tables):
-    """Running at full speed."""
-    if _run_attacks(p, m, c):
-        return
-    if shield_held(m):
-        enter(p, m, a.GUARD_ON)
-    elif jump_pressed(m):
-        start_jump_squat(p, m)
-    elif m.stick_x * p.facing <= -DASH_STICK_REST:
-        enter(p, m, a.TURN_RUN)
-    elif m.stick_x * p.facing < RUN_STICK:
-        enter(p, m, a.RUN_BRAKE)
-
-
-@rule
-def run_brake(p, m, c, tables):
-    """Coming to a stop from a run; a crouch or a jump ends it early."""
-    if jump_pressed(m):
-        start_jump_squat(p, m)
-    elif m.stick_y <= CROUCH_STICK and p.action_frame >= RUN_BRAKE_CROUCH:
-        enter(p, m, a.SQUAT)
-    elif m.stick_x * p.facing <= -DASH_STICK_REST:
-        enter(p, m, a.TURN_RUN)
-    elif p.action_frame > c.run_brake_frames:
-        enter(p, m, a.WAIT)
-        ground_options(p, m, c, tables)
-
-
-@rule
-def turn_run(p, m, c, tables):
-    """Turning around from a run: slide, then face the other way and run on."""
-    if jump_pressed(m):
-        start_jump_squat(p, m)
-    elif p.action_frame > c.run_turn_frames:
-        p.facing = -p.facing
-        enter(p, m, a.RUN if m.stick_x * p.facing >= RUN_STICK else a.WAIT)
-
-
-@rule
-def turn(p, m, c, tables):
+def turn(p, m, c):
     """Turning on the spot, or the one frame before a dash the other way."""
     flick = -m.stick_x * p.facing >= DASH_STICK
     if p.action_frame == (DASH_TURN_FLIP if m.dash_turn else TURN_FLIP):
@@ -228,16 +143,16 @@ def turn(p, m, c, tables):
         return
     if p.action_frame > c.turn_frames:
         enter(p, m, a.WAIT)
-        ground_options(p, m, c, tables)
+        ground_options(p, m, c)
 
 
 @rule
-def squat(p, m, c, tables):
+def squat(p, m, c):
     """Crouching down, staying there and rising; a flick drops through a platform."""
     if p.action == a.SQUAT and on_platform(m) and p.action_frame > DROP_FRAMES and m.stick_y <= CROUCH_STICK:
         drop_through(p, m)
         return
-    if ground_options(p, m, c, tables):
+    if ground_options(p, m, c):
         return
     if m.stick_y > CROUCH_STICK and p.action != a.SQUAT_RISE:
         enter(p, m, a.SQUAT_RISE)
@@ -258,7 +173,7 @@ def drop_through(p, m):
 
 
 @rule
-def jump_squat(p, m, c, tables):
+def jump_squat(p, m, c):
     """The frames before leaving the ground; letting go of jump makes it a short hop."""
     if not jump_held(m):
         m.short_hop = 1
@@ -283,25 +198,18 @@ def _jump(p, m, c):
 
 
 @rule
-def landing(p, m, c, tables):
+def landing(p, m, c):
     """Touching down; soon able to act."""
-    if p.action_frame >= c.landing_lag and not ground_options(p, m, c, tables) and p.action_frame > m.duration:
+    if p.action_frame >= c.landing_lag and not ground_options(p, m, c) and p.action_frame > m.duration:
         enter(p, m, a.WAIT)
 
 
 @rule
-def lag(p, m, c, tables):
+def lag(p, m, c):
     """Landing lag of an aerial attack or of a special fall; ``m.duration`` frames."""
     if p.action_frame >= m.duration:
         enter(p, m, a.WAIT)
-        ground_options(p, m, c, tables)
-
-
-@rule
-def taunt(p, m, c, tables):
-    """Showing off."""
-    if p.action_frame > m.duration and p.action_frame > tables.actions[m.character_row, p.action].frames:
-        enter(p, m, a.WAIT)
+        ground_options(p, m, c)
 
 
 @rule
@@ -315,17 +223,6 @@ def walk_speed(p, m, c):
         p.speed_ground_x = sign(m.stick_x) * min(c.walk_start + c.walk_acceleration * abs(m.stick_x), abs(target))
     else:
         p.speed_ground_x += (target - p.speed_ground_x) * strength / (2.0 * c.walk_max)
-
-
-@rule
-def dash_speed(p, m, c):
-    """Towards the running speed that the stick asks for, or friction without one."""
-    if abs(m.stick_x) < DASH_STICK_REST:
-        ground_friction(p, c, 1.0)
-        return
-    target = c.run_max * m.stick_x
-    faster = abs(p.speed_ground_x) > abs(target) and p.speed_ground_x * target > 0.0
-    p.speed_ground_x = toward(p.speed_ground_x, target, c.traction if faster else c.dash_acceleration)
 
 
 @rule

@@ -35,8 +35,8 @@ def resolve_hits(players, memory, tables):
     if first == NO_HIT and second == NO_HIT:
         return
     # All that the second application reads of the first victim must be taken before it changes.
-    first_blocked = first != NO_HIT and _blocks(players[0], memory[0], players[1], memory[1], tables, first)
-    second_blocked = second != NO_HIT and _blocks(players[1], memory[1], players[0], memory[0], tables, second)
+    first_blocked = first != NO_HIT and _blocks(players[0], players[1], memory[1], tables, first)
+    second_blocked = second != NO_HIT and _blocks(players[1], players[0], memory[0], tables, second)
     first_side = _side(players[0], players[1])
     second_side = _side(players[1], players[0])
     first_damage = _damage(players[0], memory[0], tables, first)
@@ -83,7 +83,7 @@ def _find(p, m, victim, memory, tables):
 
 
 @rule
-def _blocks(p, m, victim, memory, tables, row):
+def _blocks(p, victim, memory, tables, row):
     return tables.hits[row].kind != GRAB_HIT and _touches_shield(p, victim, memory, tables, row)
 
 

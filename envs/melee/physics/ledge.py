@@ -15,7 +15,6 @@ INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
 REGRAB_FRAMES = 30.0  # before a ledge can be taken again
 LONGEST_HANG = 480.0
 SLOW_PERCENT = 100.0  # getting up is slower from here on
-JUMP_LOCK = 30.0
 
 
 @rule
@@ -83,10 +82,14 @@ def hang(p, m, c, s):
         enter(p, m, a.CLIFF_ROLL_SLOW if slow else a.CLIFF_ROLL_QUICK)
     elif fresh and (m.stick_y > 0.0 or m.stick_x * inward > 0.0):
         enter(p, m, a.CLIFF_CLIMB_SLOW if slow else a.CLIFF_CLIMB_QUICK)
-    elif (fresh and (m.stick_y < 0.0 or m.stick_x * inward < 0.0)) or (m.c_pressed and m.c_y <= -C_STICK):
+    elif _wants_down(m, fresh, inward) or p.action_frame > LONGEST_HANG:
         let_go(p, m)
-    elif p.action_frame > LONGEST_HANG:
-        let_go(p, m)
+
+
+@rule
+def _wants_down(m, fresh, inward):
+    away = m.stick_y < 0.0 or m.stick_x * inward < 0.0
+    return (fresh and away) or (m.c_pressed != 0 and m.c_y <= -C_STICK)
 
 
 @rule

@@ -93,7 +93,7 @@ def guard_stun(p, m):
 
 
 @rule
-def guard_off(p, m, c):
+def guard_off(p, m):
     """Letting the shield down; only a jump is quicker."""
     if jump_pressed(m):
         start_jump_squat(p, m)

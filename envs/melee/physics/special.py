@@ -9,7 +9,6 @@ from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign, toward
 
 
-
 @rule
 def start_up_special(p, m, c):
     """Begin, on the ground or in the air; the direction is chosen later."""
@@ -21,7 +20,7 @@ def start_up_special(p, m, c):
 
 
 @rule
-def up_special(p, m, c, tables):
+def up_special(p, m, c):
     """One frame of any part of the move."""
     if p.action == c.up_ground_action or p.action == c.up_air_action:
         if p.action_frame > c.up_start:

@@ -6,8 +6,6 @@ holds only who crosses it from above, so a player under the stage never appears 
 
 from __future__ import annotations
 
-import math
-
 from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign
 
@@ -31,14 +29,13 @@ def surface_under(s, x, y0, y1, ignored):
 @rule
 def half_width(s, y):
     """Half of the width of the solid body at height y, -1 above and below it."""
-    if y >= s.outline_y[0]:
-        return -1.0
-    for i in range(1, s.num_outline):
-        low = s.outline_y[i]
-        if y >= low:
-            high = s.outline_y[i - 1]
-            part = (high - y) / (high - low)
-            return s.outline_x[i - 1] + (s.outline_x[i] - s.outline_x[i - 1]) * part
+    if y < s.outline_y[0]:
+        for i in range(1, s.num_outline):
+            low = s.outline_y[i]
+            if y > low:
+                high = s.outline_y[i - 1]
+                part = (high - y) / (high - low)
+                return s.outline_x[i - 1] + (s.outline_x[i] - s.outline_x[i - 1]) * part
     return -1.0
 
 
@@ -57,25 +54,24 @@ def fly(p, m, s, dx, dy):
     steps = int(max(abs(dx), abs(dy)) / LONGEST_STEP) + 1
     step_x = dx / steps
     step_y = dy / steps
+    ignored = m.drop_from if m.platform_lock > 0.0 else -1
     for _ in range(steps):
         x = p.x + step_x
         y = p.y + step_y
-        if step_y <= 0.0:
-            ignored = m.drop_from if m.platform_lock > 0.0 else -1
-            landed = _crossed(s, p.x, p.y, x, y, ignored)
-            if landed >= 0:
-                p.x = min(max(x, s.surface_left[landed]), s.surface_right[landed])
-                p.y = s.surface_y[landed]
-                return landed
-        half = half_width(s, y)
-        if abs(x) < half:
+        landed = _crossed(s, p.x, p.y, x, y, ignored)
+        if landed >= 0:
+            p.x = min(max(x, s.surface_left[landed]), s.surface_right[landed])
+            p.y = s.surface_y[landed]
+            return landed
+        wall = _wall(s, p.y, y)
+        if abs(x) < wall:
             if p.y <= bottom(s):  # from below
                 y = bottom(s)
                 step_y = 0.0
                 p.speed_y = min(p.speed_y, 0.0)
                 p.speed_attack_y = min(p.speed_attack_y, 0.0)
             else:
-                x = sign(p.x) * half
+                x = sign(p.x) * wall
                 step_x = 0.0
                 p.speed_air_x = 0.0
                 p.speed_attack_x = 0.0
@@ -85,8 +81,19 @@ def fly(p, m, s, dx, dy):
 
 
 @rule
+def _wall(s, y0, y1):
+    """How far from the middle a player who moves from y0 to y1 must stay: the body, or the rim on the way up."""
+    top = s.outline_y[0]
+    if y0 < top <= y1:
+        return s.outline_x[0]
+    return half_width(s, y1)
+
+
+@rule
 def _crossed(s, x0, y0, x1, y1, ignored):
     """The surface crossed from (x0, y0) to (x1, y1), where the path meets it or at its end."""
+    if y1 >= y0:
+        return -1
     landed = surface_under(s, x1, y0, y1, ignored)
     if landed >= 0:
         return landed
@@ -129,9 +136,3 @@ def blast_zone(p, s):
 def inside_body(s, x, y):
     """Strictly inside the solid body (which no player ever is)."""
     return abs(x) < half_width(s, y) - 1e-6
-
-
-@rule
-def is_finite(value):
-    """Neither NaN nor infinite."""
-    return math.isfinite(value)

@@ -14,7 +14,7 @@ import numpy as np
 from envs.errors import TableError
 from envs.melee.actions import NUM_ACTIONS
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, NUM_IDS, STAGE, Tables
-from envs.melee.tables.read import CharacterFile, StageFile, read_character, read_stage
+from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
 __all__ = ["CHARACTERS", "STAGES", "Tables", "load_tables"]
 
@@ -44,53 +44,55 @@ def _read(folder: Path) -> tuple[tuple[CharacterFile, ...], tuple[StageFile, ...
 
 def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...]) -> Tables:
     rows = np.zeros(len(characters), CHARACTER)
-    actions = np.zeros((len(characters), NUM_ACTIONS), ACTION)
-    hits: list[np.ndarray[tuple[int], np.dtype[np.void]]] = []
-    points: list[tuple[float, float]] = []
+    stage_rows = np.zeros(len(stages), STAGE)
+    actions = _Actions(len(characters))
     for row, character in enumerate(characters):
         rows[row]["id"] = character.id
         for name, value in character.attributes.items():
             rows[row][name] = value
         for action, entry in character.actions.items():
-            record = actions[row, action]
-            for name, value in entry.numbers.items():
-                record[name] = value
-            record["first_motion"], record["num_motion"] = len(points), len(entry.motion)
-            points.extend(entry.motion)
-            record["first_hit"], record["num_hits"] = sum(map(len, hits)), len(entry.hits)
-            block = np.zeros(len(entry.hits), HIT)
-            for target, hit in zip(block, entry.hits, strict=True):
-                for name, value in hit.numbers.items():
-                    target[name] = value
-                target["first_point"] = len(points)
-                points.extend(hit.path)
-            hits.append(block)
-    stage_rows = np.zeros(len(stages), STAGE)
+            actions.add(row, action, entry)
     for row, stage in enumerate(stages):
         stage.write(stage_rows[row])
-    return _frozen(
-        Tables(
-            rows.view(np.recarray),
-            actions.view(np.recarray),
-            np.concatenate([np.zeros(0, HIT), *hits]).view(np.recarray),
-            np.array(points, np.float64).reshape(-1, 2),
-            stage_rows.view(np.recarray),
-            _rows_of([character.id for character in characters]),
-            _rows_of([stage.id for stage in stages]),
-        )
+    tables = Tables(
+        rows.view(np.recarray),
+        actions.records.view(np.recarray),
+        np.array(actions.hits, HIT).view(np.recarray),
+        np.array(actions.points, np.float64).reshape(-1, 2),
+        stage_rows.view(np.recarray),
+        _rows_of([character.id for character in characters]),
+        _rows_of([stage.id for stage in stages]),
     )
+    for array in tables:
+        array.flags.writeable = False
+    return tables
+
+
+class _Actions:
+    """Gathers the actions of all characters, their hits and their points into flat tables."""
+
+    def __init__(self, num_characters: int) -> None:
+        self.records = np.zeros((num_characters, NUM_ACTIONS), ACTION)
+        self.hits: list[tuple[float, ...]] = []
+        self.points: list[list[float]] = []
+
+    def add(self, row: int, action: int, entry: ActionEntry) -> None:
+        record = self.records[row, action]
+        for name, value in entry.numbers.items():
+            record[name] = value
+        record["first_motion"], record["num_motion"] = len(self.points), len(entry.motion)
+        self.points.extend(entry.motion)
+        record["first_hit"], record["num_hits"] = len(self.hits), len(entry.hits)
+        for hit in entry.hits:
+            numbers = {**hit.numbers, "first_point": len(self.points)}
+            self.points.extend(hit.path)
+            self.hits.append(tuple(numbers[name] for name in HIT.names or ()))
 
 
 def _rows_of(ids: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     rows = np.full(NUM_IDS, -1, np.int32)
     rows[ids] = np.arange(len(ids))
     return rows
-
-
-def _frozen(tables: Tables) -> Tables:
-    for array in tables:
-        array.flags.writeable = False
-    return tables
 
 
 CHARACTERS: dict[str, int] = {character.name: character.id for character in _read(_FOLDER)[0]}

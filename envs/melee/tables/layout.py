@@ -86,7 +86,6 @@ ACTION: Final = np.dtype(
         ("autocancel_after", "i4"),  # landing after this frame too
         ("intangible_from", "i4"),
         ("intangible_to", "i4"),
-        ("release", "i4"),  # a throw lets go on this frame
         ("first_hit", "i4"),
         ("num_hits", "i4"),
         ("first_motion", "i4"),

@@ -34,7 +34,14 @@ class Arena:
         self.game.stage = STAGES[stage]
         self.players.character[:] = CHARACTERS[left], CHARACTERS[right]
         self.over = 0
+        self.restart(offset)
+
+    def restart(self, offset=0.0):
         start_game(self.game[0], self.players, self.memory, self.tables, offset)
+
+    def step(self):
+        """One frame with the controllers as they stand."""
+        self.over = advance_frame(self.game[0], self.players, self.memory, self.controllers, self.tables)
 
     def play(self, frames=1, first=NEUTRAL, second=NEUTRAL):
         """The same inputs for some frames; the arena itself, for chaining."""
@@ -42,7 +49,7 @@ class Arena:
             for name, value in controller.items():
                 self.controllers[name][seat] = value
         for _ in range(frames):
-            self.over = advance_frame(self.game[0], self.players, self.memory, self.controllers, self.tables)
+            self.step()
         return self
 
     def play_until(self, condition, limit=600, first=NEUTRAL, second=NEUTRAL):

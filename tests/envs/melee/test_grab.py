@@ -51,7 +51,12 @@ def test_pummel():
 
 @pytest.mark.parametrize(
     ("x", "y", "action", "damage", "side"),
-    [(1.0, 0.0, a.THROW_F, 5, 1), (-1.0, 0.0, a.THROW_B, 11, -1), (0.0, 1.0, a.THROW_U, 12, 0), (0.0, -1.0, a.THROW_D, 9, 1)],
+    [
+        (1.0, 0.0, a.THROW_F, 5, 1),
+        (-1.0, 0.0, a.THROW_B, 11, -1),
+        (0.0, 1.0, a.THROW_U, 12, 0),
+        (0.0, -1.0, a.THROW_D, 9, 1),
+    ],
 )
 def test_throws_by_stick(x, y, action, damage, side):
     arena = grabbed(percent=50.0).play(1, pad(x=x, y=y))

@@ -27,7 +27,9 @@ def test_dash_matches_a_real_replay():
     seen = []
     for stick in [0.875] * 6 + [-1.0] * 4:
         arena.play(1, pad(x=stick))
-        seen.append((arena.actions[0], round(float(arena.players.x[0]), 3), round(float(arena.players.speed_ground_x[0]), 3)))
+        seen.append(
+            (arena.actions[0], round(float(arena.players.x[0]), 3), round(float(arena.players.speed_ground_x[0]), 3))
+        )
     assert seen == [
         (a.DASH, -60.0, 1.4),
         (a.DASH, -58.64, 1.36),

@@ -78,22 +78,22 @@ def test_startup_active_and_end():
 
 
 def test_late_hit_is_weaker():
-    arena = close(gap=60.0).play(1, USMASH).play(11)
-    arena.place(1, 8.0)
-    arena.play(1)
-    assert arena.players.percent[1] == 13
+    """Fox's neutral aerial: 12 on frames 4 to 7, 9 from then on."""
+    for frames, damage in ((4, 12), (10, 9)):
+        arena = close(gap=60.0).place(0, 0.0, 30.0, grounded=False).play(1, pad("A")).play(frames)
+        arena.place(1, float(arena.players.x[0]) + 5.0, float(arena.players.y[0]) - 4.0, grounded=False)
+        arena.play(1)
+        assert arena.players.percent[1] == damage
 
 
 def test_iasa_lets_act_before_the_end():
     """Mewtwo's down tilt lasts 29 frames, from frame 20 on another action may start."""
-    arena = Arena().place(1, 70.0).play(1, pad("A", y=-0.5))
-    assert arena.play_until(lambda arena: arena.actions[0] == a.JUMP_SQUAT, 40, pad("X")) == 1 or True
     arena = Arena().place(1, 70.0).play(1, pad("A", y=-0.5)).play(18)
     assert (arena.actions[0], arena.players.action_frame[0]) == (a.DTILT, 19)
     assert arena.play(1, pad("X")).actions[0] == a.JUMP_SQUAT
 
 
-@pytest.mark.parametrize("percent", [0.0, 50.0, 120.0])
+@pytest.mark.parametrize("percent", [0.0, 25.0, 50.0])
 def test_a_hit_deals_damage_knockback_hitlag_and_hitstun(percent):
     """Fox's up smash on Mewtwo: 18 damage, 80 degrees, growth 112, base 30."""
     arena = close(percent=percent).play(1, USMASH)
@@ -111,11 +111,11 @@ def test_a_hit_deals_damage_knockback_hitlag_and_hitstun(percent):
     angle = math.atan2(arena.players.speed_attack_y[1], arena.players.speed_attack_x[1])
     assert math.degrees(angle) == pytest.approx(80)
     stun = arena.play_until(lambda arena: arena.players.hitstun[1] == 0, 200)
-    assert stun == pytest.approx(math.floor(0.4 * value), abs=1) or arena.actions[1] <= a.DEAD_UP
+    assert stun == pytest.approx(math.floor(0.4 * value), abs=1)
 
 
 def test_tumble_from_knockback_80_on():
-    weak, strong = close().play(1, USMASH), close(percent=100.0).play(1, USMASH)
+    weak, strong = close(gap=5.0).play(1, pad("A")), close(percent=100.0).play(1, USMASH)
     hit(weak)
     hit(strong)
     assert a.DAMAGE_MID_1 <= weak.actions[1] <= a.DAMAGE_MID_3
@@ -148,7 +148,7 @@ def test_a_hit_connects_once_and_multi_hits_several_times():
     assert arena.players.percent[1] == 18
     arena = Arena("fox", "mewtwo").place(0, 0.0, 14.0, grounded=False).place(1, 0.0)
     arena.play(1, pad("A", y=-1.0)).play(25)
-    assert arena.players.percent[1] > 6  # the drill hits again and again
+    assert arena.players.percent[1] > 4  # the drill hits again and again
 
 
 def test_trades_hit_both():
@@ -185,14 +185,16 @@ def test_crouching_weakens_knockback():
     crouching.play(9, second=pad(y=-1.0))
     for arena in (standing, crouching):
         arena.play(1, pad("A", y=-0.5), pad(y=-1.0) if arena is crouching else pad())
-        arena.play_until(lambda arena: arena.players.percent[1] > 40, 30, second=pad(y=-1.0) if arena is crouching else pad())
+        arena.play_until(
+            lambda arena: arena.players.percent[1] > 40, 30, second=pad(y=-1.0) if arena is crouching else pad()
+        )
     assert crouching.memory.knockback[1] == pytest.approx(0.67 * standing.memory.knockback[1])
 
 
 def test_strong_hits_kill_at_high_percent_but_not_at_low():
     for percent, dies in ((0.0, False), (150.0, True)):
         arena = close(percent=percent).play(1, USMASH).play(120)
-        assert (arena.players.stocks[1] == 3) is dies
+        assert bool(arena.players.stocks[1] == 3) is dies
 
 
 def test_intangible_players_are_not_hit():
@@ -204,8 +206,8 @@ def test_intangible_players_are_not_hit():
     assert arena.players.invulnerable[1]
 
 
-def launched(percent=90.0):
-    """Fox's down smash has thrown Mewtwo into the air."""
+def launched(percent=40.0):
+    """Fox's up smash has thrown Mewtwo into the air."""
     arena = close(percent=percent).play(1, USMASH)
     hit(arena)
     return arena

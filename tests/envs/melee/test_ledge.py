@@ -32,7 +32,7 @@ def test_the_ledge_is_grabbed_and_makes_intangible_for_a_while():
         ("facing away", {"facing": 1.0}),
         ("too far", {"x": EDGE + 20.0}),
         ("too low", {"y": -40.0}),
-        ("over the stage", {"x": EDGE - 4.0, "y": -2.0}),
+        ("above the floor", {"y": 4.0}),
     ],
 )
 def test_out_of_reach(reason, change):
@@ -40,7 +40,7 @@ def test_out_of_reach(reason, change):
     arena = Arena().place(1, -60.0).place(0, EDGE + 3.0, -2.0, facing=-1.0, grounded=False)
     for name, value in change.items():
         arena.players[name][0] = value
-    arena.play(3)
+    arena.play(2)
     assert arena.actions[0] != a.CLIFF_CATCH
 
 
@@ -60,12 +60,12 @@ def test_an_occupied_ledge_cannot_be_grabbed():
 def test_regrab_takes_thirty_frames():
     arena = hanging().play(8).play(1, pad(y=-1.0))
     assert arena.actions[0] == a.FALL
-    for frame in range(40):
+    frames = 0
+    while arena.actions[0] != a.CLIFF_CATCH:
         arena.place(0, EDGE + 3.0, -6.0, facing=-1.0, grounded=False)
         arena.play(1)
-        if arena.actions[0] == a.CLIFF_CATCH:
-            break
-    assert frame == 29
+        frames += 1
+    assert frames == 30
 
 
 @pytest.mark.parametrize(

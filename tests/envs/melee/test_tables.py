@@ -13,9 +13,11 @@ from envs.melee.tables.layout import ACTION, CHARACTER, GRAB_HIT, HIT, STAGE
 
 FOLDER = Path(tables.__file__).parent
 ATTACKS = (
-    "jab_1 dash_attack ftilt utilt dtilt fsmash usmash dsmash nair fair bair uair dair catch catch_dash "
-    "catch_attack throw_f throw_b throw_u throw_d down_attack cliff_attack_quick cliff_attack_slow"
-).split()
+    *("jab_1", "dash_attack", "ftilt", "utilt", "dtilt", "fsmash", "usmash", "dsmash"),
+    *("nair", "fair", "bair", "uair", "dair"),
+    *("catch", "catch_dash", "catch_attack", "throw_f", "throw_b", "throw_u", "throw_d"),
+    *("down_attack", "cliff_attack_quick", "cliff_attack_slow"),
+)
 
 
 def action(character, name):
@@ -84,7 +86,12 @@ def test_figures_of_known_moves(character, name, start, end, damage, angle, grow
 
 @pytest.mark.parametrize(
     ("character", "name", "frames", "iasa", "lag"),
-    [("fox", "nair", 49, 42, 15), ("fox", "dsmash", 49, 46, 0), ("mewtwo", "fair", 39, 36, 25), ("mewtwo", "bair", 31, 0, 28)],
+    [
+        ("fox", "nair", 49, 42, 15),
+        ("fox", "dsmash", 49, 46, 0),
+        ("mewtwo", "fair", 39, 36, 25),
+        ("mewtwo", "bair", 31, 0, 28),
+    ],
 )
 def test_lengths_of_known_moves(character, name, frames, iasa, lag):
     entry = action(character, name)
@@ -113,11 +120,26 @@ def test_a_new_character_is_one_new_file(folder):
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("characters/fox.toml", "weight = 75.0", "weight = -1.0", r"fox.toml: attributes: weight must be from 1 to 200, got -1"),
+        (
+            "characters/fox.toml",
+            "weight = 75.0",
+            "weight = -1.0",
+            r"fox.toml: attributes: weight must be from 1 to 200, got -1",
+        ),
         ("characters/fox.toml", "weight = 75.0", "", r"fox.toml: attributes: weight is missing"),
         ("characters/fox.toml", "weight = 75.0", "weight = true", r"attributes: weight must be a number, got True"),
-        ("characters/fox.toml", "weight = 75.0", "weight = 75.0\nwait = 1", r"attributes: wait is not a known field"),
-        ("characters/fox.toml", "[actions.jab_1]", "[actions.jab_one]", r"actions.jab_one is not a known action"),
+        (
+            "characters/fox.toml",
+            "weight = 75.0",
+            "weight = 75.0\nwait = 1",
+            r"fox.toml: attributes: wait is not a known field",
+        ),
+        (
+            "characters/fox.toml",
+            "[actions.jab_1]",
+            "[actions.jab_one]",
+            r"fox.toml: actions: jab_one is not a known action",
+        ),
         ("characters/fox.toml", "frames = 17", "frames = 1.5", r"actions.jab_1: frames must be a whole number"),
         ("characters/fox.toml", "frames = 17", "frames = 2", r"actions.jab_1: iasa is 16, after the last frame 2"),
         ("characters/fox.toml", "start = 12, end = 16", "start = 16, end = 12", r"fsmash.hits\[0\]: start is 16"),
@@ -126,7 +148,12 @@ def test_a_new_character_is_one_new_file(folder):
         ("characters/fox.toml", "sources = [", "origin = [", r"fox.toml: character: sources is missing"),
         ("characters/fox.toml", "id = 1 ", "id = 16 ", r"fox.toml: character id 16 is used by more than one file"),
         ("characters/fox.toml", "[character]", "[character", r"fox.toml: not valid TOML"),
-        ("stages/battlefield.toml", "[0.0, -68.4, 68.4]", "[0.0, 68.4, -68.4]", r"stage: surfaces\[0\] must lie between"),
+        (
+            "stages/battlefield.toml",
+            "[0.0, -68.4, 68.4]",
+            "[0.0, 68.4, -68.4]",
+            r"stage: surfaces\[0\] must lie between",
+        ),
         ("stages/battlefield.toml", "[[0.0, 68.4]", "[[0.0, 60.0]", r"stage: outline\[0\] must be the edge"),
         ("stages/battlefield.toml", "[-6.0, 64.98]", "[6.0, 64.98]", r"stage: outline\[1\] must go down"),
         ("stages/battlefield.toml", "[-6.0, 64.98]", "[-6.0]", r"stage: outline\[1\] must be 2 numbers"),

@@ -1,0 +1,92 @@
+"""One table of a TOML file, taken apart field by field with messages that name file, row and field."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from envs.errors import TableError
+
+_RANGES: Final = {
+    "weight": (1.0, 200.0),
+    "gravity": (0.001, 1.0),
+    "radius": (0.0, 30.0),
+    "damage": (0.0, 60.0),
+    "angle": (0.0, 361.0),
+    "kb_growth": (0.0, 300.0),
+}
+_ANY_NUMBER: Final = (-10_000.0, 10_000.0)
+
+
+class Row:
+    """Every field must be taken once; ``done`` complains about those that nobody knows.
+
+    All methods raise TableError.
+    """
+
+    def __init__(self, file: str, name: str, values: object) -> None:
+        self.file, self.name = file, name
+        if not isinstance(values, dict):
+            raise TableError(f"{file}: {name}: must be a table, got {values!r}")
+        self.left: dict[str, object] = dict(values)
+
+    def fail(self, field: str, why: str) -> TableError:
+        """The error to raise about a field."""
+        return TableError(f"{self.file}: {self.name}: {field} {why}" if self.name else f"{self.file}: {field} {why}")
+
+    def take(self, field: str, default: object = None) -> object:
+        """Any value."""
+        value = self.left.pop(field, default)
+        if value is None:
+            raise self.fail(field, "is missing")
+        return value
+
+    def number(self, field: str, default: float | None = None) -> float:
+        """A number in the range that is known for the field."""
+        value = self.take(field, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.fail(field, f"must be a number, got {value!r}")
+        low, high = _RANGES.get(field, _ANY_NUMBER)
+        if not low <= value <= high:
+            raise self.fail(field, f"must be from {low:g} to {high:g}, got {value:g}")
+        return float(value)
+
+    def whole(self, field: str, default: int | None = None, highest: int = 10_000) -> int:
+        """A whole number from 0 to ``highest``."""
+        value = self.number(field, default)
+        if value != int(value) or not 0 <= value <= highest:
+            raise self.fail(field, f"must be a whole number from 0 to {highest}, got {value:g}")
+        return int(value)
+
+    def points(self, field: str, width: int = 2, default: list[list[float]] | None = None) -> list[list[float]]:
+        """Lists of ``width`` numbers each."""
+        value = self.take(field, default)
+        if not isinstance(value, list):
+            raise self.fail(field, f"must be a list, got {value!r}")
+        points: list[list[float]] = []
+        for i, point in enumerate(value):
+            if not isinstance(point, list) or len(point) != width or not all(isinstance(x, int | float) for x in point):
+                raise self.fail(f"{field}[{i}]", f"must be {width} numbers, got {point!r}")
+            points.append([float(x) for x in point])
+        return points
+
+    def table(self, field: str) -> Row:
+        """A table inside this one."""
+        return Row(self.file, f"{self.name}.{field}" if self.name else field, self.take(field))
+
+    def tables(self, field: str) -> list[Row]:
+        """A list of tables, none where the field is absent."""
+        value = self.take(field, [])
+        if not isinstance(value, list):
+            raise self.fail(field, f"must be a list of tables, got {value!r}")
+        return [Row(self.file, f"{self.name}.{field}[{i}]", entry) for i, entry in enumerate(value)]
+
+    def sources(self) -> None:
+        """Check the list of texts that name where the figures come from."""
+        value = self.take("sources")
+        if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
+            raise self.fail("sources", "must be a list of texts that name where the figures come from")
+
+    def done(self) -> None:
+        """Complain about fields that nobody took."""
+        if self.left:
+            raise self.fail(min(self.left), "is not a known field")

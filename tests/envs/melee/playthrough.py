@@ -1,0 +1,122 @@
+"""The committed playthrough: inputs of both seats and what the rules made of them.
+
+``playthrough.txt`` has a line for each stretch of frames with unchanged controllers:
+
+    frames, controller of seat 0, controller of seat 1 | action x y percent shield stocks of each seat, digest
+
+A controller is 8 digits for the buttons, 4 letters for the stick axes (a = full left or down, i = centre,
+q = full right or up) and a digit for the shoulder, as in ``envs.melee.controller``. The digest covers every bit of
+the state, hidden memory included.
+
+After a change of rules or tables that is meant: ``python -m tests.envs.melee.playthrough --write``; with no
+argument it prints the lines that the rules give now (``NUMBA_DISABLE_JIT=1``: uncompiled).
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from envs.melee import controller
+from tests.envs.melee.arena import Arena
+
+FILE = Path(__file__).with_name("playthrough.txt")
+GAMES = (("mewtwo", "fox", "battlefield"), ("fox", "mewtwo", "final_destination"))
+STRETCHES = 260  # of each game, when written
+
+
+def code(action):
+    """One action as text."""
+    buttons, axes = action[:8], action[8:12]
+    return "".join(map(str, buttons)) + "".join(chr(ord("a") + axis) for axis in axes) + str(action[12])
+
+
+def parse(text):
+    """The action behind a text."""
+    return [*map(int, text[:8]), *(ord(letter) - ord("a") for letter in text[8:12]), int(text[12])]
+
+
+def read(path=FILE):
+    """[(left, right, stage, [(line, frames, actions [2, 13])])] of the file."""
+    games = []
+    for line in path.read_text("ascii").splitlines():
+        if line.startswith("#"):
+            games.append((*line[1:].split(), []))
+        elif line:
+            frames, first, second = line.split("|")[0].split()
+            games[-1][3].append((line, int(frames), np.array([parse(first), parse(second)], np.int8)))
+    return games
+
+
+def result(arena):
+    """What is written after a stretch."""
+    seats = [
+        f"{p.action} {float(p.x):.4f} {float(p.y):.4f} {float(p.percent):.2f} {float(p.shield):.2f} {p.stocks}"
+        for p in arena.players
+    ]
+    digest = hashlib.sha256(b"".join(array.tobytes() for array in (arena.game, arena.players, arena.memory)))
+    return f"{seats[0]}  {seats[1]}  {digest.hexdigest()[:16]}"
+
+
+def play(left, right, stage, stretches):
+    """Lines that the rules give for the inputs of a game."""
+    arena = Arena(left, right, stage)
+    for frames, actions in stretches:
+        controller.decode(actions, arena.controllers)
+        for _ in range(frames):
+            arena.step()
+        yield f"{frames} {code(actions[0])} {code(actions[1])} | {result(arena)}"
+
+
+def invent(seed):
+    """Inputs of players who seek each other, attack, defend and recover at random."""
+    rng = np.random.default_rng(seed)
+    arena = Arena(*GAMES[seed])
+    while True:
+        actions = np.array([controller.NEUTRAL, controller.NEUTRAL])
+        for seat in range(2):
+            player, other = arena.players[seat], arena.players[1 - seat]
+            draw = rng.random()
+            toward = 16 if other.x > player.x else 0
+            if draw < 0.45:
+                actions[seat, controller.MAIN_X] = toward
+            elif draw < 0.8:
+                actions[seat, controller.MAIN_X : controller.MAIN_Y + 1] = rng.choice([0, 4, 8, 12, 16], 2)
+            if abs(player.x) > 70 and not player.on_ground:
+                actions[seat, controller.MAIN_X] = 0 if player.x > 0 else 16
+                actions[seat, controller.MAIN_Y] = 16
+            actions[seat, int(rng.integers(0, 8))] = rng.random() < 0.8
+            if rng.random() < 0.1:
+                actions[seat, controller.C_X + int(rng.integers(0, 2))] = rng.choice([0, 16])
+            if rng.random() < 0.1:
+                actions[seat, controller.SHOULDER] = rng.integers(1, 5)
+        frames = int(rng.integers(1, 14))
+        controller.decode(actions, arena.controllers)
+        for _ in range(frames):
+            arena.step()
+        yield frames, actions
+
+
+def write():
+    """Invent new inputs and record what they give."""
+    with FILE.open("w", encoding="ascii") as file:
+        for seed, names in enumerate(GAMES):
+            source = invent(seed)
+            stretches = [next(source) for _ in range(STRETCHES)]
+            file.write(f"# {' '.join(names)}\n")
+            file.writelines(f"{line}\n" for line in play(*names, stretches))
+
+
+def main():
+    """Print or write."""
+    if sys.argv[1:] == ["--write"]:
+        write()
+        return
+    for left, right, stage, stretches in read():
+        for line in play(left, right, stage, [(frames, actions) for _, frames, actions in stretches]):
+            sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The rules give what they gave when the playthrough was committed, compiled and uncompiled alike."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from tests.envs.melee import playthrough
+
+ROOT = Path(__file__).parents[3]
+RARE = {"other", "shield_break", "jump_squat"}
+
+
+def numbers(line):
+    """What is compared with other machines' results: all but the digest."""
+    return [float(word) for word in line.split("|")[1].split()[:-1]]
+
+
+@pytest.mark.parametrize("game", playthrough.read(), ids=lambda game: "-".join(game[:3]))
+def test_the_committed_playthrough_still_happens(game):
+    left, right, stage, stretches = game
+    lines = playthrough.play(left, right, stage, [(frames, actions) for _, frames, actions in stretches])
+    for number, (line, (committed, _, _)) in enumerate(zip(lines, stretches, strict=True)):
+        assert numbers(line) == pytest.approx(numbers(committed), abs=1e-3), f"stretch {number}"
+
+
+def test_it_meets_most_kinds_of_action():
+    seen = set()
+    for left, right, stage, stretches in playthrough.read():
+        for line in playthrough.play(left, right, stage, [(frames, actions) for _, frames, actions in stretches]):
+            values = numbers(line)
+            seen |= {CATEGORIES[CATEGORY_OF[int(values[0])]], CATEGORIES[CATEGORY_OF[int(values[6])]]}
+    assert len(seen) > 0.75 * len(CATEGORIES), sorted(set(CATEGORIES) - seen)
+
+
+def test_compiled_and_uncompiled_rules_agree_bit_for_bit():
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.envs.melee.playthrough"]
+    uncompiled = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    compiled = [
+        line
+        for left, right, stage, stretches in playthrough.read()
+        for line in playthrough.play(left, right, stage, [(frames, actions) for _, frames, actions in stretches])
+    ]
+    assert uncompiled.stdout.splitlines() == compiled
+
+
+def test_actions_survive_being_written():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        action = [*rng.integers(0, 2, 8), *rng.integers(0, 17, 4), rng.integers(0, 5)]
+        assert playthrough.parse(playthrough.code(action)) == action

@@ -1,0 +1,142 @@
+"""Nothing tunnels: floors, platforms and the body of the stage hold at any speed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.melee import actions as a
+from envs.melee.physics.compile import compiled
+from envs.melee.physics.stage import fly, half_width, inside_body
+from envs.melee.tables import STAGES
+from tests.envs.melee.arena import Arena, pad, random_pads
+
+
+@compiled
+def fly_by(player, memory, stage, dx, dy):
+    return fly(player, memory, stage, dx, dy)
+
+
+@compiled
+def is_inside(stage, x, y):
+    return inside_body(stage, x, y)
+
+
+@compiled
+def width_at(stage, y):
+    return half_width(stage, y)
+
+
+def flier(stage, x, y):
+    arena = Arena(stage=stage).place(0, x, y, grounded=False)
+    return arena.players[0], arena.memory[0], arena.tables.stages[arena.memory[0].stage_row]
+
+
+def test_landing_on_floor_and_platforms_from_above_only():
+    arena = Arena(stage="battlefield").place(0, 0.0, 80.0, grounded=False).place(1, 60.0, 80.0)
+    arena.play_until(lambda arena: arena.players.on_ground[0], 200)
+    assert arena.players.y[0] == 54.4
+    arena = Arena(stage="battlefield").place(0, 0.0).surface(0, 0).play(12, pad("X"))
+    assert arena.players.y[0] > 10
+    arena.play_until(lambda arena: arena.players.on_ground[0], 100)
+    assert arena.players.y[0] in (0, 54.4)
+
+
+def test_a_flick_down_drops_through_a_platform_but_not_the_floor():
+    arena = Arena(stage="battlefield")
+    assert arena.players.y[0] == 27.2
+    arena.play_until(lambda arena: arena.actions[0] == a.PLATFORM_DROP, 9, pad(y=-1.0))
+    arena.play_until(lambda arena: arena.players.on_ground[0], 60)
+    assert arena.players.y[0] == 0
+    arena.play(30, pad(y=-1.0))
+    assert arena.players.y[0] == 0
+
+
+def test_a_shield_drops_through_a_platform():
+    arena = Arena(stage="battlefield").play(9, pad("R")).play(1, pad("R", y=-1.0))
+    assert arena.actions[0] == a.PLATFORM_DROP
+
+
+def test_walking_off_a_platform_falls():
+    arena = Arena(stage="battlefield")
+    arena.play_until(lambda arena: not arena.players.on_ground[0], 60, pad(x=1.0))
+    assert arena.players.x[0] > -20
+    assert arena.players.jumps_left[0] == 1
+
+
+@pytest.mark.parametrize("stage", sorted(STAGES))
+def test_a_player_under_the_stage_stays_under_it(stage):
+    player, memory, record = flier(stage, 3.0, -60.0)
+    for _ in range(100):
+        fly_by(player, memory, record, 0.0, 2.0)
+    assert player.y <= -40.0 + 1e-9
+    player, memory, record = flier(stage, 3.0, -60.0)
+    fly_by(player, memory, record, 0.0, 300.0)
+    assert player.y <= -40.0 + 1e-9
+    assert player.speed_y <= 0
+
+
+@pytest.mark.parametrize("stage", sorted(STAGES))
+def test_a_player_beside_the_stage_meets_its_wall(stage):
+    for side in (-1.0, 1.0):
+        player, memory, record = flier(stage, side * 100.0, -5.0)
+        player.speed_air_x = -side * 30.0
+        fly_by(player, memory, record, -side * 300.0, 0.0)
+        assert player.x == pytest.approx(side * width_at(record, -5.0))
+        assert player.speed_air_x == 0
+
+
+places = st.tuples(st.floats(-240, 240), st.floats(-100, 180))
+steps = st.lists(st.tuples(st.floats(-80, 80), st.floats(-80, 80)), min_size=1, max_size=20)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(sorted(STAGES)), places, steps)
+def test_no_flight_enters_the_body_or_jumps_through_the_floor(stage, place, steps):
+    player, memory, record = flier(stage, *place)
+    if is_inside(record, *place):
+        return
+    for dx, dy in steps:
+        x, y = float(player.x), float(player.y)
+        surface = fly_by(player, memory, record, dx, dy)
+        assert not is_inside(record, player.x, player.y)
+        edge = record.surface_right[0]
+        crossed = y < 0 < player.y and max(abs(x), abs(player.x)) < edge and abs(dx) < 1
+        assert not crossed  # from below to above within the edges
+        if surface >= 0:
+            assert player.y == record.surface_y[surface]
+            assert y >= player.y
+
+
+def test_drifting_back_from_below_does_not_snap_to_the_top():
+    """The predecessor put a player who was under the stage on top of it."""
+    arena = Arena().place(1, 0.0).place(0, 60.0, -70.0, grounded=False)
+    arena.play(40, pad(x=-1.0))
+    assert not arena.players.on_ground[0]
+    assert arena.players.y[0] < -54
+
+
+@pytest.mark.parametrize("stage", sorted(STAGES))
+@pytest.mark.parametrize("seed", range(6))
+def test_random_play_stays_sane(stage, seed):
+    """10 000 frames a case: finite, outside the body, on the ground exactly at a surface."""
+    arena = Arena("mewtwo" if seed % 2 else "fox", "fox", stage)
+    pads = random_pads(seed, 10_000)
+    record = arena.tables.stages[arena.memory[0].stage_row]
+    for frame in range(len(pads)):
+        if frame % 500 == 499:
+            arena.players.percent += 60
+        arena.controllers[:] = pads[frame]
+        arena.step()
+        for seat in range(2):
+            player, memory = arena.players[seat], arena.memory[seat]
+            values = [player.x, player.y, player.speed_y, player.speed_air_x, player.speed_attack_x, player.percent]
+            assert np.isfinite(values).all()
+            assert not is_inside(record, player.x, player.y)
+            if player.on_ground:
+                assert player.y == record.surface_y[memory.surface]
+                assert record.surface_left[memory.surface] <= player.x <= record.surface_right[memory.surface]
+            assert 0 <= player.shield <= 60
+            assert 0 <= player.jumps_left <= 2
+        if arena.over:
+            arena.restart()

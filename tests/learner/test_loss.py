@@ -1,0 +1,121 @@
+"""The loss on cases that can be worked out by hand, and the ratio on rows that were just played."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from selfplay.learner.ppo import LOSS_PARTS, Batch, PPOSettings, chunk_loss
+from selfplay.policy.heads import Heads, logprob_entropy
+from tests.learner.batches import played
+from tests.policy.networks import network
+
+SETTINGS = PPOSettings(clip=0.2, value_clip=0.2, value_coefficient=0.5, entropy_coefficient=0.01)
+
+
+class Button(nn.Module):
+    """One button that is as likely pressed as not, and one value."""
+
+    heads = Heads(1, ())
+
+    def __init__(self, value=0.0):
+        super().__init__()
+        self.logit = nn.Parameter(torch.zeros(1))
+        self.value = nn.Parameter(torch.tensor([value]))
+
+    def forward(self, obs):
+        return self.logit.expand(len(obs), 1), self.value.expand(len(obs))
+
+
+def row(ratio=1.0, advantage=0.0, old_value=0.0, target=0.0):
+    """A pressed button whose probability was half divided by ``ratio`` when it was played."""
+    columns = [math.log(0.5) - math.log(ratio), old_value, advantage, target]
+    logprob, value, advantage, target = (torch.tensor([x]) for x in columns)
+    return Batch(torch.zeros(1, 1), torch.ones(1, 1, dtype=torch.int8), logprob, value, advantage, target)
+
+
+def parts(module, batch, settings=SETTINGS):
+    loss, sums = chunk_loss(module, batch, settings)
+    return {"loss": float(loss.detach()), **dict(zip(LOSS_PARTS, sums.tolist(), strict=True))}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "moves"),
+    [
+        (1.0, 2.0, -2.0, True),
+        (1.1, 1.0, -1.1, True),
+        (1.5, 1.0, -1.2, False),  # likely enough already: no further
+        (1.5, -1.0, 1.5, True),  # likelier although bad: all the way back
+        (0.5, 1.0, -0.5, True),  # rarer although good: all the way back
+        (0.5, -1.0, 0.8, False),  # rare enough already
+    ],
+)
+def test_the_objective_is_clipped_on_the_greedy_side_only(ratio, advantage, loss, moves):
+    module = Button()
+    assert parts(module, row(ratio, advantage))["policy_loss"] == pytest.approx(loss, rel=1e-5)
+    total, _ = chunk_loss(module, row(ratio, advantage), replace(SETTINGS, entropy_coefficient=0.0))
+    (gradient,) = torch.autograd.grad(total, [module.logit])
+    assert (gradient.item() != 0) == moves
+
+
+@pytest.mark.parametrize(("ratio", "outside"), [(1.0, 0), (1.19, 0), (1.21, 1), (0.81, 0), (0.79, 1), (3.0, 1)])
+def test_clip_fraction_counts_ratios_outside(ratio, outside):
+    assert parts(Button(), row(ratio))["clip_fraction"] == outside
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.9, 1.0, 1.1, 4.0])
+def test_kl_is_estimated_by_its_third_estimator(ratio):
+    assert parts(Button(), row(ratio))["approx_kl"] == pytest.approx(ratio - 1 - math.log(ratio), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("value", "old", "target", "loss", "moves"),
+    [
+        (0.1, 0.0, 1.0, 0.81, True),  # near the old value: the plain square
+        (0.5, 0.0, 1.0, 0.64, False),  # moved 0.5 towards the target: counts as moved by 0.2
+        (-0.5, 0.0, 1.0, 2.25, True),  # moved away: counts in full
+        (1.0, 1.0, 1.0, 0.0, False),
+    ],
+)
+def test_the_value_is_clipped_around_the_old_one(value, old, target, loss, moves):
+    module = Button(value)
+    batch = row(old_value=old, target=target)
+    assert parts(module, batch)["value_loss"] == pytest.approx(loss / 2, abs=1e-6)
+    (gradient,) = torch.autograd.grad(chunk_loss(module, batch, SETTINGS)[0], [module.value])
+    assert (gradient.item() != 0) == moves
+
+
+def test_the_loss_is_the_sum_of_its_parts():
+    found = parts(Button(0.1), row(1.1, 1.0, target=1.0))
+    assert found["entropy"] == pytest.approx(math.log(2))
+    assert found["loss"] == pytest.approx(-1.1 + 0.5 * 0.405 - 0.01 * math.log(2), rel=1e-5)
+
+
+def test_rows_add_up():
+    net = network()
+    batch = played(net)
+    whole, sums = chunk_loss(net, batch, SETTINGS)
+    halves = [chunk_loss(net, batch.rows(part), SETTINGS) for part in (slice(40), slice(40, None))]
+    torch.testing.assert_close(halves[0][0] + halves[1][0], whole, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(halves[0][1] + halves[1][1], sums, rtol=1e-4, atol=1e-4)
+
+
+def test_the_ratio_is_exactly_1_where_both_passes_use_the_same_rows():
+    net = network()
+    batch = played(net, 500)
+    logprob, _ = logprob_entropy(net.heads, net(batch.obs)[0], batch.action)
+    assert torch.equal((logprob - batch.logprob).exp(), torch.ones(500))
+    found = parts(net, batch)
+    assert (found["approx_kl"], found["clip_fraction"]) == (0.0, 0.0)
+    assert found["policy_loss"] == float(-batch.advantage.sum())
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64, 499])
+def test_the_ratio_is_1_within_a_ten_thousandth_in_batches_of_any_size(rows):
+    net = network()
+    batch = played(net, 500)
+    part = batch.rows(torch.randperm(500)[:rows])
+    logprob, _ = logprob_entropy(net.heads, net(part.obs)[0], part.action)
+    torch.testing.assert_close((logprob - part.logprob).exp(), torch.ones(rows), atol=1e-4, rtol=0)

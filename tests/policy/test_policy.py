@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+import torch
+
+from selfplay.checkpoint import ActionHeads, load_checkpoint
+from selfplay.checkpoint.generations import save_policy
+from selfplay.errors import IncompatibleError, NotARunError
+from selfplay.policy.policy import Policy, frozen_copy, load_policy, parameters_of, set_parameters
+from tests.policy.networks import HEADS, SPEC, network, policy_meta
+
+OBS = np.random.default_rng(0).normal(size=(40, SPEC.obs_width)).astype(np.float32)
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def save(path, seed=0, **changes):
+    built = network(seed)
+    save_policy(path, policy_meta(7, **changes), parameters_of(built))
+    return built
+
+
+def test_a_policy_plays_the_same_after_export_and_loading(tmp_path):
+    built = save(tmp_path / "gen_7")
+    loaded = load_policy(tmp_path / "gen_7")
+    original = Policy(policy_meta(7), built)
+    for greedy in (False, True):
+        actions = [policy.act(OBS, seeded(3), greedy=greedy) for policy in (original, loaded)]
+        np.testing.assert_array_equal(*actions)
+        assert actions[0].dtype == np.int8
+        assert actions[0].shape == (40, 5)
+    with torch.inference_mode():
+        outputs = [net(torch.from_numpy(OBS)) for net in (built, loaded.network)]
+    assert all(torch.equal(a, b) for a, b in zip(*outputs, strict=True))
+
+
+def test_a_loaded_policy_knows_its_file_and_cannot_learn_by_accident(tmp_path):
+    save(tmp_path / "mine", frame_skip=3, delay=1)
+    policy = load_policy(str(tmp_path / "mine"))
+    assert (policy.meta.frame_skip, policy.meta.delay, policy.meta.id) == (3, 1, "gen_7")
+    assert policy.meta.weights_hash == load_checkpoint(tmp_path / "mine").meta.weights_hash
+    assert not any(parameter.requires_grad for parameter in policy.network.parameters())
+    assert not policy.network.training
+
+
+def test_a_run_gives_its_newest_generation(tmp_path):
+    for iteration in (0, 12, 3):
+        meta = policy_meta(iteration)
+        save_policy(tmp_path / "generations" / meta.id, meta, parameters_of(network(iteration)))
+    assert load_policy(tmp_path).meta.id == "gen_12"
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(NotARunError, match="holds no policy"):
+        load_policy(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"network": SPEC.model_copy(update={"hidden": (8,)})},
+        {"network": SPEC.model_copy(update={"hidden": (8, 9)})},
+        {"network": SPEC.model_copy(update={"obs_width": 5})},
+        {"actions": ActionHeads(binary=1, sizes=HEADS.sizes)},
+        {"network": SPEC.model_copy(update={"kind": "gru"})},
+    ],
+    ids=["fewer layers", "other widths", "other observations", "other actions", "unknown kind"],
+)
+def test_weights_that_do_not_fit_the_description_are_a_clear_error(tmp_path, change):
+    save(tmp_path / "odd", **change)
+    with pytest.raises(IncompatibleError, match=r"weights do not fit|is unknown"):
+        load_policy(tmp_path / "odd")
+
+
+def test_parameters_are_copies_in_both_directions():
+    built = network()
+    arrays = parameters_of(built)
+    arrays["out.bias"][:] = 9
+    assert not bool((built.out.bias == 9).any())
+    set_parameters(built, arrays)
+    arrays["out.bias"][:] = 5
+    assert bool((built.out.bias == 9).all())
+
+
+def test_a_frozen_copy_does_not_learn_along():
+    built = network()
+    frozen = frozen_copy(built)
+    before = parameters_of(frozen)
+    with torch.no_grad():
+        for parameter in built.parameters():
+            parameter += 1
+    assert all((before[name] == array).all() for name, array in parameters_of(frozen).items())
+    assert not any(parameter.requires_grad for parameter in frozen.parameters())
+    assert all(parameter.requires_grad for parameter in built.parameters())

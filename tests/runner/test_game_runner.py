@@ -1,0 +1,155 @@
+import asyncio
+from itertools import count
+
+import pytest
+
+from selfplay.runner.board import Board, Job
+from selfplay.runner.worker import Worker
+from selfplay.supervision import NotFoundError, StartError
+from tests.runner.pools import Resources, failures, runners, settle, throwing
+
+
+def name_of(resource):
+    return resource.name
+
+
+def raises_first(resource):
+    if resource.incarnation == 1:
+        raise ArithmeticError("segment 3 went wrong")
+    return resource.name
+
+
+def hangs_first(resource):
+    return resource.hang() if resource.incarnation == 1 else resource.name
+
+
+def test_jobs_are_done_by_the_runner_that_they_are_posted_for():
+    resources = Resources()
+
+    async def main():
+        board = Board(["a", "b"])
+        async with runners(board, resources, "ab") as (pool, _):
+            assert [child.id for child in pool.which_children()] == ["a", "b"]
+            for _ in range(3):
+                assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+
+    asyncio.run(main())
+    assert sorted(resources.log) == sorted([(what, n, 1) for n in "ab" for what in ("open", "cancel", "close")])
+
+
+def test_what_raises_is_replaced_and_its_job_is_done_by_the_next():
+    resources = Resources()
+
+    async def main():
+        board = Board(["a", "b"])
+        async with runners(board, resources, "ab") as (_, reports):
+            result = await board.ask({"a": Job(raises_first), "b": Job(name_of)})
+            assert result == {"a": ("a", 2), "b": ("b", 1)}  # nobody else was disturbed
+            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+            assert failures(reports) == ["ArithmeticError: segment 3 went wrong"]
+
+    asyncio.run(main())
+    assert resources.log.count(("close", "a", 1)) == 1
+    assert resources.count("open") == resources.count("close") == 3
+
+
+def test_a_runner_that_cannot_open_fails_to_start():
+    async def main():
+        board = Board(["a"])
+        with pytest.raises(StartError, match="no game for a"):
+            async with runners(board, Resources(fail=9), "a"):
+                pytest.fail("it started")
+
+    asyncio.run(main())
+
+
+def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():
+    resources = Resources()
+    before = Worker.abandoned
+
+    async def main():
+        board = Board(["a"], timeout_s=0.05)
+        async with runners(board, resources, "a") as (_, reports):
+            assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
+            (message,) = failures(reports)
+            assert "a gave no segment within 0.05 s" in message
+            assert "--collect-timeout" in message
+            resources.release()  # the old thread ends after all: nobody may take its result
+            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+
+    asyncio.run(main())
+    assert Worker.abandoned == before + 1
+    assert resources.log.count(("kill", "a", 1)) == 1
+
+
+def test_a_hang_that_a_kill_ends_leaves_nothing():
+    resources = Resources(can_kill=True)
+    before = Worker.abandoned
+
+    async def main():
+        board = Board(["a"], timeout_s=0.05)
+        async with runners(board, resources, "a"):
+            assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
+
+    asyncio.run(main())
+    assert Worker.abandoned == before
+    assert resources.count("open") == resources.count("close") == 2
+
+
+def test_stopping_cancels_the_work_in_progress():
+    resources = Resources()
+
+    async def main():
+        board = Board(["a", "b"])
+        async with runners(board, resources, "ab") as (pool, reports):
+            asked = asyncio.create_task(board.ask({"a": Job(lambda r: r.hang()), "b": Job(name_of)}))
+            await settle()
+            await pool.terminate_child("a")
+            assert [child.id for child in pool.which_children()] == ["b"]
+            with pytest.raises(NotFoundError):
+                await pool.terminate_child("a")
+            board.give_up("a")
+            assert await asked == {"b": ("b", 1)}
+            assert failures(reports) == []
+
+    asyncio.run(main())
+    assert ("cancel", "a", 1) in resources.log
+    assert resources.count("open") == resources.count("close") == 2
+
+
+def test_an_error_at_every_await_costs_no_job():
+    """Thrown in wherever the runner waits: opening, waiting for a job, working; and each time nothing is left."""
+    for at in count(1):
+        resources = Resources()
+        thrown = []
+
+        def wrap(child, at=at, thrown=thrown):
+            async def chaotic(ctx):
+                if ctx.incarnation == 1:
+                    thrown.append(at)
+                    await throwing(child(ctx), at, OSError("chaos"))
+                await child(ctx)
+
+            return chaotic
+
+        async def main(at=at, resources=resources, wrap=wrap):
+            board = Board(["a"])
+            results = []
+            try:
+                async with runners(board, resources, "a", wrap) as (_, reports):
+                    for _ in range(3):
+                        results.append((await board.ask({"a": Job(name_of)}))["a"])
+                    return results, failures(reports)
+            except StartError:  # while it opened: whoever starts runners starts another
+                assert at == 1
+                return results, ["OSError: chaos"]
+
+        results, failed = asyncio.run(main())
+        assert resources.count("open") == resources.count("close"), f"left open after an error at await {at}"
+        assert [r[1] for r in results] == sorted(r[1] for r in results)
+        if not failed:  # the chaos came later than the last wait
+            break
+        assert failed == ["OSError: chaos"]
+        if at > 1:
+            assert len(results) == 3
+    assert at > 5

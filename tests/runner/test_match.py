@@ -1,0 +1,142 @@
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+import torch
+
+from envs.errors import GameError
+from envs.melee import bots
+from envs.melee.controller import ACTION_SPEC, NEUTRAL
+from envs.melee.mock import STATS
+from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
+from selfplay.errors import RunnerError
+from selfplay.policy.network import build_network
+from selfplay.policy.policy import Policy
+from selfplay.runner.match import Contender, Pairing, Rules, play
+
+RULES = Rules(max_episode_frames=240)
+MEWTWO = ("mewtwo", "mewtwo")
+
+
+def policy(frame_skip=4, delay=0, seed=0):
+    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
+    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
+    meta = PolicyMeta(
+        id="gen_0",
+        weights_hash=f"{seed:064x}",
+        network=spec,
+        actions=heads,
+        encoder_version=ENCODER_VERSION,
+        frame_skip=frame_skip,
+        delay=delay,
+        characters=("mewtwo",),
+        stage="final_destination",
+        created=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    return Policy(meta, build_network(spec, heads, torch.Generator().manual_seed(seed)).eval())
+
+
+PLAYERS = {"random": Contender("random"), "idle": Contender("idle"), "rusher": Contender("rusher")}
+
+
+def pairings(*seeds, players=("random", "rusher")):
+    return [Pairing(players, MEWTWO, seed) for seed in seeds]
+
+
+def test_every_game_is_played_once_to_its_end():
+    stats = play(pairings(1, 2, 3), PLAYERS, RULES)
+    assert stats.shape == (3, 2)
+    assert stats.dtype == STATS
+    assert (stats["frames"] > 0).all()
+    assert (stats["frames"] <= 240).all()
+    np.testing.assert_array_equal(stats["damage"], stats["damage_taken"][:, ::-1])
+
+
+def test_a_game_depends_on_its_seed_and_not_on_its_neighbours():
+    together = play([*pairings(1, 2), *pairings(3, players=("idle", "random"))], PLAYERS, RULES)
+    alone = [play(pairings(1), PLAYERS, RULES), play(pairings(2), PLAYERS, RULES)]
+    np.testing.assert_array_equal(together[:2], np.concatenate(alone))
+    assert together[0].tobytes() != together[1].tobytes()
+
+
+def test_the_same_pairings_give_the_same_games_with_policies_too():
+    players = PLAYERS | {"gen_0": Contender("gen_0", policy()), "gen_5": Contender("gen_5", policy(seed=5))}
+    games = [Pairing(("gen_0", "gen_5"), ("fox", "mewtwo"), 7), Pairing(("random", "gen_0"), ("mewtwo", "fox"), 8)]
+    first, second = (play(games, players, RULES) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+class Counting:
+    """A policy that counts for how many seats it decided, call by call."""
+
+    def __init__(self, inner):
+        self.meta = inner.meta
+        self.calls = []
+        self._inner = inner
+
+    def act(self, obs, generator, *, greedy):
+        self.calls.append(len(obs))
+        return self._inner.act(obs, generator, greedy=greedy)
+
+
+def test_each_policy_decides_at_its_own_frame_skip():
+    slow, fast = Counting(policy(frame_skip=6)), Counting(policy(frame_skip=2, seed=1))
+    players = {"slow": Contender("slow", slow), "fast": Contender("fast", fast)}
+    steps = []
+    games = [Pairing(("slow", "fast"), MEWTWO, 1), Pairing(("fast", "slow"), MEWTWO, 2)]
+    stats = play(games, players, Rules(max_episode_frames=60), watch=lambda game: steps.append(game.frame_skip))
+    assert set(steps) == {2}  # the largest step that suits both
+    assert (stats["frames"] == 60).all()
+    assert len(slow.calls) == 10
+    assert len(fast.calls) == 30
+    assert set(slow.calls) == set(fast.calls) == {2}
+
+
+def test_scripted_players_keep_their_pace_whatever_the_opponents():
+    players = {"idle": Contender("idle"), "random": Contender("random")}
+    still = Contender("still", Standing(policy(frame_skip=1)))
+    skipping = Contender("skipping", Standing(policy(frame_skip=4)))
+    for name, other in (("still", still), ("skipping", skipping)):
+        players[name] = other
+    alone, one, four = (
+        play([Pairing(("random", name), MEWTWO, 5)], players, RULES)[0, 0] for name in ("idle", "still", "skipping")
+    )
+    assert one == four == alone
+
+
+class Standing:
+    """A policy that never touches the controller."""
+
+    def __init__(self, inner):
+        self.meta = inner.meta
+
+    def act(self, obs, generator, *, greedy):
+        return np.tile(NEUTRAL, (len(obs), 1))
+
+
+def test_greedy_and_sampled_play_differ():
+    players = PLAYERS | {"gen_0": Contender("gen_0", policy())}
+    games = pairings(3, players=("gen_0", "rusher"))
+    sampled, greedy = (play(games, players, Rules(max_episode_frames=240, greedy=g)) for g in (False, True))
+    assert sampled.tobytes() != greedy.tobytes()
+
+
+def test_stopping_ends_it_at_once():
+    watched = []
+    with pytest.raises(RunnerError, match="stopped"):
+        play(pairings(1), PLAYERS, RULES, stop=lambda: len(watched) == 2, watch=watched.append)
+    assert len(watched) == 2
+
+
+def test_unknown_characters_are_named():
+    with pytest.raises(GameError, match="unknown character 'foxx'; did you mean 'fox'"):
+        play([Pairing(("random", "idle"), ("foxx", "fox"), 1)], PLAYERS, RULES)
+
+
+def test_contenders_tell_what_they_are():
+    scripted, learned = Contender("random"), Contender("gen_0", policy(frame_skip=3, delay=2))
+    assert (scripted.frame_skip, scripted.delay) == (bots.FRAME_SKIP, 0)
+    assert (learned.frame_skip, learned.delay) == (3, 2)
+    assert scripted.version == f"bots-{bots.VERSION}"
+    assert learned.version == "0" * 64

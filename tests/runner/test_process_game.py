@@ -1,0 +1,228 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.errors import GameError
+from envs.melee.mock import STATS, MockMelee, neutral_actions
+from selfplay.errors import RunnerError
+from selfplay.runner.game_process import pack, unpack
+from selfplay.runner.process_game import ProcessGame
+from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
+
+ROOT = Path(__file__).parents[2]
+SHARED = Path("/dev/shm")
+OPTIONS = {
+    "num_games": 3,
+    "characters": ["mewtwo", "fox"],
+    "stage": "battlefield",
+    "frame_skip": 2,
+    "delay": 3,
+    "max_episode_frames": 40,
+    "stagger": True,
+}
+SEEDS = np.array([3, 2**63 + 5, 7], np.uint64)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+
+
+def shared_files():
+    return sorted(path.name for path in SHARED.glob("selfplay-block-*")) if SHARED.is_dir() else []
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_for(condition, seconds=10.0):
+    """For what other processes do; they have no clock of ours."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    game = ProcessGame("mock", OPTIONS)
+    yield game
+    game.close()
+
+
+@pytest.fixture
+def game():
+    made = ProcessGame("mock", OPTIONS)
+    yield made
+    made.close()
+    assert not is_alive(made.pid)
+    assert shared_files() == []
+
+
+def play(games, rng, steps):
+    """Step games side by side with the same actions and compare everything that comes out."""
+    episodes = 0
+    for _ in range(steps):
+        actions = np.concatenate(
+            [rng.integers(0, 2, (3, 2, 8)), rng.integers(0, 17, (3, 2, 4)), rng.integers(0, 5, (3, 2, 1))], -1
+        ).astype(np.int8)
+        mine, theirs = (game.step(actions) for game in games)
+        ended = mine.ended
+        for name in ("obs", "reward", "terminated", "truncated"):
+            np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), err_msg=name)
+        for name in ("score", "stats", "final_obs"):  # say something of episodes that ended alone
+            np.testing.assert_array_equal(getattr(mine, name)[ended], getattr(theirs, name)[ended], err_msg=name)
+        episodes += int(ended.sum())
+    return episodes
+
+
+def test_it_plays_as_the_game_in_this_process(shared):
+    games = MockMelee(**OPTIONS), shared
+    rng = np.random.default_rng(0)
+    assert games[0].bot_names == shared.bot_names
+    assert games[0].obs_width == shared.obs_width
+    np.testing.assert_array_equal(*(game.reset(SEEDS) for game in games))
+    for game in games:
+        game.bots[1] = [-1, 1]  # a scripted player in one seat
+    assert play(games, rng, 60) > 6
+    before = [game.snapshot() for game in games]
+    assert before[0].keys() == before[1].keys()
+    for name, array in before[0].items():
+        assert array.dtype == before[1][name].dtype
+        np.testing.assert_array_equal(array, before[1][name], err_msg=name)
+    play(games, rng, 5)
+    np.testing.assert_array_equal(*(game.restore(before[0]) for game in games))
+    np.testing.assert_array_equal(shared.bots, games[0].bots)
+    assert play(games, rng, 20) > 0
+
+
+def test_a_snapshot_moves_between_the_hosts(shared):
+    shared.reset(SEEDS)
+    shared.step(neutral_actions(3))
+    other = MockMelee(**OPTIONS)
+    other.restore(shared.snapshot())
+    play((other, shared), np.random.default_rng(1), 5)
+
+
+def test_what_the_game_refuses_is_a_game_error_and_does_not_end_it(shared):
+    shared.reset(SEEDS)
+    bad = neutral_actions(3)
+    bad[1, 0, 8] = 99
+    with pytest.raises(GameError, match=r"game 1, seat 0: main_x is 99"):
+        shared.step(bad)
+    with pytest.raises(GameError, match="snapshot"):
+        shared.restore({"nothing": np.zeros(1)})
+    shared.step(neutral_actions(3))
+
+
+def test_the_child_loads_no_torch(shared):
+    maps = Path(f"/proc/{shared.pid}/maps").read_text()
+    assert "numpy" in maps
+    assert "torch" not in maps
+
+
+def test_its_file_has_no_name_once_it_runs(shared):
+    assert is_alive(shared.pid)
+    assert shared_files() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("mock", {"stage": "dreamland"}, "unknown stage 'dreamland'"),
+        ("chess", {}, "unknown game 'chess'"),
+    ],
+)
+def test_bad_options_are_told_and_leave_nothing(name, change, words):
+    with pytest.raises(GameError, match=words):
+        ProcessGame(name, OPTIONS | change)
+    assert shared_files() == []  # that no process is left is seen to for every test
+
+
+def test_a_killed_child_is_an_error_at_once_and_for_ever(game):
+    game.reset(SEEDS)
+    os.kill(game.pid, signal.SIGKILL)
+    for _ in range(2):
+        with pytest.raises(RunnerError, match=f"game process {game.pid}"):
+            game.step(neutral_actions(3))
+    with pytest.raises(RunnerError):
+        game.snapshot()
+
+
+def test_kill_ends_a_call_that_hangs(game):
+    game.reset(SEEDS)
+    os.kill(game.pid, signal.SIGSTOP)
+    failed = []
+
+    def step():
+        try:
+            game.step(neutral_actions(3))
+        except RunnerError as error:
+            failed.append(str(error))
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    assert game.kill()
+    thread.join(10)
+    assert failed == [f"game process {game.pid} ended with exit code -9 in the middle of a segment"]
+
+
+def test_closing_kills_what_does_not_listen(game):
+    os.kill(game.pid, signal.SIGSTOP)
+    game.close()
+    assert not is_alive(game.pid)
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["idle", "hanging"])
+def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
+    code = f"""
+        import time
+        from selfplay.runner.process_game import ProcessGame
+        game = ProcessGame("mock", {OPTIONS!r})
+        print(game.pid, flush=True)
+        time.sleep(60)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as trainer:
+        pid = int(trainer.stdout.readline())
+        assert is_alive(pid)
+        if stopped:
+            os.kill(pid, signal.SIGSTOP)
+        trainer.kill()
+    wait_for(lambda: not is_alive(pid))
+    assert shared_files() == []
+
+
+def test_arrays_travel_as_json():
+    arrays = {
+        "stats": np.array([[(1, 2.5, 0, 3.0, 4.0, 1, 60, 2, 0.5, -0.5)] * 2], STATS),
+        "flags": np.array([True, False]),
+        "empty": np.zeros((0, 3), np.float32),
+        "transposed": np.arange(6, dtype=np.int16).reshape(2, 3).T,
+    }
+    back = unpack(json.loads(json.dumps(pack(arrays))))
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        np.testing.assert_array_equal(back[name], array)
+
+
+def test_both_ends_see_the_same_arrays_and_no_two_overlap(tmp_path):
+    path = tmp_path / "block"
+    fields = layout(3, 7, 13, STATS)
+    path.write_bytes(bytes(size_of(fields)))
+    mine, theirs = map_arrays(path, fields), map_arrays(path, fields)
+    for number, array in enumerate(mine.values()):
+        array.view(np.uint8)[...] = number
+        assert array.ctypes.data % ALIGN == 0
+    for number, array in enumerate(theirs.values()):
+        assert (array.view(np.uint8) == number).all()

@@ -1,0 +1,183 @@
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
+from selfplay.config import OPTIONS
+from selfplay.errors import ConfigError, IncompatibleError, NotARunError, RunLockedError
+from selfplay.trainer.cli import parse
+from selfplay.trainer.resume import MAY_CHANGE, continued
+from tests.trainer.runs import ITERATION, hashes, rows, train
+from tests.trainer.samples import OTHER
+
+EVERY_2 = ("--save-interval", 2)
+
+
+def state_of(*arguments):
+    config = parse(arguments).config.model_dump(mode="json")
+    meta = LearnerMeta(iteration=3, total_steps=99, elapsed_s=1.0, created=datetime.now(UTC), config=config)
+    return LearnerState(meta, {}, Path("learner/iter_3"), ())
+
+
+def resumed(state, *arguments):
+    return continued(state, parse(["--resume", *arguments]).explicit)
+
+
+# ---- which settings
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_each_setting_may_change_or_names_both_values(option):
+    group, _, name = option.path.partition(".")
+    flags = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
+    before = getattr(getattr(parse([]).config, group), name)
+    if option.path in MAY_CHANGE:
+        config = resumed(state_of(), *flags)
+        assert getattr(getattr(config, group), name) not in (before, None)
+    else:
+        with pytest.raises(ConfigError) as caught:
+            resumed(state_of(), *flags)
+        now = getattr(getattr(parse(flags).config, group), name)
+        assert option.flag in str(caught.value)
+        assert repr(now) in str(caught.value)
+        assert repr(before) in str(caught.value)
+
+
+def test_what_the_issue_of_a_run_is_may_not_change():
+    assert not MAY_CHANGE & {"game.character", "game.stage", "game.frame_skip", "game.delay", "net.hidden"}
+    assert MAY_CHANGE >= {"run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host"}
+
+
+def test_settings_without_a_flag_are_named_as_they_are_typed():
+    with pytest.raises(ConfigError, match=r"--set ppo\.anneal is True, but .* False"):
+        resumed(state_of(), "--set", "ppo.anneal=true")
+
+
+def test_the_same_value_again_is_no_change():
+    config = resumed(state_of("--character", "fox"), "--character", "fox", "--gamma", "0.99")
+    assert config.game.character == "fox"
+
+
+def test_what_is_not_named_stays():
+    config = resumed(state_of("--num-games", "7", "--timesteps", "500"), "--save-interval", "3")
+    assert (config.run.num_games, config.run.timesteps, config.run.save_interval) == (7, 500, 3)
+
+
+@pytest.mark.parametrize(
+    ("started", "now", "limits"),
+    [
+        (["--max-minutes", "3"], ["--timesteps", "900"], (900, None)),
+        (["--timesteps", "900"], ["--max-minutes", "3"], (None, 3.0)),
+        (["--timesteps", "900", "--max-minutes", "3"], ["--timesteps", "1800"], (1800, None)),
+        (["--max-minutes", "3"], ["--timesteps", "900", "--max-minutes", "6"], (900, 6.0)),
+        (["--max-minutes", "3"], [], (None, 3.0)),
+    ],
+)
+def test_a_new_limit_replaces_both_old_ones(started, now, limits):
+    run = resumed(state_of(*started), *now).run
+    assert (run.timesteps, run.max_minutes) == limits
+
+
+def test_a_deterministic_run_refuses_time_when_resumed_too():
+    with pytest.raises(ConfigError, match="--deterministic refuses --max-minutes"):
+        resumed(state_of("--deterministic"), "--max-minutes", "3")
+
+
+def test_settings_of_another_version_are_incompatible():
+    state = state_of()
+    state.meta.config["ppo"]["momentum"] = 1
+    with pytest.raises(IncompatibleError, match="momentum"):
+        resumed(state)
+
+
+# ---- whole runs
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A run of three iterations, with checkpoints after the second and at its end."""
+    folder = tmp_path_factory.mktemp("runs") / "stopped"
+    assert train(folder, *EVERY_2, "--timesteps", 3 * ITERATION)[0] == 0
+    return folder
+
+
+@pytest.fixture
+def run(stopped, tmp_path):
+    """A copy that a test may go on with."""
+    return Path(shutil.copytree(stopped, tmp_path / "run"))
+
+
+def test_it_goes_on_where_it_was(run):
+    before = hashes(run)
+    code, text = train(run, "--timesteps", 5 * ITERATION, resume=True)
+    assert code == 0
+    assert "Resumed at: iteration 3" in text
+    assert f"Finished after 5 iterations, {5 * ITERATION:,} steps" in text
+    assert [row["iteration"] for row in rows(run / "metrics.jsonl")] == [1, 2, 3, 4, 5]
+    after = hashes(run)
+    assert list(after) == ["gen_0", "gen_2", "gen_3", "gen_4", "gen_5"]
+    assert {name: after[name] for name in before} == before  # what is saved is never changed
+    assert RunDir(run).read_summary()["total_steps"] == 5 * ITERATION
+
+
+def test_a_new_interval_and_rating_take_effect(run):
+    code, text = train(
+        run, "--timesteps", 4 * ITERATION, "--save-interval", 1, "--track-elo", "--host", "process", resume=True
+    )
+    assert code == 0
+    assert "gen_4" in hashes(run)
+    assert "Elo Leaderboard" in text
+    assert "Host: process" in text
+
+
+def test_a_finished_run_says_what_to_type(run):
+    before = {p: p.read_bytes() for p in run.rglob("*.safetensors")}
+    code, text = train(run, resume=True)
+    assert code == 0
+    assert "has reached its end" in text
+    assert "--timesteps" in text
+    assert {p: p.read_bytes() for p in run.rglob("*.safetensors")} == before
+
+
+def test_a_damaged_state_is_skipped_and_later_generations_are_set_aside(run):
+    (run / "learner" / "iter_3" / "params.safetensors").write_bytes(b"torn")
+    before = hashes(run)
+    code, text = train(run, "--timesteps", 3 * ITERATION, resume=True)
+    assert code == 0
+    assert "Resumed at: iteration 2" in text
+    assert "iter_3: " in text
+    assert [row["iteration"] for row in rows(run / "metrics.jsonl")] == [1, 2, 3]
+    assert list(hashes(run)) == list(before)
+    assert (run / "generations" / ".set-aside" / "gen_3-1").is_dir()
+
+
+def test_another_machine_may_have_other_cores(tmp_path, monkeypatch):
+    games = ("--num-games", 32, "--rollout-length", 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    code, text = train(tmp_path / "run", *games, "--timesteps", 64)
+    assert code == 0
+    assert "2 runners" in text
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    code, text = train(tmp_path / "run", "--timesteps", 128, resume=True)
+    assert code == 0
+    assert "2 runners" in text
+
+
+def test_only_one_trainer_at_a_time(run):
+    with RunDir(run).lock(), pytest.raises(RunLockedError, match=f"process {os.getpid()}"):
+        train(run, "--timesteps", 9 * ITERATION, resume=True)
+    assert len(rows(run / "metrics.jsonl")) == 3
+
+
+def test_there_must_be_a_run(tmp_path):
+    with pytest.raises(NotARunError, match="nowhere holds no run"):
+        train(tmp_path / "nowhere", resume=True)
+
+
+def test_a_run_that_ended_before_its_first_checkpoint_says_so(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(NotARunError, match="before its first checkpoint"):
+        train(tmp_path, resume=True)
