@@ -80,7 +80,10 @@ class LeagueConfig(_Group):
     recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
     scripted: Annotated[float, Field(ge=0)] = Field(0.2, description="Share of scripted players")
     any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
-    held_out: tuple[str, ...] = Field((), description="Scripted players never met in training")
+    held_out: tuple[str, ...] = Field(
+        ("counter_hitter",),
+        description="Scripted players never met in training, so that ratings have one unknown to it",
+    )
     max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
     track_elo: bool = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Fraction = Field(0.1, description="Share of the time that rating games may take")
@@ -133,7 +136,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
     # What learned best on two cores; docs/learning.md has the figures.
     "laptop": {
         "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 20},
-        "ppo": {"rollout_length": 64, "batch_size": 4096, "gamma": 0.99, "entropy_coefficient": 0.003},
+        "ppo": {"rollout_length": 64, "batch_size": 4096, "learning_rate": 1e-3, "entropy_coefficient": 1e-4},
     },
 }
 

@@ -8,9 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.melee.observation import ENCODER_VERSION
 from envs.opponents import Player
-from selfplay.errors import IncompatibleError
 from selfplay.policy.policy import load_policy
 
 
@@ -19,12 +17,8 @@ def load_opponent(folder: str | Path) -> Player:
 
     Raises:
         CheckpointError: see ``load_policy``.
-        IncompatibleError: it was made for another layout of observations.
     """
     policy = load_policy(folder)
-    if policy.meta.encoder_version != ENCODER_VERSION:
-        made_for = policy.meta.encoder_version
-        raise IncompatibleError(f"{folder} was made for observations of version {made_for}, here is {ENCODER_VERSION}")
     generator = torch.Generator()
 
     def act(obs: NDArray[np.float32]) -> NDArray[np.int8]:

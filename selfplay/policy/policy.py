@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from envs.melee.observation import ENCODER_VERSION
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import IncompatibleError, boundary
 from selfplay.policy.heads import sample
@@ -62,7 +63,12 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     Raises:
         CheckpointError: nothing there, damaged, or made for another version; says which.
     """
-    meta, params = load_generation(resolve_policy(Path(path)))
+    folder = resolve_policy(Path(path))
+    meta, params = load_generation(folder)
+    if meta.encoder_version != ENCODER_VERSION:
+        raise IncompatibleError(
+            f"{folder} was made for observations of version {meta.encoder_version}, this version makes {ENCODER_VERSION}"
+        )
     network = build_network(meta.network, meta.actions)
     set_parameters(network, params)
     network.requires_grad_(requires_grad=False)

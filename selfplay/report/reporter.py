@@ -7,6 +7,7 @@ a thread of its own delivers. Its ``run`` is a supervised child; a broken termin
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -16,7 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
+logger = logging.getLogger(__name__)
 POLL_S = 0.1  # how long a cancelled feed may take to notice
+FAILURES = 10  # in a row, until a reporter is given up
+LAST_TRIES = 50  # to deliver what is left; each failure costs one event
 
 
 class Reporter(Protocol):
@@ -44,35 +48,40 @@ class Reporter(Protocol):
 
 
 class Tee:
-    """Tells several reporters, in order; when one raises, those after it miss that event."""
+    """Tells several reporters, in order; when one raises, those after it miss that event.
+
+    One that failed ``FAILURES`` times in a row is left out from then on: a terminal that was closed stays closed.
+    """
 
     def __init__(self, reporters: Sequence[Reporter]) -> None:
-        self._reporters = tuple(reporters)
+        self._failures = dict.fromkeys(reporters, 0)
 
     def header(self, lines: Sequence[str]) -> None:
         """See ``Reporter``."""
-        for reporter in self._reporters:
-            reporter.header(lines)
+        self._tell(lambda reporter: reporter.header(lines))
 
     def notice(self, text: str) -> None:
         """See ``Reporter``."""
-        for reporter in self._reporters:
-            reporter.notice(text)
+        self._tell(lambda reporter: reporter.notice(text))
 
     def iteration(self, report: IterationReport) -> None:
         """See ``Reporter``."""
-        for reporter in self._reporters:
-            reporter.iteration(report)
+        self._tell(lambda reporter: reporter.iteration(report))
 
     def leaderboard(self, text: str) -> None:
         """See ``Reporter``."""
-        for reporter in self._reporters:
-            reporter.leaderboard(text)
+        self._tell(lambda reporter: reporter.leaderboard(text))
 
     def close(self) -> None:
         """See ``Reporter``."""
-        for reporter in self._reporters:
-            reporter.close()
+        self._tell(lambda reporter: reporter.close())
+
+    def _tell(self, event: Callable[[Reporter], None]) -> None:
+        for reporter, failures in self._failures.items():
+            if failures < FAILURES:
+                self._failures[reporter] += 1
+                event(reporter)
+                self._failures[reporter] = 0
 
 
 class Feed:
@@ -121,6 +130,15 @@ class Feed:
         finally:
             cancelled.set()
 
+    async def finish(self) -> None:
+        """Close, and deliver what is queued as far as the reporter can be told."""
+        self.close()
+        for _ in range(LAST_TRIES):
+            try:
+                return await self.run()
+            except Exception:
+                logger.debug("a last event could not be reported", exc_info=True)
+
     def _put(self, event: Callable[[], None]) -> None:
         try:
             self._events.put_nowait(event)
@@ -142,7 +160,7 @@ class Feed:
                             break
                     else:
                         event()
-        except Exception as caught:  # whatever it is, the supervisor of ``run`` decides what it costs
+        except BaseException as caught:  # whatever it is, the supervisor of ``run`` decides what it costs
             error = caught
         if not loop.is_closed():
             loop.call_soon_threadsafe(_finish, finished, error)

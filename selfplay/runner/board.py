@@ -38,6 +38,7 @@ class Board(Generic[R]):
 
     def __init__(self, runners: Iterable[str], timeout_s: float | None = None) -> None:
         self._expected = set(runners)
+        self._given_up: dict[str, str] = {}
         self._timeout_s = timeout_s
         self._jobs: dict[str, Job[R]] = {}
         self._results: dict[str, Any] = {}
@@ -58,6 +59,7 @@ class Board(Generic[R]):
     async def next_job(self, runner: str) -> Job[R]:
         """What this runner shall do next; a runner that had been given up is expected again."""
         self._expected.add(runner)
+        self._given_up.pop(runner, None)
         while runner not in self._jobs:
             await self._changed.wait()
         return self._jobs[runner]
@@ -72,15 +74,21 @@ class Board(Generic[R]):
             self._durations.append(seconds)
         self._notify()
 
-    def give_up(self, runner: str) -> None:
+    def give_up(self, runner: str, why: str) -> None:
         """Stop waiting for a runner, until it asks for a job again."""
         self._expected.discard(runner)
+        self._given_up[runner] = why
         self._notify()
 
     @property
     def expected(self) -> frozenset[str]:
         """Runners that are waited for."""
         return frozenset(self._expected)
+
+    @property
+    def given_up(self) -> dict[str, str]:
+        """Runners that are not waited for, and why, in the order in which they were given up."""
+        return dict(self._given_up)
 
     @property
     def timeout_s(self) -> float:

@@ -107,9 +107,7 @@ async def _run(session: Session, feed: Feed) -> int:
         code = INTERRUPTED if stop.is_set() else 0
         await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
     finally:
-        feed.close()
-        with suppress(Exception):  # a broken terminal must not hide how the run ended
-            await feed.run()
+        await feed.finish()
     return code
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_generations
-from selfplay.errors import NotARunError
+from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.policy.policy import load_policy
 from selfplay.report.metrics import IterationReport, Update
@@ -212,7 +212,8 @@ class TrainingLoop:
         results: dict[str, Collected] = await self._board.ask(jobs)
         collected = [results[name] for name in sorted(results)]
         if not collected:
-            raise RuntimeError("every runner is parked; see the first cause above")
+            why = next(iter(self._board.given_up.values()))
+            raise RunnerError(f"every runner fails again and again; first cause: {why}")
         in_play = frozenset().union(*(part.in_play for part in collected))
         self._frozen = {name: net for name, net in self._frozen.items() if name in in_play}
         return collected

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from envs.melee.observation import ENCODER_VERSION
 from selfplay.config import Config, by_path
-from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.errors import ConfigError
 from selfplay.policy.policy import load_policy
 
 if TYPE_CHECKING:
@@ -25,11 +24,6 @@ def adopt(config: Config, explicit: Mapping[str, Any]) -> Config:
     if path is None:
         return config
     meta = load_policy(path).meta
-    if meta.encoder_version != ENCODER_VERSION:
-        raise IncompatibleError(
-            f"--pretrained {path} was made for observations of version {meta.encoder_version}, "
-            f"this version makes {ENCODER_VERSION}"
-        )
     theirs: dict[str, Any] = {
         "net.hidden": meta.network.hidden,
         "net.activation": meta.network.activation,

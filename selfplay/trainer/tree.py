@@ -184,8 +184,8 @@ class Tree:
                 self._feed.notice(f"{name} did not stop in time and was abandoned ({total} so far)")
             case ChildParked(delay_s=delay, cause=cause):
                 self._feed.notice(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
-                self.board.give_up(name)
-                self._rater_board.give_up(name)
+                board = self._rater_board if name == RATER else self.board
+                board.give_up(name, str(cause))
             case SupervisorGaveUp(why=why, cause=cause):
                 self._feed.notice(f"giving up: {why}; first cause: {cause}")
                 self.first_cause = str(cause)

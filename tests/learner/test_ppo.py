@@ -142,6 +142,8 @@ def test_too_large_a_change_ends_the_update_after_its_epoch():
     assert 1 <= stopped.epochs < 6
     assert stopped.minibatches == 4 * stopped.epochs
     assert stopped.approx_kl < free.approx_kl
+    patient = update(network(), batch, target_kl=10 * free.approx_kl, **options)  # a mean over rows, not their sum
+    assert patient == free
 
 
 def test_an_update_ends_when_it_is_told_to():

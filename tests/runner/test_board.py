@@ -77,9 +77,10 @@ def test_whoever_is_given_up_is_not_waited_for():
         jobs = {"a": job(), "b": job()}
         asked = await asking(board, jobs)
         board.deliver("a", jobs["a"], 1, 1.0)
-        board.give_up("b")
+        board.give_up("b", "broken")
         assert await asked == {"a": 1}
         assert board.expected == {"a"}
+        assert board.given_up == {"b": "broken"}
 
     asyncio.run(main())
 
@@ -87,7 +88,7 @@ def test_whoever_is_given_up_is_not_waited_for():
 def test_with_everybody_given_up_an_answer_comes_at_once():
     async def main():
         board = Board(["a"])
-        board.give_up("a")
+        board.give_up("a", "broken")
         assert await board.ask({"a": job()}) == {}
 
     asyncio.run(main())
@@ -98,8 +99,9 @@ def test_who_comes_back_is_waited_for_again():
         board = Board(["a", "b"])
         jobs = {"a": job(), "b": job()}
         asked = await asking(board, jobs)
-        board.give_up("b")
+        board.give_up("b", "broken")
         assert await board.next_job("b") is jobs["b"]  # the job is still there
+        assert board.given_up == {}
         board.deliver("a", jobs["a"], 1, 1.0)
         await settle()
         assert not asked.done()

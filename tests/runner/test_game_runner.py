@@ -108,7 +108,7 @@ def test_stopping_cancels_the_work_in_progress():
             assert [child.id for child in pool.which_children()] == ["b"]
             with pytest.raises(NotFoundError):
                 await pool.terminate_child("a")
-            board.give_up("a")
+            board.give_up("a", "stopped")
             assert await asked == {"b": ("b", 1)}
             assert failures(reports) == []
 

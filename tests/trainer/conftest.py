@@ -10,4 +10,5 @@ def _torch_as_before() -> Iterator[None]:
     threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     yield
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(deterministic)
+    if torch.are_deterministic_algorithms_enabled() != deterministic:  # the setter alone imports for seconds
+        torch.use_deterministic_algorithms(deterministic)

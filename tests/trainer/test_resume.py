@@ -46,7 +46,7 @@ def test_each_setting_may_change_or_names_both_values(option):
         assert repr(before) in str(caught.value)
 
 
-def test_what_the_issue_of_a_run_is_may_not_change():
+def test_what_makes_a_run_what_it_is_may_not_change():
     assert not MAY_CHANGE & {"game.character", "game.stage", "game.frame_skip", "game.delay", "net.hidden"}
     assert MAY_CHANGE >= {"run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host"}
 

@@ -32,7 +32,7 @@ _MELEE = Path(__file__).resolve().parent.parent
 
 def rule(function: _Function) -> _Function:
     """Compile a function that only compiled functions call: no wrapper for calls from Python is built."""
-    result: _Function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    result: _Function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **_OPTIONS)(function)
     return result
 
 

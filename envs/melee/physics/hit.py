@@ -17,6 +17,7 @@ from envs.melee.physics.shield import SHIELD_DAMAGE, break_shield, is_shielding
 from envs.melee.tables.layout import GRAB_HIT, THROW_HIT
 
 NO_HIT = -1
+FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
 STALE_FIRST = 0.09  # damage share that the newest entry of the staleness queue takes; each older one 0.01 less
 STALE_STEP = 0.01
 LOW_HURT = 0.55  # height of a crouching player as a share
@@ -66,6 +67,8 @@ def _find(p, m, victim, memory, tables):
     """Row of the hit of ``p`` that connects with ``victim`` on this frame, or NO_HIT."""
     entry = tables.actions[m.character_row, p.action]
     if entry.num_hits == 0 or p.hitlag > 0.0 or victim.invulnerable or is_held(victim):
+        return NO_HIT
+    if abs(victim.x - p.x) > FARTHEST_HIT or abs(victim.y - p.y) > FARTHEST_HIT:
         return NO_HIT
     frame = int(p.action_frame)
     found = NO_HIT

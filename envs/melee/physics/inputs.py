@@ -63,8 +63,9 @@ def read_inputs(m, pad):
 @rule
 def _stick(x, y):
     """Clamp to the unit circle, as the gate does, then drop the dead zone of each axis."""
-    length = math.sqrt(x * x + y * y)
-    if length > 1.0:
+    square = x * x + y * y
+    if square > 1.0:
+        length = math.sqrt(square)
         x = x / length
         y = y / length
     return (x if abs(x) >= DEAD_ZONE else 0.0), (y if abs(y) >= DEAD_ZONE else 0.0)
