@@ -8,7 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
@@ -16,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="bench.py", description=__doc__)
     made.add_argument("--rounds", type=int, default=10, metavar="N", help="samples of each (default: %(default)s)")
+    made.add_argument("--write", action="store_true", help="put the figures into docs/")
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
 
@@ -27,14 +29,16 @@ def main() -> int:
         print("bench.py: --rounds must be at least 1", file=sys.stderr)
         return 2
     from selfplay.trainer.bench import measure
+    from selfplay.trainer.bench_page import shown, write_page
 
     figures = measure(options.rounds, lambda text: print(text, file=sys.stderr))
     if options.json:
         print(json.dumps(figures))
     else:
         for name, value in figures.items():
-            shown = f"{value:,.3f}" if isinstance(value, float) and abs(value) < 10 else value
-            print(f"{name:36} {f'{shown:,.0f}' if isinstance(shown, float) else shown}")
+            print(f"{name:36} {shown(value)}")
+    if options.write:
+        write_page(ROOT / "docs", "bench.json", "measured", figures)
     return 0
 
 

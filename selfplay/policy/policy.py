@@ -67,7 +67,7 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     meta, params = load_generation(folder)
     if meta.encoder_version != ENCODER_VERSION:
         raise IncompatibleError(
-            f"{folder} was made for observations of version {meta.encoder_version}, this version makes {ENCODER_VERSION}"
+            f"{folder} was made for observations of version {meta.encoder_version}, here is {ENCODER_VERSION}"
         )
     network = build_network(meta.network, meta.actions)
     set_parameters(network, params)

@@ -38,7 +38,8 @@ def svg(curves: Sequence[Curve], x_label: str, y_label: str, levels: Sequence[tu
         raise ValueError("a chart needs at least one point")
     frame = _Frame(min(xs), max(xs), min(ys), max(ys))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         *frame.axes(x_label, y_label),
     ]

@@ -34,15 +34,23 @@ class _Silent:
 class MetricsReporter(_Silent):
     """Appends ``{"iteration": ..., "total_steps": ..., tag: value, ...}`` to a file of JSON lines.
 
-    A figure that is not finite becomes null, since JSON has no word for it.
+    A figure that is not finite becomes null, since JSON has no word for it. An iteration that is played again, after
+    the learner crashed and went on from a checkpoint, takes the place of its first row and of those behind it.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
         self._file = path.open("a", encoding="utf-8")
         self._clock = clock
+        self._last = 0
 
     def iteration(self, report: IterationReport) -> None:
         """See ``Reporter``."""
+        if report.iteration <= self._last:
+            self._file.close()
+            trim_metrics(self._path, report.iteration - 1)
+            self._file = self._path.open("a", encoding="utf-8")
+        self._last = report.iteration
         flat = {tag: value if math.isfinite(value) else None for tag, value in report.flat().items()}
         row = {"iteration": report.iteration, "total_steps": report.total_steps, "wall": self._clock(), **flat}
         self._file.write(json.dumps(row, allow_nan=False) + "\n")

@@ -136,7 +136,7 @@ class Feed:
         for _ in range(LAST_TRIES):
             try:
                 return await self.run()
-            except Exception:
+            except (Exception, SystemExit):
                 logger.debug("a last event could not be reported", exc_info=True)
 
     def _put(self, event: Callable[[], None]) -> None:

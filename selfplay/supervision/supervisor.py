@@ -177,7 +177,6 @@ class Supervisor(Node):
     async def _restart(self, slot: Slot, cause: Cause) -> None:
         """Restarts a child and whom its strategy adds; a failure queues another try behind waiting requests."""
         if not self._window.add(self._tree.clock.time(), cause):
-            self._clear(slot)
             self._give_up(
                 f"more than {self._spec.intensity} restarts in {self._spec.period_s:g} s", self._window.first_cause
             )

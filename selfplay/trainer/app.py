@@ -45,7 +45,7 @@ def train(
     resume: bool = False,
     explicit: Mapping[str, Any] | None = None,
     preset: str | None = None,
-    stream: TextIO = sys.stdout,
+    stream: TextIO | None = None,
 ) -> int:
     """Train a run to its end; the exit code.
 
@@ -54,12 +54,13 @@ def train(
         resume: Continue the run of ``--checkpoint``, or the newest.
         explicit: Values that the user gave, by dotted name.
         preset: Its name, for the header.
-        stream: Where a person looks.
+        stream: Where a person looks; by default standard output.
 
     Raises:
         SelfPlayError: with the message and exit code for the user.
     """
     explicit = explicit or {}
+    stream = stream or sys.stdout
     if config.game.type == "dolphin":
         raise ConfigError(
             "--game-type dolphin: the Dolphin bridge is not part of this version yet, nothing was started; "

@@ -32,7 +32,7 @@ class Learner:
         self._anneal = config.ppo.anneal
         torch.set_num_threads(1)
         self.parent: str | None = None
-        if config.run.pretrained is None:
+        if config.run.pretrained is None or session.resumed is not None:  # a resumed run has weights of its own
             generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
             network = build_network(session.network, session.heads, generator, ACTION_SPEC.rest)
         else:

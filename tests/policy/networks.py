@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from envs.melee.observation import ENCODER_VERSION
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
 from selfplay.policy.network import ActorCritic, build_network
 
@@ -45,7 +46,7 @@ def policy_meta(iteration: int = 0, **changes: Any) -> PolicyMeta:
         "iteration": iteration,
         "network": SPEC,
         "actions": HEADS,
-        "encoder_version": 1,
+        "encoder_version": ENCODER_VERSION,
         "frame_skip": 4,
         "delay": 2,
         "characters": ("mewtwo",),

@@ -140,6 +140,15 @@ def test_one_seed_gives_one_sequence():
     assert not torch.equal(draws[0], draws[2])
 
 
+def test_the_largest_random_number_is_in_range_too_where_probabilities_round_to_less_than_1(monkeypatch):
+    logits = random_logits(CONTROLLER, 1000)
+    assert bool((torch.softmax(logits[:, 8:25], 1).cumsum(1)[:, -1] < 1 - 2**-24).any())
+    monkeypatch.setattr(torch, "rand", lambda shape, **_: torch.full(shape, 1 - 2**-24))
+    actions, _ = sample(CONTROLLER, logits, None)
+    assert actions[:, 8:12].max() == 16
+    assert actions[:, 12].max() == 4
+
+
 @given(st.integers(0, 3), st.lists(st.integers(1, 20), max_size=4), st.integers(0, 2**32), st.floats(0.0, 1e4))
 @settings(max_examples=60, deadline=None)
 def test_samples_are_in_range_and_numbers_finite_however_sure_the_network_is(binary, sizes, seed, scale):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from envs.melee.observation import ENCODER_VERSION
 from selfplay.checkpoint import ActionHeads, load_checkpoint
 from selfplay.checkpoint.generations import save_policy
 from selfplay.errors import IncompatibleError, NotARunError
@@ -71,6 +72,12 @@ def test_weights_that_do_not_fit_the_description_are_a_clear_error(tmp_path, cha
     save(tmp_path / "odd", **change)
     with pytest.raises(IncompatibleError, match=r"weights do not fit|is unknown"):
         load_policy(tmp_path / "odd")
+
+
+def test_a_policy_for_other_observations_is_refused(tmp_path):
+    save(tmp_path / "old", encoder_version=ENCODER_VERSION + 1)
+    with pytest.raises(IncompatibleError, match=f"old was made for observations of version {ENCODER_VERSION + 1}"):
+        load_policy(tmp_path / "old")
 
 
 def test_parameters_are_copies_in_both_directions():

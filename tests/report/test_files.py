@@ -45,6 +45,15 @@ def test_trim_forgets_what_will_be_played_again(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_an_iteration_that_is_played_again_has_one_row(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    reporter = MetricsReporter(path)
+    for iteration in (1, 2, 3, 2, 3, 4):
+        reporter.iteration(report(iteration))
+    reporter.close()
+    assert [row["iteration"] for row in rows(path)] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("resumed_at", [None, 1024])
 def test_tensorboard_reads_the_events(tmp_path, resumed_at):
     reporter = TensorBoardReporter(tmp_path / "events", resumed_at)

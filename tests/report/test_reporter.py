@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from selfplay.report.reporter import Feed, Tee
+from selfplay.report.reporter import FAILURES, Feed, Tee
 from tests.report.make import Recorder, report
 
 ALL = [("header", ("a",)), ("notice", "b"), ("iteration", 1), ("leaderboard", "c"), ("close",)]
@@ -55,6 +55,50 @@ def test_a_broken_reporter_costs_one_event():
 
     asyncio.run(supervised())
     assert recorder.calls == [call for call in ALL if call != ("notice", "b")]
+
+
+def test_a_reporter_that_stays_broken_is_left_out():
+    class Broken(Recorder):
+        def notice(self, text):
+            self.calls.append(("notice", text))
+            raise OSError("gone")
+
+    broken, other = Broken(), Recorder()
+    feed = Feed(Tee([other, broken]))
+    for number in range(3 * FAILURES):
+        feed.notice(str(number))
+    asyncio.run(feed.finish())
+    assert len(broken.calls) == FAILURES
+    assert len(other.calls) == 3 * FAILURES + 1
+    assert other.calls[-1] == ("close",)
+
+
+def test_one_success_forgives_failures():
+    class Moody(Recorder):
+        def notice(self, text):
+            super().notice(text)
+            if text == "bad":
+                raise OSError("for now")
+
+    moody = Moody()
+    tee = Tee([moody])
+    for _ in range(3):
+        for _ in range(FAILURES - 1):
+            with pytest.raises(OSError, match="for now"):
+                tee.notice("bad")
+        tee.notice("good")
+    assert len(moody.calls) == 3 * FAILURES
+
+
+def test_finish_gives_up_on_what_never_works():
+    class Hopeless(Recorder):
+        def close(self):
+            self.calls.append(("close",))
+            raise SystemExit(1)
+
+    hopeless = Hopeless()
+    asyncio.run(Feed(hopeless).finish())
+    assert 1 < len(hopeless.calls) < 1000
 
 
 def test_a_reporter_that_hangs_does_not_block_the_loop():

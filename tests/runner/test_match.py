@@ -94,13 +94,9 @@ def test_each_policy_decides_at_its_own_frame_skip():
 
 
 def test_scripted_players_keep_their_pace_whatever_the_opponents():
-    players = {"idle": Contender("idle"), "random": Contender("random")}
-    still = Contender("still", Standing(policy(frame_skip=1)))
-    skipping = Contender("skipping", Standing(policy(frame_skip=4)))
-    for name, other in (("still", still), ("skipping", skipping)):
-        players[name] = other
+    players = PLAYERS | {f"every-{n}": Contender(f"every-{n}", Standing(policy(frame_skip=n))) for n in (1, 4)}
     alone, one, four = (
-        play([Pairing(("random", name), MEWTWO, 5)], players, RULES)[0, 0] for name in ("idle", "still", "skipping")
+        play([Pairing(("random", name), MEWTWO, 5)], players, RULES)[0, 0] for name in ("idle", "every-1", "every-4")
     )
     assert one == four == alone
 

@@ -24,6 +24,7 @@ from selfplay.supervision import (
     SupervisorGaveUp,
     SupervisorSpec,
 )
+from selfplay.supervision.child import Child
 from selfplay.supervision.intensity import RestartIntensity
 from tests.supervision.children import Listener, Remote, Stubborn, crashing, fake_time, forever, never_ready, until
 
@@ -560,6 +561,8 @@ async def test_ten_thousand_temporary_children(clock):
     await clock.idle()
     assert pool.count_children().specs == 0
     assert len(asyncio.all_tasks()) == 2  # the pool and this test
+    gc.collect()
+    assert sum(isinstance(thing, Child) for thing in gc.get_objects()) == 1  # the pool's own
     await pool.stop()
 
 

@@ -175,6 +175,19 @@ async def test_failing_to_restart_parks_too(clock):
 
 
 @fake_time
+async def test_a_child_that_never_comes_up_again_is_never_forgiven(clock):
+    listener, remote = Listener(), Remote()
+    async with running(pool_with(clock, listener, intensity=2, park=PARK)) as pool:
+        await pool.start_child(ChildSpec("a", remote))
+        remote.starts = {"a": [Refuse("no disk")] * 50}
+        remote.crash("a")
+        await clock.sleep(5 * PARK.period_s)
+        parked = listener.of(ChildParked)
+        assert [report.times for report in parked] == list(range(1, len(parked) + 1))
+        assert {report.cause.message for report in parked} == {"error: RuntimeError: boom"}
+
+
+@fake_time
 async def test_a_parked_child_can_be_terminated_and_counts_towards_the_limit(clock):
     remote = Remote()
     async with running(pool_with(clock, max_children=1, park=ParkPolicy(max_restarts=0))) as pool:

@@ -50,7 +50,7 @@ def assert_complete(folder, code, text, *, restarts):
     assert metrics[-1]["runners/restarts"] == restarts
 
 
-@pytest.mark.parametrize("number", [1, 2, 6])
+@pytest.mark.parametrize("number", [1, 6])
 def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number):
     at_call(monkeypatch, Block, "collect", number, raising(FloatingPointError("the rules broke")))
     code, text = train(tmp_path / "run", *SIZE)
@@ -91,7 +91,7 @@ def test_a_learner_that_crashes_goes_on_from_its_checkpoint(tmp_path, monkeypatc
     assert "learner failed: MemoryError: no room; it is replaced" in text
     assert f"Finished after {LAST} iterations" in text
     assert "Elo Leaderboard" in text
-    assert [row["iteration"] for row in rows(tmp_path / "run" / "metrics.jsonl")] == [1, 2, 3, 3, 4, 5]
+    assert [row["iteration"] for row in rows(tmp_path / "run" / "metrics.jsonl")] == [1, 2, 3, 4, 5]
 
 
 def test_a_learner_that_crashes_before_its_first_checkpoint_begins_anew(tmp_path, monkeypatch):
@@ -119,11 +119,11 @@ class Gone(io.StringIO):
 
 def test_a_terminal_that_is_gone_costs_nothing_but_its_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(runs.io, "StringIO", Gone)
-    size = ("--num-games", 1, "--rollout-length", 1, "--timesteps", 400, "--save-interval", 100)
+    size = ("--num-games", 1, "--rollout-length", 1, "--timesteps", 150, "--save-interval", 100)
     code, _ = train(tmp_path / "run", *size)
     assert code == 0
-    assert len(rows(tmp_path / "run" / "metrics.jsonl")) == 400
-    assert "Finished after 400 iterations" in (tmp_path / "run" / "log.txt").read_text()
+    assert len(rows(tmp_path / "run" / "metrics.jsonl")) == 150
+    assert "Finished after 150 iterations" in (tmp_path / "run" / "log.txt").read_text()
 
 
 def test_a_run_that_cannot_go_on_names_the_first_cause(tmp_path, monkeypatch):

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.bots.hands import draw, perform
-from envs.melee.bots.senses import NO_ATTACK, busy_for, effect, side_of, startup
+from envs.melee.bots.senses import GRAB, NO_ATTACK, busy_for, effect, moves, side_of, startup
 from envs.melee.physics.compile import rule
 
 AIMED = 1 << (a.FTILT - a.JAB_1) | 1 << (a.FSMASH - a.JAB_1)  # these turn to the side they are aimed at
+RUNNING = GRAB | moves(a.FSMASH, a.USMASH, a.DSMASH)  # what can be started while dashing
 CATCH_BIT = 31
 PATIENCE = 12.0  # frames that an attack may be too late before its worth is halved
 
 
 @rule
-def choose(bot, me, other, tables, stage, moves, noise, time):
-    """The best of some attacks that would connect now, or NO_ATTACK.
+def choose(bot, me, other, tables, stage, known, noise, time):
+    """The best attack that would connect now, or NO_ATTACK.
 
-    Args:
-        moves: The attacks, see ``senses.moves``.
-        noise: Of its judgement, in percent of damage.
-        time: Frames that the attack may take before it hits.
+    It is one of those ``known`` (see ``senses.moves``) and takes at most ``time`` frames before it hits. ``noise`` is
+    the error of the judgement, in percent of damage.
     """
+    if me.action == a.DASH or me.action == a.RUN:
+        known &= RUNNING
     side = side_of(me, other)
     opening = busy_for(other, tables)
     best, best_value = NO_ATTACK, 0.0
     for bit in range(CATCH_BIT + 1):
-        if moves >> bit & 1 == 0:
+        if known >> bit & 1 == 0:
             continue
         action = a.CATCH if bit == CATCH_BIT else a.JAB_1 + bit
         start = startup(me, tables, action)
@@ -42,11 +43,11 @@ def choose(bot, me, other, tables, stage, moves, noise, time):
 
 
 @rule
-def strike(bot, pad, me, other, tables, stage, moves, noise, time):
+def strike(bot, pad, me, other, tables, stage, known, noise, time):
     """Do the best attack that would connect; whether there was one."""
     if other.invulnerable:
         return False
-    action = choose(bot, me, other, tables, stage, moves, noise, time)
+    action = choose(bot, me, other, tables, stage, known, noise, time)
     if action == NO_ATTACK:
         return False
     perform(bot, pad, me, action, side_of(me, other))

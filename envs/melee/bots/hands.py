@@ -28,6 +28,9 @@ C_HELD = 1 << 8  # the c-stick was out of its rest
 TILT_STICK = 0.5
 WALK_STICK = 0.75
 EDGE_MARGIN = 8.0  # units from the edge of the stage at which a bot stops walking
+SAFE_DRIFT = 20.0  # units from the edge at which a bot in the air turns back
+LEVEL = 15.0  # units of height that count as another platform
+LEVEL_RANGE = 30.0  # units sideways within which it changes platforms
 BRAKING = 12.0  # frames of the present speed that stopping takes
 
 
@@ -118,6 +121,13 @@ def room(me, stage, side):
 
 
 @rule
+def drift(pad, me, stage, side):
+    """Move to a side in the air; not out over the edge without a jump left."""
+    back = me.jumps_left == 0 and side * me.x > stage.surface_right[0] - SAFE_DRIFT
+    pad.main_x = -side if back else side
+
+
+@rule
 def walk(pad, me, stage, side):
     """Walk to a side, not over the edge."""
     if room(me, stage, side) > EDGE_MARGIN:
@@ -135,6 +145,20 @@ def dash(bot, pad, me, stage, side):
         pad.main_x = side
     else:
         flick_x(bot, pad, side)
+
+
+@rule
+def change_level(bot, pad, me, other, side):
+    """Jump below, or drop from, the platform that keeps the two apart; whether it does."""
+    if other.on_ground == 0 or abs(other.x - me.x) > LEVEL_RANGE:
+        return False
+    if other.y - me.y > LEVEL:
+        jump(bot, pad, side)
+        return True
+    if me.y - other.y > LEVEL:
+        pad.main_y = -1.0
+        return True
+    return False
 
 
 @rule

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
-from envs.melee.bots.hands import dash, draw, face, flick_x, jump, perform, shield, tap, walk
+from envs.melee.bots.hands import change_level, dash, draw, drift, face, flick_x, jump, perform, shield, tap, walk
 from envs.melee.bots.senses import (
     AERIALS,
     GRAB,
@@ -27,23 +29,34 @@ from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign
 
 ANY_TIME = 60.0
-QUICK = moves(a.JAB_1, a.FTILT, a.UTILT, a.DTILT, a.CATCH)
-CLOSE_MOVES = moves(a.JAB_1, a.UTILT)
+CLOSE_MOVES = moves(a.JAB_1, a.UTILT, a.CATCH)
+AIR_MOVES = moves(a.NAIR, a.FAIR, a.BAIR, a.UAIR)
 CLOSE = 30.0
+GRAB_RANGE = 16.0
 LOW_SHIELD = 20.0
 AHEAD = 12.0  # frames that movement looks ahead
+BIG_OPENING = 12.0  # frames of helplessness that are worth a run
 
 
-@rule
-def _noticed(other, frames):
-    """What the other does has been going on long enough to be reacted to."""
-    return other.action_frame >= frames
+class Style(NamedTuple):
+    """How a player fights."""
+
+    reaction: float  # frames that something must have been going on before it is noticed
+    attention: float  # share of its decisions that it does not miss
+    courage: float  # share of its plans that are to go in without an opening
+    poke: float  # frames that an attack may take when the opponent is free to act
+    spacing: float  # units that it likes to stay away
+    jumps_in: float  # 1 if it goes in by air, else 0
+
+
+COUNTER_HITTER = Style(reaction=16.0, attention=0.6, courage=0.2, poke=9.0, spacing=24.0, jumps_in=0.0)
+EDGE_GUARDER = Style(reaction=8.0, attention=1.0, courage=0.2, poke=60.0, spacing=30.0, jumps_in=1.0)
 
 
 @rule
 def play_shield_grabber(bot, pad, game, me, other, tables, stage):
     """Walk up, wait behind the shield, grab what comes near; throw it out, or up when that kills."""
-    if reflexes(bot, pad, me, other, tables, stage, 0.5) or recover(bot, pad, me, tables, stage, 0.5):
+    if reflexes(bot, pad, me, other, stage, 0.5) or recover(bot, pad, me, tables, stage, 0.5):
         return
     side = side_of(me, other)
     gap = distance(me, other)
@@ -51,27 +64,33 @@ def play_shield_grabber(bot, pad, game, me, other, tables, stage):
         bot.plan = 1 if draw(bot) < 0.45 else 0  # hide behind the shield, or go
         bot.until = game.frame + 16 + int(24.0 * draw(bot))
     if is_shielding(me):
-        if other.on_ground and gap < 16.0 and me.facing == side and draw(bot) < 0.6:
+        danger = bot.plan == 1 or threatens(other, me, tables, stage)
+        if other.on_ground and gap < GRAB_RANGE and me.facing == side and draw(bot) < 0.6:
             shield(pad)
             tap(bot, pad, BUTTON_A)
-        elif me.shield > LOW_SHIELD and gap < CLOSE and (bot.plan == 1 or threatens(other, me, tables, stage)):
+        elif me.shield > LOW_SHIELD and gap < CLOSE and danger:
             shield(pad)
-        return
-    if flies_free(me, tables):
-        pad.main_x = side
+    elif flies_free(me, tables):
+        drift(pad, me, stage, side)
         strike(bot, pad, me, other, tables, stage, AERIALS, 8.0, ANY_TIME)
-        return
-    if not stands_free(me, tables) or is_away(other):
-        return
-    if gap < CLOSE and me.shield > LOW_SHIELD and _noticed(other, 8.0) and threatens(other, me, tables, stage):
+    elif stands_free(me, tables) and not is_away(other):
+        _approach_behind_shield(bot, pad, me, other, tables, stage, side, gap)
+
+
+@rule
+def _approach_behind_shield(bot, pad, me, other, tables, stage, side, gap):
+    may_shield = gap < CLOSE and me.shield > LOW_SHIELD
+    if may_shield and _noticed(other, 8.0) and threatens(other, me, tables, stage):
         shield(pad)
     elif me.facing != side and gap < CLOSE:
         face(pad, side)
-    elif strike(bot, pad, me, other, tables, stage, GRAB | CLOSE_MOVES, 4.0, ANY_TIME):
+    elif strike(bot, pad, me, other, tables, stage, CLOSE_MOVES, 4.0, ANY_TIME) or change_level(
+        bot, pad, me, other, side
+    ):
         return
-    elif gap < CLOSE and bot.plan == 1 and me.shield > LOW_SHIELD:
+    elif may_shield and bot.plan == 1:
         shield(pad)
-    elif gap > 60.0:
+    elif gap > 2.0 * CLOSE:
         dash(bot, pad, me, stage, side)
     else:
         walk(pad, me, stage, side)
@@ -79,97 +98,16 @@ def play_shield_grabber(bot, pad, game, me, other, tables, stage):
 
 @rule
 def play_counter_hitter(bot, pad, game, me, other, tables, stage):
-    """Stay just out of reach, shield what comes, punish what misses; go in when nothing happens."""
-    if reflexes(bot, pad, me, other, tables, stage, 0.6) or recover(bot, pad, me, tables, stage, 0.6):
+    """Stay just out of reach, shield what comes, punish what misses; go in when nothing happens for long."""
+    if reflexes(bot, pad, me, other, stage, 0.6) or recover(bot, pad, me, tables, stage, 0.6):
         return
-    _fight(bot, pad, game, me, other, tables, stage, 12.0, 0.3)
-
-
-@rule
-def _fight(bot, pad, game, me, other, tables, stage, reaction, courage):
-    x, _ = place_after(other, tables, stage, AHEAD)
-    side = 1.0 if x >= me.x else -1.0
-    gap = abs(x - me.x)
-    if is_shielding(me):
-        _behind_shield(bot, pad, me, other, tables, stage, side, gap)
-        return
-    if me.on_ground == 0:
-        _in_the_air(bot, pad, me, other, tables, stage, side)
-        return
-    if not stands_free(me, tables):
-        return
-    if is_away(other) or other.invulnerable:
-        _keep_away(bot, pad, me, stage, side, gap)
-        return
-    if game.frame >= bot.until:
-        bot.plan = 1 if draw(bot) < courage else 0
-        bot.until = game.frame + 24 + int(24.0 * draw(bot))
-    seen = _noticed(other, reaction)
-    if seen and me.shield > LOW_SHIELD and threatens(other, me, tables, stage):
-        shield(pad)
-        return
-    opening = busy_for(other, tables) if seen or other.hitstun > 0.0 else 0.0
-    if opening > 0.0 and strike(bot, pad, me, other, tables, stage, GROUND_MOVES | GRAB, 4.0, opening + 4.0):
-        return
-    if opening > 12.0 or bot.plan == 1 or is_shielding(other):
-        _go_in(bot, pad, me, other, tables, stage, side, gap)
-        return
-    if strike(bot, pad, me, other, tables, stage, GROUND_MOVES, 4.0, ANY_TIME):
-        return
-    _keep_away(bot, pad, me, stage, side, gap)
-
-
-@rule
-def _behind_shield(bot, pad, me, other, tables, stage, side, gap):
-    if me.shield <= LOW_SHIELD:
-        return
-    if threatens(other, me, tables, stage):
-        shield(pad)
-    elif other.on_ground and gap < 16.0 and me.facing == side:
-        shield(pad)
-        tap(bot, pad, BUTTON_A)
-
-
-@rule
-def _in_the_air(bot, pad, me, other, tables, stage, side):
-    pad.main_x = side
-    cushion(bot, pad, me, stage)
-    if flies_free(me, tables):
-        strike(bot, pad, me, other, tables, stage, AERIALS, 4.0, ANY_TIME)
-
-
-@rule
-def _go_in(bot, pad, me, other, tables, stage, side, gap):
-    """Close the distance, then hit with whatever connects."""
-    if strike(bot, pad, me, other, tables, stage, GROUND_MOVES | GRAB, 4.0, ANY_TIME):
-        return
-    if me.facing != side and gap < 12.0:
-        face(pad, side)
-    elif other.y - me.y > 20.0 and gap < 25.0:
-        jump(bot, pad, side)
-    elif gap < 28.0 and (me.action == a.DASH or me.action == a.RUN) and me.facing == side:
-        perform(bot, pad, me, a.DASH_ATTACK, side)
-    elif gap < 14.0:
-        walk(pad, me, stage, side)
-    else:
-        dash(bot, pad, me, stage, side)
-
-
-@rule
-def _keep_away(bot, pad, me, stage, side, gap):
-    """Hold a distance that no attack crosses at once, with the stage behind."""
-    if gap < 24.0 and stage.surface_right[0] + side * me.x > 30.0:
-        dash(bot, pad, me, stage, -side)
-    elif gap > 42.0:
-        walk(pad, me, stage, side)
-    elif me.facing != side:
-        face(pad, side)
+    _fight(bot, pad, game, me, other, tables, stage, COUNTER_HITTER)
 
 
 @rule
 def play_edge_guarder(bot, pad, game, me, other, tables, stage):
-    """Fight like the counter-hitter, only bolder; whoever is off the stage is followed or awaited at the edge."""
-    if reflexes(bot, pad, me, other, tables, stage, 0.8):
+    """Fight like the counter-hitter, only better; whoever is off the stage is followed or awaited at the edge."""
+    if reflexes(bot, pad, me, other, stage, 0.8):
         return
     hunted = is_off_stage(other, stage) and not is_away(other)
     if hunted and _hunt(bot, pad, me, other, tables, stage):
@@ -179,7 +117,106 @@ def play_edge_guarder(bot, pad, game, me, other, tables, stage):
     if hunted or a.CLIFF_CATCH <= other.action <= a.CLIFF_WAIT:
         _guard_edge(bot, pad, me, other, tables, stage)
     else:
-        _fight(bot, pad, game, me, other, tables, stage, 10.0, 0.6)
+        _fight(bot, pad, game, me, other, tables, stage, EDGE_GUARDER)
+
+
+@rule
+def _noticed(other, frames):
+    """What the other does has been going on long enough to be reacted to."""
+    return other.action_frame >= frames
+
+
+@rule
+def _fight(bot, pad, game, me, other, tables, stage, style):
+    x, _ = place_after(other, tables, stage, AHEAD)
+    side = 1.0 if x >= me.x else -1.0
+    gap = abs(x - me.x)
+    if game.frame >= bot.until:
+        bot.plan = 1 if draw(bot) < style.courage else 0  # go in, or wait
+        bot.until = game.frame + 24 + int(24.0 * draw(bot))
+    if is_shielding(me):
+        _behind_shield(bot, pad, me, other, tables, stage, side, gap)
+    elif me.on_ground == 0:
+        _in_the_air(bot, pad, me, other, tables, stage, side)
+    elif not stands_free(me, tables) or draw(bot) > style.attention:
+        return
+    elif is_away(other) or other.invulnerable:
+        _keep_away(bot, pad, me, stage, side, gap, style.spacing)
+    else:
+        _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style)
+
+
+@rule
+def _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style):
+    """Block what comes, hit into an opening, go in if brave, poke at what is near, or keep away."""
+    seen = _noticed(other, style.reaction)
+    if seen and me.shield > LOW_SHIELD and threatens(other, me, tables, stage):
+        shield(pad)
+        return
+    opening = busy_for(other, tables) if seen or other.hitstun > 0.0 else 0.0
+    if opening > 0.0 and strike(bot, pad, me, other, tables, stage, GROUND_MOVES | GRAB, 4.0, opening + 4.0):
+        return
+    brave = bot.plan == 1
+    blocking = is_shielding(other)
+    if style.jumps_in > 0.0 and brave and not blocking and opening < BIG_OPENING and GRAB_RANGE < gap < 1.5 * CLOSE:
+        jump(bot, pad, side)
+    elif brave or blocking or opening > BIG_OPENING:
+        _go_in(bot, pad, me, other, tables, stage, side, gap)
+    elif not strike(bot, pad, me, other, tables, stage, GROUND_MOVES, 4.0, style.poke):
+        _keep_away(bot, pad, me, stage, side, gap, style.spacing)
+
+
+@rule
+def _behind_shield(bot, pad, me, other, tables, stage, side, gap):
+    """Hold out while something comes; then grab what is near, or jump at what is still helpless."""
+    if me.shield <= LOW_SHIELD:
+        return
+    if threatens(other, me, tables, stage):
+        shield(pad)
+    elif other.on_ground and gap < GRAB_RANGE and me.facing == side:
+        shield(pad)
+        tap(bot, pad, BUTTON_A)
+    elif gap < 1.3 * CLOSE and busy_for(other, tables) > BIG_OPENING:
+        jump(bot, pad, side)
+
+
+@rule
+def _in_the_air(bot, pad, me, other, tables, stage, side):
+    drift(pad, me, stage, side)
+    cushion(bot, pad, me, stage)
+    if flies_free(me, tables):
+        strike(bot, pad, me, other, tables, stage, AIR_MOVES, 4.0, ANY_TIME)
+
+
+@rule
+def _go_in(bot, pad, me, other, tables, stage, side, gap):
+    """Close the distance, then hit with whatever connects."""
+    running = (me.action == a.DASH or me.action == a.RUN) and me.facing == side
+    if strike(bot, pad, me, other, tables, stage, GROUND_MOVES | GRAB, 4.0, ANY_TIME):
+        return
+    if change_level(bot, pad, me, other, side):
+        return
+    if me.facing != side and gap < GRAB_RANGE:
+        face(pad, side)
+    elif other.y - me.y > 20.0 and gap < CLOSE:
+        jump(bot, pad, side)
+    elif gap < CLOSE and running:
+        perform(bot, pad, me, a.DASH_ATTACK, side)
+    elif gap < GRAB_RANGE:
+        walk(pad, me, stage, side)
+    else:
+        dash(bot, pad, me, stage, side)
+
+
+@rule
+def _keep_away(bot, pad, me, stage, side, gap, spacing):
+    """Hold a distance that no attack crosses at once, with the stage behind."""
+    if gap < spacing and stage.surface_right[0] + side * me.x > 30.0:
+        dash(bot, pad, me, stage, -side)
+    elif gap > spacing + 18.0:
+        walk(pad, me, stage, side)
+    elif me.facing != side:
+        face(pad, side)
 
 
 @rule
@@ -201,9 +238,7 @@ def _guard_edge(bot, pad, me, other, tables, stage):
     if me.on_ground == 0:
         _in_the_air(bot, pad, me, other, tables, stage, side_of(me, other))
         return
-    if not stands_free(me, tables):
-        return
-    if strike(bot, pad, me, other, tables, stage, GROUND_MOVES, 2.0, ANY_TIME):
+    if not stands_free(me, tables) or strike(bot, pad, me, other, tables, stage, GROUND_MOVES, 2.0, ANY_TIME):
         return
     gap = stage.surface_right[0] - out * me.x
     high = other.y > stage.surface_y[0] - 15.0 and abs(other.x) < stage.surface_right[0] + 45.0

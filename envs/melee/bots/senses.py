@@ -12,6 +12,7 @@ SLIDE_FRAMES = 8.0  # a body on the ground is expected to slide no longer than t
 KNOCKBACK_VALUE = 0.12  # percent of damage that a unit of knockback is worth
 GRAB_VALUE = 14.0
 SHIELDED = 0.15  # what an attack on a shield is worth, as a share
+TURNING = 6.0  # frames after which a turn can be broken off
 LATE_FRAMES = 3  # hit circles that come out so long after the first are looked at too
 
 
@@ -46,11 +47,11 @@ def stands_free(p, tables):
     """On the ground and able to start anything."""
     if p.on_ground == 0 or p.hitlag > 0.0 or p.hitstun > 0.0:
         return False
-    if a.WAIT <= p.action <= a.RUN_BRAKE:
-        return p.action != a.TURN_RUN
-    if a.SQUAT <= p.action <= a.SQUAT_RISE:
+    if a.WAIT <= p.action <= a.WALK_FAST or a.DASH <= p.action <= a.RUN or a.SQUAT <= p.action <= a.SQUAT_RISE:
         return True
     row = tables.character_rows[p.character]
+    if p.action == a.TURN:
+        return p.action_frame > TURNING
     if p.action == a.LANDING:
         return p.action_frame >= tables.characters[row].landing_lag
     iasa = tables.actions[row, p.action].iasa

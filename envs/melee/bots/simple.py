@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
-from envs.melee.bots.hands import dash, draw, face, flick_x, jump, perform, walk
+from envs.melee.bots.hands import change_level, dash, draw, drift, face, flick_x, jump, perform, walk
 from envs.melee.bots.senses import AERIALS, distance, flies_free, is_away, moves, side_of, stands_free
 from envs.melee.bots.survive import recover, reflexes
 from envs.melee.physics.compile import rule
@@ -38,13 +38,15 @@ def play_random(bot, pad):
 @rule
 def play_walker(bot, pad, game, me, other, tables, stage):
     """Walk to the opponent and poke; stop for a while now and then; come back by double jump only."""
-    if reflexes(bot, pad, me, other, tables, stage, 0.1) or recover(bot, pad, me, tables, stage, 0.1):
+    if reflexes(bot, pad, me, other, stage, 0.1) or recover(bot, pad, me, tables, stage, 0.1):
         return
     if game.frame >= bot.until:
         bot.plan = 1 if draw(bot) < 0.7 else 0
         bot.until = game.frame + 20 + int(40.0 * draw(bot))
     side = side_of(me, other)
     if not stands_free(me, tables) or is_away(other) or bot.plan == 0:
+        return
+    if change_level(bot, pad, me, other, side):
         return
     if distance(me, other) < 18.0:
         if me.facing != side:
@@ -58,12 +60,12 @@ def play_walker(bot, pad, game, me, other, tables, stage):
 @rule
 def play_rusher(bot, pad, game, me, other, tables, stage):
     """Run at the opponent, into a dash attack or a jump with an aerial attack."""
-    if reflexes(bot, pad, me, other, tables, stage, 0.4) or recover(bot, pad, me, tables, stage, 0.4):
+    if reflexes(bot, pad, me, other, stage, 0.4) or recover(bot, pad, me, tables, stage, 0.4):
         return
     side = side_of(me, other)
     gap = distance(me, other)
     if flies_free(me, tables):
-        pad.main_x = side
+        drift(pad, me, stage, side)
         strike(bot, pad, me, other, tables, stage, AERIALS, 8.0, ANY_TIME)
         return
     if not stands_free(me, tables) or is_away(other):
@@ -71,10 +73,12 @@ def play_rusher(bot, pad, game, me, other, tables, stage):
     if game.frame >= bot.until:
         bot.plan = int(3.0 * draw(bot))
         bot.until = game.frame + 40
-    above = other.y - me.y > 15.0
+    above = other.y - me.y > 15.0 and not other.on_ground
+    if change_level(bot, pad, me, other, side):
+        return
     if gap < 30.0 and (above or bot.plan == 0):
         jump(bot, pad, side)
-    elif gap < 30.0 and me.action == a.DASH or me.action == a.RUN and me.facing == side and gap < 40.0:
+    elif gap < 30.0 and (me.action == a.DASH or me.action == a.RUN) and me.facing == side:
         perform(bot, pad, me, a.DASH_ATTACK, side)
     elif gap < 12.0:
         if not strike(bot, pad, me, other, tables, stage, POKES, 8.0, ANY_TIME):

@@ -13,6 +13,8 @@ from envs.melee.physics.motion import sign
 
 LEDGE_X = 4.0  # units beside the edge that a recovery aims at
 LEDGE_Y = 6.0  # units below it
+INSIDE = 10.0  # from above it aims so far inside the edge
+OVER = 8.0  # and so far over the floor
 HIGH = 12.0  # units over the floor from which a double jump can wait
 FAR = 40.0  # units from the edge at which it cannot
 KILL_PERCENT = 110.0
@@ -20,11 +22,10 @@ TECH_HEIGHT = 25.0
 
 
 @rule
-def reflexes(bot, pad, me, other, tables, stage, skill):
+def reflexes(bot, pad, me, other, stage, skill):
     """Whatever does not need a plan; whether the decision is made.
 
-    ``skill`` from 0 to 1: the share of chances that it takes to tech, to influence a launch and to break free;
-    below 0.2 it does not know the up special.
+    ``skill`` from 0 to 1: the share of chances that it takes to tech, to influence a launch and to break free.
     """
     action = me.action
     if action <= a.REBIRTH:
@@ -48,6 +49,10 @@ def reflexes(bot, pad, me, other, tables, stage, skill):
         return True
     if a.CLIFF_CATCH <= action <= a.CLIFF_WAIT:
         _climb(bot, pad, me)
+        return True
+    if action == a.JUMP_SQUAT:
+        if other.y - me.y > HIGH:
+            pad.buttons |= BUTTON_X  # held on: a full hop
         return True
     return False
 
@@ -108,37 +113,47 @@ def _climb(bot, pad, me):
 
 @rule
 def recover(bot, pad, me, tables, stage, skill):
-    """Come back to the stage; whether the player is off it."""
-    if not is_off_stage(me, stage):
+    """Come back to the stage; whether the player is off it. Below a ``skill`` of 0.2 it knows no up special."""
+    if me.on_ground:
         return False
-    side = sign(me.x)
-    c = tables.characters[tables.character_rows[me.character]]
-    pad.main_x = -side
+    helpless = a.FALL_SPECIAL <= me.action <= a.FALL_SPECIAL_B or me.action == a.AIR_DODGE
+    if not (is_off_stage(me, stage) or helpless or me.action >= a.FIRST_SPECIAL):
+        return False
+    pad.main_x = -sign(me.x)
     if me.action >= a.FIRST_SPECIAL:
-        _aim(pad, me, stage, side)
-        return True
-    if me.speed_y + me.speed_attack_y >= 0.0 or me.action >= a.FALL_SPECIAL and me.action < a.DAMAGE_FALL:
-        return True
-    height = me.y - stage.surface_y[0]
-    if me.jumps_left > 0:
-        if height < HIGH or abs(me.x) - stage.surface_right[0] > FAR:
-            tap(bot, pad, BUTTON_X)
-    elif skill >= 0.2 and height < 0.06 * c.gravity * c.up_start * c.up_start - LEDGE_Y:
-        _aim(pad, me, stage, side)
-        pad.main_x *= 0.5
-        pad.main_y = 1.0
-        tap(bot, pad, BUTTON_B)
+        _aim(pad, me, stage)
+    elif not helpless and me.speed_y + me.speed_attack_y < 0.0:
+        _rise(bot, pad, me, tables, stage, skill)
     return True
 
 
 @rule
-def _aim(pad, me, stage, side):
-    """Stick towards a point beside the ledge, in the steps that a controller has."""
-    dx = side * (stage.surface_right[0] + LEDGE_X) - me.x
-    dy = stage.surface_y[0] - LEDGE_Y - me.y
-    length = max(math.sqrt(dx * dx + dy * dy), 1e-9)
-    pad.main_x = round(8.0 * dx / length) / 8.0
-    pad.main_y = round(8.0 * dy / length) / 8.0
+def _rise(bot, pad, me, tables, stage, skill):
+    """Falling beside the stage: double jump, or the up special when that is used up and it is time."""
+    c = tables.characters[tables.character_rows[me.character]]
+    height = me.y - stage.surface_y[0]
+    if me.jumps_left > 0:
+        if height < HIGH or abs(me.x) - stage.surface_right[0] > FAR:
+            tap(bot, pad, BUTTON_X)
+    elif skill >= 0.2 and height < 0.5 * c.up_start_gravity * c.up_start * c.up_start - LEDGE_Y:
+        pad.main_x = 0.0
+        pad.main_y = 1.0
+        tap(bot, pad, BUTTON_B)
+
+
+@rule
+def _aim(pad, me, stage):
+    """Stick at the ledge from below, over it from above, in the steps that a controller has."""
+    out = abs(me.x) - stage.surface_right[0]
+    height = me.y - stage.surface_y[0]
+    if height > 0.0:
+        inwards, up = max(out + INSIDE, INSIDE), OVER - height
+    else:
+        up = -LEDGE_Y - height
+        inwards = max(out - LEDGE_X, 0.4 * up)
+    length = max(math.sqrt(inwards * inwards + up * up), 1e-9)
+    pad.main_x = -sign(me.x) * round(8.0 * inwards / length) / 8.0
+    pad.main_y = round(8.0 * up / length) / 8.0
 
 
 @rule

@@ -41,7 +41,7 @@ def compiled(function: _Function) -> _Function:
     previous = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(cache_folder())  # read when the cache of a function is set up, which is here
     try:
-        result: _Function = _njit(nogil=True, cache=True, **_OPTIONS)(function)
+        result: _Function = _njit(nogil=True, cache=True, _nrt=False, **_OPTIONS)(function)
     finally:
         numba_config.CACHE_DIR = previous
     return result
