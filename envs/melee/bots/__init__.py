@@ -17,7 +17,7 @@ from envs.melee.rng import mix
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
 
-VERSION: Final = 2  # part of every rating's settings: raise it when a bot changes
+VERSION: Final = 3  # part of every rating's settings: raise it when a bot changes
 FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
 NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder")
 IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER = range(7)

@@ -28,6 +28,7 @@ C_HELD = 1 << 8  # the c-stick was out of its rest
 TILT_STICK = 0.5
 WALK_STICK = 0.75
 EDGE_MARGIN = 8.0  # units from the edge of the stage at which a bot stops walking
+FLOATING = 2.0  # units a frame
 SAFE_DRIFT = 20.0  # units from the edge at which a bot in the air turns back
 LEVEL = 15.0  # units of height that count as another platform
 LEVEL_RANGE = 30.0  # units sideways within which it changes platforms
@@ -121,10 +122,17 @@ def room(me, stage, side):
 
 
 @rule
-def drift(pad, me, stage, side):
-    """Move to a side in the air; not out over the edge without a jump left."""
-    back = me.jumps_left == 0 and side * me.x > stage.surface_right[0] - SAFE_DRIFT
+def drift(pad, me, tables, stage, side):
+    """Move to a side in the air; out over the edge only with a jump left, and only who does not fall fast."""
+    may_leave = me.jumps_left > 0 and floats(me, tables)
+    back = not may_leave and side * me.x > stage.surface_right[0] - SAFE_DRIFT
     pad.main_x = -side if back else side
+
+
+@rule
+def floats(p, tables):
+    """Falls slowly enough to come back from beside the stage at ease."""
+    return tables.characters[tables.character_rows[p.character]].fall_speed < FLOATING
 
 
 @rule

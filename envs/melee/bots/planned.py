@@ -6,7 +6,20 @@ from typing import NamedTuple
 
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
-from envs.melee.bots.hands import change_level, dash, draw, drift, face, flick_x, jump, perform, shield, tap, walk
+from envs.melee.bots.hands import (
+    change_level,
+    dash,
+    draw,
+    drift,
+    face,
+    flick_x,
+    floats,
+    jump,
+    perform,
+    shield,
+    tap,
+    walk,
+)
 from envs.melee.bots.senses import (
     AERIALS,
     GRAB,
@@ -71,7 +84,7 @@ def play_shield_grabber(bot, pad, game, me, other, tables, stage):
         elif me.shield > LOW_SHIELD and gap < CLOSE and danger:
             shield(pad)
     elif flies_free(me, tables):
-        drift(pad, me, stage, side)
+        drift(pad, me, tables, stage, side)
         strike(bot, pad, me, other, tables, stage, AERIALS, 8.0, ANY_TIME)
     elif stands_free(me, tables) and not is_away(other):
         _approach_behind_shield(bot, pad, me, other, tables, stage, side, gap)
@@ -182,7 +195,7 @@ def _behind_shield(bot, pad, me, other, tables, stage, side, gap):
 
 @rule
 def _in_the_air(bot, pad, me, other, tables, stage, side):
-    drift(pad, me, stage, side)
+    drift(pad, me, tables, stage, side)
     cushion(bot, pad, me, stage)
     if flies_free(me, tables):
         strike(bot, pad, me, other, tables, stage, AIR_MOVES, 4.0, ANY_TIME)
@@ -222,7 +235,7 @@ def _keep_away(bot, pad, me, stage, side, gap, spacing):
 @rule
 def _hunt(bot, pad, me, other, tables, stage):
     """Follow out over the edge while the way back is safe; whether it does."""
-    if me.on_ground or me.jumps_left == 0 or me.y < stage.surface_y[0] - 10.0:
+    if not floats(me, tables) or me.on_ground or me.jumps_left == 0 or me.y < stage.surface_y[0] - 10.0:
         return False
     if abs(me.x) > stage.surface_right[0] + 35.0 or not flies_free(me, tables):
         return False
@@ -244,7 +257,7 @@ def _guard_edge(bot, pad, me, other, tables, stage):
     high = other.y > stage.surface_y[0] - 15.0 and abs(other.x) < stage.surface_right[0] + 45.0
     if gap > 40.0:
         dash(bot, pad, me, stage, out)
-    elif high and gap < 25.0 and is_off_stage(other, stage):
+    elif high and gap < 25.0 and is_off_stage(other, stage) and floats(me, tables):
         jump(bot, pad, out)
     elif gap > 16.0:
         walk(pad, me, stage, out)

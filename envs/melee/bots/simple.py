@@ -44,6 +44,8 @@ def play_walker(bot, pad, game, me, other, tables, stage):
         bot.plan = 1 if draw(bot) < 0.7 else 0
         bot.until = game.frame + 20 + int(40.0 * draw(bot))
     side = side_of(me, other)
+    if flies_free(me, tables):
+        drift(pad, me, tables, stage, side)
     if not stands_free(me, tables) or is_away(other) or bot.plan == 0:
         return
     if change_level(bot, pad, me, other, side):
@@ -65,7 +67,7 @@ def play_rusher(bot, pad, game, me, other, tables, stage):
     side = side_of(me, other)
     gap = distance(me, other)
     if flies_free(me, tables):
-        drift(pad, me, stage, side)
+        drift(pad, me, tables, stage, side)
         strike(bot, pad, me, other, tables, stage, AERIALS, 8.0, ANY_TIME)
         return
     if not stands_free(me, tables) or is_away(other):

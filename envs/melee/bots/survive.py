@@ -51,6 +51,7 @@ def reflexes(bot, pad, me, other, stage, skill):
         _climb(bot, pad, me)
         return True
     if action == a.JUMP_SQUAT:
+        pad.main_x = sign(other.x - me.x)
         if other.y - me.y > HIGH:
             pad.buttons |= BUTTON_X  # held on: a full hop
         return True

@@ -115,7 +115,7 @@ def test_idle_does_nothing():
     start = games.game.state.players.copy()
     for _ in range(100):
         games.step()
-        for name in controller.AXES + ("shoulder", "buttons"):
+        for name in (*controller.AXES, "shoulder", "buttons"):
             assert not games.game.state.controllers[name].any()
     assert np.array_equal(games.game.state.players["x"], start["x"])
     assert (games.game.state.players["action"] == actions.WAIT).all()
@@ -152,10 +152,11 @@ def test_it_presses_nothing_that_a_policy_could_not_press(name):
 def test_it_fights_and_stays_on_the_stage(name, body):
     against_idle = Games(name, "idle", 8, body=body).play()
     against_random = Games(name, "random", 8, seed=100, body=body).play()
-    assert (against_idle["damage"][:, 0] > 60).all()
+    harm = against_idle["damage"][:, 0] + 100 * against_idle["stocks_taken"][:, 0]  # idle does not come back
+    assert (harm > 80).all()
     assert against_random["damage"][:, 0].mean() > 30
     lost = against_idle["self_destructs"][:, 0].mean() + against_random["self_destructs"][:, 0].mean()
-    assert lost <= 0.75, "stocks a game, lost without being hit"
+    assert lost <= 0.5, "stocks a game, lost without being hit"
 
 
 @pytest.mark.parametrize("body", BODIES, ids="-".join)
