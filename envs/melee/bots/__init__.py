@@ -13,22 +13,27 @@ from envs.melee.bots.hands import BOT, C_HELD, release
 from envs.melee.bots.planned import play_counter_hitter, play_edge_guarder, play_shield_grabber
 from envs.melee.bots.simple import play_random, play_rusher, play_walker
 from envs.melee.physics.compile import compiled
-from envs.melee.rng import mix
+from envs.melee.rng import mix, unit
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
 
-VERSION: Final = 3  # part of every rating's settings: raise it when a bot changes
+VERSION: Final = 4  # part of every rating's settings: raise it when a bot changes
 FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
 NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder")
 IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER = range(7)
 LADDER: Final = NAMES[1:]  # from the weakest to the strongest
+
+# Share of the time in which a player on its feet is lost in thought, by kind, a moment of LAPSE_FRAMES at a time.
+LAPSES: Final = (0.0, 0.0, 0.0, 0.76, 0.45, 0.66, 0.68)
+LAPSE_FRAMES: Final = 40
 
 
 @compiled
 def start_bot(bot, kind, seed):
     """Forget everything; the same seed gives the same play."""
     bot.kind = kind
-    bot.rng = mix(seed, kind + 1) | 1
+    bot.seed = mix(seed, kind + 1) | 1
+    bot.rng = bot.seed
     bot.plan = 0
     bot.until = 0
     bot.held = 0
@@ -40,7 +45,9 @@ def decide(bot, game, me, other, tables, controller):
     """Write the bot's controller, in the world's coordinates."""
     stage = tables.stages[tables.stage_rows[game.stage]]
     release(controller)
-    if bot.kind == RANDOM:
+    if me.on_ground and unit(mix(bot.seed, game.frame // LAPSE_FRAMES)) < LAPSES[bot.kind]:
+        pass
+    elif bot.kind == RANDOM:
         play_random(bot, controller)
     elif bot.kind == WALKER:
         play_walker(bot, controller, game, me, other, tables, stage)

@@ -15,6 +15,7 @@ from envs.melee.rng import following, unit
 BOT: Final = np.dtype(
     [
         ("rng", "i8"),
+        ("seed", "i8"),
         ("kind", "i4"),
         ("plan", "i4"),  # what it is up to, in the bot's own numbers
         ("until", "i4"),  # frame of the game at which it makes a new plan

@@ -69,7 +69,7 @@ EDGE_GUARDER = Style(reaction=8.0, attention=1.0, courage=0.2, poke=60.0, spacin
 @rule
 def play_shield_grabber(bot, pad, game, me, other, tables, stage):
     """Walk up, wait behind the shield, grab what comes near; throw it out, or up when that kills."""
-    if reflexes(bot, pad, me, other, stage, 0.5) or recover(bot, pad, me, tables, stage, 0.5):
+    if reflexes(bot, pad, me, other, stage, 0.4) or recover(bot, pad, me, tables, stage, 0.4):
         return
     side = side_of(me, other)
     gap = distance(me, other)
@@ -112,7 +112,7 @@ def _approach_behind_shield(bot, pad, me, other, tables, stage, side, gap):
 @rule
 def play_counter_hitter(bot, pad, game, me, other, tables, stage):
     """Stay just out of reach, shield what comes, punish what misses; go in when nothing happens for long."""
-    if reflexes(bot, pad, me, other, stage, 0.6) or recover(bot, pad, me, tables, stage, 0.6):
+    if reflexes(bot, pad, me, other, stage, 0.45) or recover(bot, pad, me, tables, stage, 0.45):
         return
     _fight(bot, pad, game, me, other, tables, stage, COUNTER_HITTER)
 
@@ -120,12 +120,12 @@ def play_counter_hitter(bot, pad, game, me, other, tables, stage):
 @rule
 def play_edge_guarder(bot, pad, game, me, other, tables, stage):
     """Fight like the counter-hitter, only better; whoever is off the stage is followed or awaited at the edge."""
-    if reflexes(bot, pad, me, other, stage, 0.8):
+    if reflexes(bot, pad, me, other, stage, 0.55):
         return
     hunted = is_off_stage(other, stage) and not is_away(other)
     if hunted and _hunt(bot, pad, me, other, tables, stage):
         return
-    if recover(bot, pad, me, tables, stage, 0.8):
+    if recover(bot, pad, me, tables, stage, 0.55):
         return
     if hunted or a.CLIFF_CATCH <= other.action <= a.CLIFF_WAIT:
         _guard_edge(bot, pad, me, other, tables, stage)

@@ -62,7 +62,7 @@ def play_walker(bot, pad, game, me, other, tables, stage):
 @rule
 def play_rusher(bot, pad, game, me, other, tables, stage):
     """Run at the opponent, into a dash attack or a jump with an aerial attack."""
-    if reflexes(bot, pad, me, other, stage, 0.4) or recover(bot, pad, me, tables, stage, 0.4):
+    if reflexes(bot, pad, me, other, stage, 0.3) or recover(bot, pad, me, tables, stage, 0.3):
         return
     side = side_of(me, other)
     gap = distance(me, other)
