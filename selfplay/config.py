@@ -43,8 +43,8 @@ class GameConfig(_Group):
 class RewardConfig(_Group):
     """Zero-sum terms, in reward units."""
 
-    stock: Annotated[float, Field(ge=0)] = Field(1.0, description="For a stock taken; the other seat loses as much")
-    damage: Annotated[float, Field(ge=0)] = Field(0.01, description="For a percent of damage dealt")
+    stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
+    damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
 
 
 class NetConfig(_Group):
@@ -62,10 +62,10 @@ class PPOConfig(_Group):
     epochs: Positive = Field(4, description="Passes over an iteration's experiences")
     clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
-    anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run's timesteps")
+    anneal: bool = Field(False, description="Lower learning rate and entropy bonus linearly to a tenth over the run")
     gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount a step")
     gae_lambda: Fraction = Field(0.95, description="Lambda of generalised advantage estimation")
-    value_clip: Annotated[float, Field(gt=0)] = Field(0.2, description="Clip range of the value's change")
+    value_clip: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip range of the value's change")
     value_coefficient: Annotated[float, Field(ge=0)] = Field(0.5, description="Weight of the value loss")
     entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
@@ -135,8 +135,14 @@ class Config(_Group):
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     # What learned best on two cores; docs/learning.md has the figures.
     "laptop": {
-        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 20},
-        "ppo": {"rollout_length": 64, "batch_size": 4096, "learning_rate": 1e-3, "entropy_coefficient": 1e-4},
+        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50},
+        "ppo": {
+            "rollout_length": 32,
+            "batch_size": 4096,
+            "learning_rate": 1e-3,
+            "entropy_coefficient": 2.5e-3,
+            "anneal": True,
+        },
     },
 }
 

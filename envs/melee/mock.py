@@ -83,8 +83,8 @@ class MockMelee:
         delay: ArrayLike = 0,
         max_episode_frames: int = 3600,
         stagger: bool = False,
-        reward_stock: float = 1.0,
-        reward_damage: float = 0.01,
+        reward_stock: float = 5.0,
+        reward_damage: float = 0.05,
     ) -> None:
         if num_games < 1 or frame_skip < 1 or max_episode_frames < 1:
             raise GameError("num_games, frame_skip and max_episode_frames must be at least 1")

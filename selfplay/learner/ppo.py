@@ -32,7 +32,7 @@ class PPOSettings:
     batch_size: int = 2048
     clip: float = 0.2
     learning_rate: float = 3e-4
-    value_clip: float = 0.2
+    value_clip: float = 1.0
     value_coefficient: float = 0.5
     entropy_coefficient: float = 0.003
     max_grad_norm: float = 0.5
@@ -119,6 +119,7 @@ class PPO:
     def __init__(self, network: ActorCritic, settings: PPOSettings, *, threads: int = 1) -> None:
         self.network = network
         self.settings = settings
+        self._full = settings
         self.parameters = list(network.parameters())
         self.device = self.parameters[0].device
         self.optimizer = torch.optim.Adam(
@@ -126,6 +127,17 @@ class PPO:
         )
         self._threads = threads if self.device.type == "cpu" else 1
         self._pool = ThreadPoolExecutor(self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
+
+    def scale(self, factor: float) -> None:
+        """Set learning rate and entropy bonus to this share of their settings."""
+        full = self._full
+        self.settings = replace(
+            full,
+            learning_rate=full.learning_rate * factor,
+            entropy_coefficient=full.entropy_coefficient * factor,
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.learning_rate
 
     def close(self) -> None:
         """Let the worker threads go."""

@@ -60,9 +60,7 @@ class Learner:
     ) -> UpdateMetrics:
         """Learn from an iteration's rollouts. ``done`` is the share of the run behind us, for annealing."""
         ppo = self._session.config.ppo
-        rate = ppo.learning_rate * (1.0 - 0.9 * done if self._anneal else 1.0)
-        for group in self._ppo.optimizer.param_groups:
-            group["lr"] = rate
+        self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device)
         return self._ppo.update(batch, self._generator, stop)
 
@@ -74,8 +72,7 @@ class Learner:
     @property
     def learning_rate(self) -> float:
         """Of the last update."""
-        rate: float = self._ppo.optimizer.param_groups[0]["lr"]
-        return rate
+        return self._ppo.settings.learning_rate
 
     def snapshot(self) -> ActorCritic:
         """The weights of now, for others to play with."""
