@@ -70,9 +70,8 @@ def check_actions(actions: NDArray[np.generic], num_games: int, num_seats: int) 
     """
     shape = (num_games, num_seats, len(FIELDS))
     if not isinstance(actions, np.ndarray) or actions.shape != shape:
-        raise ActionError(
-            f"actions must be an array of shape {shape} (games, seats, {', '.join(FIELDS)}), got {getattr(actions, 'shape', type(actions).__name__)}"
-        )
+        got = getattr(actions, "shape", type(actions).__name__)
+        raise ActionError(f"actions must be an array of shape {shape} (games, seats, {', '.join(FIELDS)}), got {got}")
     if actions.dtype.kind not in "biuf":
         raise ActionError(f"actions must be whole numbers, got dtype {actions.dtype}")
     numbers = actions.astype(np.float64)
@@ -82,6 +81,7 @@ def check_actions(actions: NDArray[np.generic], num_games: int, num_seats: int) 
     if bad.any():
         game, seat, field = np.argwhere(bad)[0]
         raise ActionError(
-            f"game {game}, seat {seat}: {FIELDS[field]} is {actions[game, seat, field]}, valid are whole numbers from 0 to {_HIGHEST[field]}"
+            f"game {game}, seat {seat}: {FIELDS[field]} is {actions[game, seat, field]}, "
+            f"valid are whole numbers from 0 to {_HIGHEST[field]}"
         )
     return actions.astype(np.int8, copy=False)
