@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.melee import bots
 from envs.melee.observation import encode_seat
-from envs.melee.physics.compile import compiled
+from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.reward import reward_terms
 from envs.melee.rng import mix, unit
@@ -62,7 +62,7 @@ def start_episode(episode, game, players, memory, controllers, chosen, line, bot
         sums[seat, :] = 0.0
 
 
-@compiled
+@rule
 def _release(controller):
     controller.main_x = 0.0
     controller.main_y = 0.0
@@ -72,7 +72,7 @@ def _release(controller):
     controller.buttons = 0
 
 
-@compiled
+@rule
 def _copy(source, target):
     target.main_x = source.main_x
     target.main_y = source.main_y
@@ -133,7 +133,7 @@ def step_games(
             )
 
 
-@compiled
+@rule
 def _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables):
     """Let the scripted player of a seat choose; a new one begins with a seed of its own."""
     bot = bot_memory[b, seat]
@@ -142,14 +142,14 @@ def _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, 
     bots.decide(bot, game[b], players[b, seat], players[b, 1 - seat], tables, chosen[b, seat])
 
 
-@compiled
+@rule
 def _enter(controller, line, first, frames):
     """Hold a controller from frame ``first`` of the delay line on; the line is a ring."""
     for i in range(frames):
         _copy(controller, line[(first + i) % len(line)])
 
 
-@compiled
+@rule
 def _frame(b, episode, game, players, controllers, memory, line, tables):
     """One frame with the controllers that have arrived; 1 when the game is over."""
     place = episode[b].clock % len(line[b, 0])
@@ -161,7 +161,7 @@ def _frame(b, episode, game, players, controllers, memory, line, tables):
     return over
 
 
-@compiled
+@rule
 def _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats):
     """Last observations, score and counts of an episode that has just ended."""
     first, second = players[b, 0], players[b, 1]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
-from envs.melee.physics.compile import compiled
+from envs.melee.physics.compile import compiled, rule
 
 if TYPE_CHECKING:
     from envs.melee.state import GameState
@@ -53,7 +53,7 @@ def feature_names() -> list[str]:
 OBS_WIDTH: Final = len(feature_names())
 
 
-@compiled
+@rule
 def is_mirrored(me, other):
     """Whether a seat sees the game mirrored: its opponent stands on its left, or exactly here and it looks left."""
     if other.x != me.x:
@@ -61,7 +61,7 @@ def is_mirrored(me, other):
     return me.facing < 0.0
 
 
-@compiled
+@rule
 def encode_seat(game, me, other, controller, tables, out):
     """Write the features of one seat into ``out`` [OBS_WIDTH]; returns whether the view is mirrored."""
     mirrored = is_mirrored(me, other)
@@ -88,7 +88,7 @@ def encode_seat(game, me, other, controller, tables, out):
     return mirrored
 
 
-@compiled
+@rule
 def _player(p, side, stage, tables, out, at):
     speed_x = p.speed_ground_x if p.on_ground == 1 else p.speed_air_x
     out[at] = side * p.x * 0.01
@@ -122,7 +122,7 @@ def _player(p, side, stage, tables, out, at):
         out[first + CATEGORY_OF[p.action]] = 1.0
 
 
-@compiled
+@rule
 def _stage(stage, side, out, at):
     out[at] = stage.surface_right[0] * 0.01
     out[at + 1] = stage.blast_top * 0.005
@@ -141,7 +141,7 @@ def _stage(stage, side, out, at):
         out[place + 2] = (right if side > 0 else -left) * 0.01
 
 
-@compiled
+@rule
 def _order(stage, i, side):
     """How many platforms are seen further left; a mirrored stage has the same order."""
     centre = side * (stage.surface_left[i] + stage.surface_right[i])

@@ -12,7 +12,7 @@ from typing import Final
 from envs.melee.bots.hands import BOT, C_HELD, release
 from envs.melee.bots.planned import play_counter_hitter, play_edge_guarder, play_shield_grabber
 from envs.melee.bots.simple import play_random, play_rusher, play_walker
-from envs.melee.physics.compile import compiled
+from envs.melee.physics.compile import rule
 from envs.melee.rng import mix, unit
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
@@ -28,7 +28,7 @@ LAPSES: Final = (0.0, 0.0, 0.0, 0.76, 0.45, 0.66, 0.68)
 LAPSE_FRAMES: Final = 40
 
 
-@compiled
+@rule
 def start_bot(bot, kind, seed):
     """Forget everything; the same seed gives the same play."""
     bot.kind = kind
@@ -40,7 +40,7 @@ def start_bot(bot, kind, seed):
     bot.stick = 0.0
 
 
-@compiled
+@rule
 def decide(bot, game, me, other, tables, controller):
     """Write the bot's controller, in the world's coordinates."""
     stage = tables.stages[tables.stage_rows[game.stage]]
