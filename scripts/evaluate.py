@@ -45,11 +45,8 @@ def run(options: argparse.Namespace) -> None:
     characters, rules = home_rules((a, b), greedy=options.greedy)
     mine = options.character or characters[0]
     other = options.opponent_character or (options.character or characters[1])
-    rules = replace(
-        rules,
-        stage=options.stage or rules.stage,
-        max_episode_frames=options.max_episode_frames or rules.max_episode_frames,
-    )
+    cap = rules.max_episode_frames if options.max_episode_frames is None else options.max_episode_frames
+    rules = replace(rules, stage=options.stage or rules.stage, max_episode_frames=cap)
     result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule)
     if options.json:
         print(json.dumps({"a": options.a, "b": options.b, **asdict(result)}))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.phase import NO_HIT, busy_for, next_hit
 from envs.melee.physics.compile import compiled, rule
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ENCODER_VERSION: Final = 1  # of the layout: raise it with every change, policie
 
 _BODY: Final = (
     "x", "y", "speed_x", "speed_y", "knockback_x", "knockback_y", "facing", "percent", "shield", "hitlag", "hitstun",
-    "action_frame", "stocks", "jumps_left", "on_ground", "invulnerable", "edge_distance",
+    "action_frame", "busy", "hitting", "stocks", "jumps_left", "on_ground", "invulnerable", "edge_distance",
 )  # fmt: skip
 _TRAITS: Final = ("weight", "gravity", "fall_speed", "run_max", "air_max", "full_hop")
 _PLAYER: Final = (*_BODY, *_TRAITS, *(f"is_{name}" for name in CATEGORIES))
@@ -103,18 +104,21 @@ def _player(p, side, stage, tables, out, at):
     out[at + 9] = min(p.hitlag * 0.1, 2.0)
     out[at + 10] = min(p.hitstun * 0.03, 2.0)
     out[at + 11] = min(p.action_frame * 0.03, 2.0)
-    out[at + 12] = p.stocks * 0.25
-    out[at + 13] = p.jumps_left * 0.5
-    out[at + 14] = p.on_ground
-    out[at + 15] = p.invulnerable
-    out[at + 16] = (stage.surface_right[0] - abs(p.x)) * 0.02
+    out[at + 12] = min(busy_for(p, tables) * 0.04, 2.0)
+    wait = next_hit(p, tables)
+    out[at + 13] = 0.0 if wait == NO_HIT else max(1.0 - 0.05 * wait, 0.0)
+    out[at + 14] = p.stocks * 0.25
+    out[at + 15] = p.jumps_left * 0.5
+    out[at + 16] = p.on_ground
+    out[at + 17] = p.invulnerable
+    out[at + 18] = (stage.surface_right[0] - abs(p.x)) * 0.02
     traits = tables.characters[tables.character_rows[p.character]]
-    out[at + 17] = traits.weight * 0.01
-    out[at + 18] = traits.gravity * 5.0
-    out[at + 19] = traits.fall_speed * 0.4
-    out[at + 20] = traits.run_max * 0.5
-    out[at + 21] = traits.air_max
-    out[at + 22] = traits.full_hop * 0.3
+    out[at + 19] = traits.weight * 0.01
+    out[at + 20] = traits.gravity * 5.0
+    out[at + 21] = traits.fall_speed * 0.4
+    out[at + 22] = traits.run_max * 0.5
+    out[at + 23] = traits.air_max
+    out[at + 24] = traits.full_hop * 0.3
     first = at + _N_BODY + _N_TRAITS
     for i in range(_N_CATEGORIES):
         out[first + i] = 0.0

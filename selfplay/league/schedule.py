@@ -1,8 +1,9 @@
 """Which players meet next in rating games, within a budget.
 
-First everybody must have met an anchor, the start, a recent generation and an old one (a ladder of which each rung
-only met the rung below rates progress that is not there). What is left of the budget goes where a game tells most:
-p(1 - p) times the variance of the two players' difference.
+First the player that the scale is tied to must have met a generation. Then everybody must have met an anchor, the
+start, a recent generation and an old one (a ladder of which each rung only met the rung below rates progress that is
+not there). What is left of the budget goes where a game tells most: p(1 - p) times the variance of the two players'
+difference.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from selfplay.errors import LeagueError
 from selfplay.league.ratings import ELO, Floats, Ratings
-from selfplay.league.records import OUTSIDE, check_player, generation_id, generation_number, ladder_key
+from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id, generation_number, ladder_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,11 +125,15 @@ class _State:
         self._met = met
         self._games = games_each
         self._position = {name: i for i, name in enumerate(names)}
-        # Newest first, so that a short budget shows where training stands; then the scripted ones.
+        # First a tie to the anchor, without which no rating means anything. Then newest first, so that a short budget
+        # shows where training stands; then the scripted ones.
+        generations = [name for name in names if generation_number(name) is not None]
+        meetings = [(ANCHOR, generations)] if ANCHOR in names and generations else []
+        meetings += [
+            (name, members) for name in reversed(names) for members in kinds_of_opponents(name, names).values()
+        ]
         self._wanted = [
-            (self._position[name], [self._position[member] for member in members])
-            for name in reversed(names)
-            for members in kinds_of_opponents(name, names).values()
+            (self._position[name], [self._position[member] for member in members]) for name, members in meetings
         ]
 
     def missing(self, rng: np.random.Generator) -> tuple[int, int] | None:

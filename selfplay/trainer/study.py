@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee import bots
 from selfplay.checkpoint import RunDir
+from selfplay.errors import SelfPlayError
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import OUTSIDE, generation_number
@@ -34,7 +35,8 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = ()) 
     words = [*COMMAND.format(seed=seed).split()[2:], "--checkpoint", str(folder), *arguments]
     wanted = parse(words)
     started = time.monotonic()
-    train(wanted.config, explicit=wanted.explicit, preset=wanted.preset)
+    if train(wanted.config, explicit=wanted.explicit, preset=wanted.preset):
+        raise SelfPlayError(f"seed {seed} was interrupted; its figures are not taken")
     wall = time.monotonic() - started
     run = RunDir(folder)
     summary = run.read_summary()

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from selfplay.errors import RunnerError
 from selfplay.runner.game_process import pack, unpack
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
+from tests.scripts.commands import is_alive, wait_for
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path("/dev/shm")
@@ -35,21 +35,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at proces
 
 def shared_files():
     return sorted(path.name for path in SHARED.glob("selfplay-block-*")) if SHARED.is_dir() else []
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def wait_for(condition, seconds=10.0):
-    """For what other processes do; they have no clock of ours."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.bots.hands import draw, perform
-from envs.melee.bots.senses import GRAB, NO_ATTACK, busy_for, effect, moves, side_of, startup
+from envs.melee.bots.senses import GRAB, NO_ATTACK, effect, moves, side_of, startup
+from envs.melee.phase import busy_for
 from envs.melee.physics.compile import rule
 
 AIMED = 1 << (a.FTILT - a.JAB_1) | 1 << (a.FSMASH - a.JAB_1)  # these turn to the side they are aimed at

@@ -24,7 +24,6 @@ from envs.melee.bots.senses import (
     AERIALS,
     GRAB,
     GROUND_MOVES,
-    busy_for,
     distance,
     flies_free,
     is_away,
@@ -38,6 +37,7 @@ from envs.melee.bots.senses import (
 )
 from envs.melee.bots.survive import cushion, recover, reflexes
 from envs.melee.controller import BUTTON_A
+from envs.melee.phase import busy_for
 from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign
 

@@ -1,0 +1,53 @@
+"""Where in its action a player is, as anybody can tell who knows the moves: busy how long, hitting when."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.physics.compile import rule
+
+NO_HIT = -1.0
+
+
+@rule
+def busy_for(p, tables):
+    """Frames until a player can act again, as well as that can be seen; 0 if it can."""
+    action, frame = p.action, p.action_frame
+    row = tables.character_rows[p.character]
+    entry = tables.actions[row, action]
+    if p.hitstun > 0.0:
+        return p.hitlag + p.hitstun
+    if a.LANDING_NAIR <= action <= a.LANDING_DAIR:
+        return max(tables.actions[row, action - a.LANDING_NAIR + a.NAIR].landing_lag - frame, 0.0)
+    if action == a.FALL_SPECIAL or a.SHIELD_BREAK_FLY <= action <= a.DIZZY:
+        return 30.0
+    if action == a.LANDING_FALL_SPECIAL:
+        return max(10.0 - frame, 0.0)
+    if action >= a.FIRST_SPECIAL:
+        return 10.0
+    waits = (
+        a.JAB_1 <= action <= a.DAIR
+        or a.DOWN_BOUND_UP <= action <= a.CEILING_TECH
+        or action == a.CATCH
+        or action == a.CATCH_DASH
+        or a.ROLL_F <= action <= a.AIR_DODGE
+        or a.CLIFF_CLIMB_SLOW <= action <= a.CLIFF_ROLL_QUICK
+    )
+    if not waits:
+        return p.hitlag
+    last = float(entry.iasa) if entry.iasa > 0 else float(entry.frames)
+    return max(p.hitlag + last - frame, 0.0)
+
+
+@rule
+def next_hit(p, tables):
+    """Frames until a hit circle of the player's action comes out; 0 while one is out, NO_HIT if none will."""
+    entry = tables.actions[tables.character_rows[p.character], p.action]
+    nearest = NO_HIT
+    for i in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[i]
+        if p.action_frame > hit.end:
+            continue
+        wait = max(hit.start - p.action_frame, 0.0)
+        if nearest == NO_HIT or wait < nearest:
+            nearest = wait
+    return nearest

@@ -1,0 +1,72 @@
+"""The scripts as a person runs them: processes of their own, in a folder of their own."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
+
+
+def command(script, *arguments):
+    return [sys.executable, str(ROOT / "scripts" / script), *map(str, arguments)]
+
+
+def run(script, *arguments, cwd):
+    """Run to its end."""
+    return subprocess.run(
+        command(script, *arguments),
+        cwd=cwd,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+
+
+def start(script, *arguments, cwd):
+    """Start, with a pipe to read its lines from."""
+    return subprocess.Popen(
+        command(script, *arguments),
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def read_until(process, words):
+    """Lines up to the one that holds ``words``."""
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if words in line:
+            return lines
+    raise AssertionError(f"{words!r} never came:\n{''.join(lines)}")
+
+
+def children_of(pid):
+    """Process ids of the children of a process."""
+    return [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_for(condition, seconds=10.0):
+    """For what other processes do; they have no clock of ours."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)

@@ -1,0 +1,94 @@
+import json
+import sys
+
+import pytest
+
+from scripts import evaluate
+from tests.scripts.commands import run
+from tests.trainer.policies import save
+
+FIELDS = {
+    "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "by_stocks", "seconds", "damage",
+    "self_destructs",
+}  # fmt: skip
+
+
+@pytest.fixture
+def trained(tmp_path):
+    return save(tmp_path / "run", 0, 5)
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", *map(str, arguments)])
+    return evaluate.main()
+
+
+def test_json_is_json_alone(trained, monkeypatch, capsys):
+    assert call(monkeypatch, trained.path, "rusher", "--games", 6, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) == FIELDS
+    assert (result["a"], result["b"], result["games"]) == (str(trained.path), "rusher", 6)
+    assert result["wins"] + result["losses"] + result["draws"] == 6
+    assert result["score"] == pytest.approx((result["wins"] + result["draws"] / 2) / 6)
+    assert result["low"] <= result["score"] <= result["high"]
+
+
+def test_a_person_reads_a_few_lines(trained, monkeypatch, capsys):
+    a, b = trained.generations / "gen_5", trained.generations / "gen_0"
+    assert call(monkeypatch, a, b, "--games", 4) == 0
+    first, score, *rest = capsys.readouterr().out.splitlines()
+    assert first == f"{a} against {b}: 4 games, fox and fox on battlefield"
+    assert "95% interval" in score
+    assert len(rest) == 2
+
+
+def test_the_same_command_gives_the_same_result(monkeypatch, capsys):
+    results = []
+    for seed in (0, 0, 1):
+        flags = ("--games", 4, "--json", "--seed", seed, "--max-episode-frames", 1200)
+        call(monkeypatch, "rusher", "random", *flags)
+        results.append(capsys.readouterr().out)
+    assert results[0] == results[1] != results[2]
+
+
+def test_flags_have_an_effect(trained, monkeypatch, capsys):
+    flags = ("--character", "mewtwo", "--opponent-character", "fox", "--stage", "final_destination")
+    assert call(monkeypatch, trained.path, "idle", "--games", 4, *flags, "--max-episode-frames", 60, "--greedy") == 0
+    out = capsys.readouterr().out
+    assert "mewtwo and fox on final_destination" in out
+    assert "1 s a game" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["RUN", "rushr"], "did you mean 'rusher'"),
+        (["nowhere/gen_1", "random"], "nowhere/gen_1 holds no policy"),
+        (["RUN", "random", "--games", "1"], "at least 2"),
+        (["RUN", "random", "--games", "many"], "invalid int value: 'many'"),
+        (["RUN", "random", "--stage", "battlefeld"], "did you mean 'battlefield'"),
+        (["RUN", "random", "--character", "foxx"], "did you mean 'fox'"),
+        (["RUN", "random", "--max-episode-frames", "0"], "max_episode_frames must be at least 1"),
+        (["RUN", "random", "--jsn"], "unrecognized arguments: --jsn"),
+        (["RUN"], "the following arguments are required: B"),
+        (["old.axon", "random"], "old.axon is a file of the predecessor"),
+    ],
+)
+def test_mistakes_are_one_clear_line(trained, monkeypatch, capsys, arguments, words):
+    named = [str(trained.path) if argument == "RUN" else argument for argument in arguments]
+    try:
+        code = call(monkeypatch, *named)
+    except SystemExit as end:
+        code = end.code
+    told = capsys.readouterr()
+    assert code == 2
+    assert told.out == ""
+    (line,) = told.err.splitlines()
+    assert line.startswith("evaluate.py: ")
+    assert words in line
+
+
+def test_it_runs_from_anywhere(tmp_path):
+    done = run("evaluate.py", "random", "idle", "--games", 2, "--max-episode-frames", 60, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) == FIELDS

@@ -1,0 +1,249 @@
+import json
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from scripts import train_self_play
+from selfplay import load_checkpoint, load_policy
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.league.ledger import read_records
+from tests.scripts.commands import children_of, is_alive, read_until, run, start, wait_for
+from tests.trainer.runs import hashes, rows
+
+SCRIPT = "train_self_play.py"
+SIZE = ("--num-games", 4, "--rollout-length", 64, "--max-episode-frames", 240, "--hidden", "16")
+FIRST = ("--game-type", "mock", "--timesteps", 2000, *SIZE, "--save-interval", 3, "--track-elo")
+ENDLESS = ("--timesteps", 10**9, "--num-games", 4, "--rollout-length", 32, "--max-episode-frames", 120)
+
+TIME = r"\[\d\d:\d\d:\d\d\]"
+COLLECTED = re.compile(TIME + r" Iter (\d+): Collected (\d+) experiences \((\d+) total steps\)")
+NUMBER = r"-?\d+\.\d{4}"
+UPDATED = re.compile(TIME + rf"   PPO update: loss={NUMBER}, policy={NUMBER}, value={NUMBER}, entropy={NUMBER}")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def first(folder):
+    """The main command, typed in an empty folder."""
+    return run(SCRIPT, *FIRST, cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def path(first, folder):
+    return folder / "checkpoints" / "self_play"
+
+
+def call(monkeypatch, *arguments):
+    """The script in this process; its exit code."""
+    monkeypatch.setattr(sys, "argv", [SCRIPT, *map(str, arguments)])
+    return train_self_play.main()
+
+
+# ---- the main command
+
+
+def test_it_ends_well(first):
+    assert first.returncode == 0, first.stderr
+    assert first.stderr == ""
+    assert "Finished after 8 iterations, 2,048 steps" in first.stdout
+
+
+def test_every_file_is_there(first, path):
+    names = {entry.name for entry in path.iterdir()} - {".lock"}
+    assert names == {
+        "run.json", "summary.json", "log.txt", "metrics.jsonl", "generations", "learner", "ledger.jsonl", "events",
+    }  # fmt: skip
+    assert list(hashes(path)) == ["gen_0", "gen_3", "gen_6", "gen_8"]
+    assert (path / "learner" / "iter_8").is_dir()
+    assert json.loads((path / "run.json").read_text())["config"]["run"]["timesteps"] == 2000
+    summary = json.loads((path / "summary.json").read_text())
+    assert (summary["finished"], summary["iteration"], summary["newest"]) == (True, 8, "gen_8")
+    assert (summary["restarts"], summary["abandoned"]) == (0, 0)
+    assert any((path / "events").iterdir())
+
+
+def test_it_speaks_as_the_guide_does(first, path):
+    collected = [match for match in map(COLLECTED.fullmatch, first.stdout.splitlines()) if match]
+    updated = [line for line in first.stdout.splitlines() if UPDATED.fullmatch(line)]
+    assert [int(match[1]) for match in collected] == list(range(1, 9))
+    assert [int(match[3]) for match in collected] == [256 * i for i in range(1, 9)]
+    assert all(256 <= int(match[2]) <= 512 for match in collected)
+    assert len(updated) == 8
+    header = first.stdout.partition("\n\n")[0].splitlines()
+    assert header[:2] == ["═══ Self-Play Training ═══", "Configuration:"]
+    for line in (
+        "Mode: simple_mix",
+        "Num games: 4",
+        "Timesteps: 2,000",
+        "Rollout length: 64",
+        "Stage: final_destination",
+    ):
+        assert f"    {line}" in header
+    assert COLLECTED.search((path / "log.txt").read_text())
+    assert "\x1b" not in first.stdout  # no terminal, no colours
+
+
+def test_experiences_are_those_of_the_learner(path):
+    for row in rows(path / "metrics.jsonl"):
+        assert 256 <= row["charts/experiences"] <= 512
+        assert all(row[f"losses/{name}"] is not None for name in ("policy", "value", "total", "entropy", "approx_kl"))
+
+
+def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
+    table, _, after = first.stdout.partition("═══ Elo Leaderboard ═══")[2].partition("What next:")
+    assert re.search(r"\| *\d+ \| random \(bot\) *\| 1500 \| fixed", table)
+    assert "gen_8" in table
+    assert "gen_0" in table
+    for words in ("evaluate.py", "watch.py", "--resume", "tensorboard --logdir checkpoints"):
+        assert words in after
+    games = list(read_records(path / "ledger.jsonl"))
+    assert games
+    assert all(game.seats[0].player != game.seats[1].player for game in games)
+    assert not {seat.player for game in games for seat in game.seats} & {"current", "idle"}
+
+
+def test_checkpoints_load_as_the_guide_says(path):
+    checkpoint = load_checkpoint(path)
+    assert (checkpoint.iteration, checkpoint.total_steps) == (8, 2048)
+    assert checkpoint.config["run"]["num_games"] == 4
+    assert checkpoint.params
+    policy = load_policy(path / "generations" / "gen_8")
+    assert policy.meta.parent == "gen_6"
+    assert policy.meta.characters == ("mewtwo",)
+
+
+def test_typed_again_it_takes_the_next_name(first, folder, path):
+    before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
+    again = run(SCRIPT, "--timesteps", 256, *SIZE, "--mode", "latest", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    assert "Run folder: checkpoints/self_play-2" in again.stdout
+    assert list(hashes(folder / "checkpoints" / "self_play-2")) == ["gen_0", "gen_1"]
+    assert [int(match[2]) for match in COLLECTED.finditer(again.stdout)] == [512]  # all mirrors
+    assert {p: p.read_bytes() for p in before} == before
+
+
+def test_the_newest_run_is_resumed_by_default(first, folder, path, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert call(monkeypatch, "--resume", "--timesteps", 512, "--checkpoint", path) == 0  # it has more already
+    assert "has reached its end" in capsys.readouterr().out
+    assert call(monkeypatch, "--resume") == 0
+    assert "Run folder: checkpoints/self_play\n" in capsys.readouterr().out
+
+
+# ---- refusals: exit code 2, one line, and nothing left behind
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--timestep", "9"], ["unknown flag --timestep", "did you mean --timesteps?"]),
+        (["--num-games", "0"], ["--num-games 0", "greater than or equal to 1"]),
+        (["--mode", "best"], ["--mode best", "simple_mix", "latest"]),
+        (["--preset", "desktop"], ["--preset desktop", "laptop"]),
+        (["--gamma"], ["--gamma", "expected one argument"]),
+        (["--game-type", "dolphin"], ["--game-type dolphin", "not part of this version", "--game-type mock"]),
+        (["--device", "cuda:77"], ["--device cuda:77", "valid: auto, cpu"]),
+        (["--device", "gpu"], ["--device gpu", "valid: auto, cpu"]),
+        (["--deterministic", "--max-minutes", "1"], ["--deterministic refuses --max-minutes"]),
+        (["--pretrained", "old/self_play.bin"], ["self_play.bin", "checkpoints/self_play/generations/gen_8"]),
+        (["--pretrained", "self_play.axon"], ["self_play.axon", "checkpoints/self_play/generations/gen_8"]),
+        (["--pretrained", "nowhere"], ["nowhere holds no policy", "the nearest policy folder is"]),
+        (["--pretrained", "RUN", "--frame-skip", "3"], ["--frame-skip is 3", "was made with 4"]),
+        (["--pretrained", "RUN", "--hidden", "8,8"], ["--hidden is (8, 8)", "was made with (16,)"]),
+        (["--checkpoint", "RUN"], ["already holds a run", "--resume --checkpoint", "self_play"]),
+        (["--resume", "--checkpoint", "RUN", "--stage", "battlefield"], ["'battlefield'", "'final_destination'"]),
+        (["--resume", "--checkpoint", "nowhere"], ["nowhere holds no run", "the newest run is checkpoints/self_play"]),
+        (["--resume", "--preset", "laptop", "--checkpoint", "nowhere"], ["nowhere holds no run"]),
+    ],
+    ids=lambda value: " ".join(value) if value[0].startswith("--") else "",
+)
+def test_mistakes_are_one_clear_line(path, folder, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(folder)
+    before = sorted(Path("checkpoints").rglob("*"))
+    named = [str(path.relative_to(folder)) if argument == "RUN" else argument for argument in arguments]
+    try:
+        code = call(monkeypatch, *named)
+    except SystemExit as end:  # argparse ends by itself
+        code = end.code
+    told = capsys.readouterr()
+    assert code == 2
+    assert told.out == ""
+    (line,) = told.err.splitlines()
+    assert line.startswith("train_self_play.py: ")
+    assert [word for word in words if word not in line] == []
+    assert sorted(Path("checkpoints").rglob("*")) == before
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
+def test_cuda_on_a_machine_without(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, "--device", "cuda") == 2
+    assert "--device cuda: not on this machine (valid: auto, cpu)" in capsys.readouterr().err
+
+
+# ---- interruptions
+
+
+def test_ctrl_c_once_saves_and_stops_in_order(tmp_path):
+    with start(SCRIPT, *ENDLESS, "--checkpoint", "run", "--host", "process", "--runners", 2, cwd=tmp_path) as process:
+        read_until(process, "Iter 4: ")
+        games = children_of(process.pid)
+        assert len(games) == 2
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    assert process.returncode == 130
+    assert "Ctrl-C again stops at once" in rest
+    assert "Interrupted, and saved," in rest
+    assert "Traceback" not in rest
+    assert not any(map(is_alive, games))
+    run_dir = RunDir(tmp_path / "run")
+    summary = run_dir.read_summary()
+    assert not summary["finished"]
+    assert summary["newest"] == list(hashes(run_dir.path))[-1] == f"gen_{summary['iteration']}"
+    assert load_latest_learner(run_dir).meta.iteration == summary["iteration"]
+    assert rows(run_dir.metrics)[-1]["iteration"] == summary["iteration"]
+
+
+def test_ctrl_c_twice_stops_at_once(tmp_path):
+    with start(SCRIPT, *ENDLESS, "--checkpoint", "run", "--rollout-length", 10**5, cwd=tmp_path) as process:
+        read_until(process, "Run folder")
+        while not (tmp_path / "run" / "learner" / "iter_0").is_dir():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        read_until(process, "again stops at once")
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    assert process.returncode == 130
+    assert "Traceback" not in rest
+
+
+def test_kill_9_loses_nothing_that_was_saved(tmp_path):
+    iteration = 5
+    flags = ("--save-interval", 2, "--track-elo", "--rating-share", 0.5, "--host", "process", "--checkpoint", "run")
+    with start(SCRIPT, *ENDLESS, *flags, cwd=tmp_path) as process:
+        read_until(process, f"Iter {iteration}: ")
+        games = children_of(process.pid)
+        os.kill(process.pid, signal.SIGKILL)
+    folder = tmp_path / "run"
+    saved, ledger = hashes(folder), (folder / "ledger.jsonl").read_bytes()
+    resumed = run(SCRIPT, "--resume", "--checkpoint", "run", "--timesteps", 128 * (iteration + 3), cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    wait_for(lambda: not any(map(is_alive, games)))
+    begun = int(re.search(r"Resumed at: iteration (\d+)", resumed.stdout)[1])
+    assert begun >= iteration - 2
+    after = hashes(folder)
+    for name, digest in saved.items():
+        assert after[name] == digest or int(name.removeprefix("gen_")) > begun
+    assert [row["iteration"] for row in rows(folder / "metrics.jsonl")] == list(range(1, iteration + 4))
+    whole = ledger[: ledger.rfind(b"\n") + 1]
+    assert (folder / "ledger.jsonl").read_bytes().startswith(whole)

@@ -1,0 +1,39 @@
+"""Saved policies with made-up weights."""
+
+from datetime import UTC, datetime
+
+import torch
+
+from envs.melee.controller import ACTION_SPEC
+from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_generation
+from selfplay.policy.network import build_network
+from selfplay.policy.policy import parameters_of
+
+
+def save(folder, *iterations, **changes):
+    """A run with these generations, each with weights of its own."""
+    run = create_run(folder)
+    run.write_run({})
+    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
+    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
+    for iteration in iterations:
+        fields = {
+            "frame_skip": 4,
+            "delay": 0,
+            "characters": ("fox",),
+            "stage": "battlefield",
+            "config": {"game": {"max_episode_frames": 120}},
+            "encoder_version": ENCODER_VERSION,
+        } | changes
+        meta = PolicyMeta(
+            id=f"gen_{iteration}",
+            iteration=iteration,
+            network=spec,
+            actions=heads,
+            created=datetime(2026, 1, 1, tzinfo=UTC),
+            **fields,
+        )
+        generator = torch.Generator().manual_seed(iteration)
+        save_generation(run, meta, parameters_of(build_network(spec, heads, generator)))
+    return run
