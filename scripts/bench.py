@@ -29,7 +29,7 @@ def main() -> int:
         print("bench.py: --rounds must be at least 1", file=sys.stderr)
         return 2
     from selfplay.trainer.bench import measure
-    from selfplay.trainer.bench_page import shown, write_page
+    from selfplay.trainer.pages import shown, write_page
 
     figures = measure(options.rounds, lambda text: print(text, file=sys.stderr))
     if options.json:

@@ -23,8 +23,8 @@ def main() -> int:
     options = parser.parse_args()
     from selfplay.trainer.bench import ROWS
     from selfplay.trainer.bench_loop import with_tree
-    from selfplay.trainer.bench_page import write_page
     from selfplay.trainer.machine import processor
+    from selfplay.trainer.pages import write_page
 
     with_tree()  # compile, allocate, warm up
     free, busy = [], []

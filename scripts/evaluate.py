@@ -68,6 +68,8 @@ def main() -> int:
     except GameError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

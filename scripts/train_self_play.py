@@ -33,6 +33,8 @@ def main() -> int:
     except GameError as error:
         print(f"train_self_play.py: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # before the run took care of it
+        return 130
 
 
 if __name__ == "__main__":

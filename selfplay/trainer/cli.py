@@ -35,7 +35,7 @@ class Invocation:
     config: Config
     resume: bool
     preset: str | None
-    explicit: dict[str, Any]  # by dotted name
+    explicit: dict[str, Any]  # what the user gave, by dotted name; with --resume what the preset gave, too
 
 
 class Parser(argparse.ArgumentParser):
@@ -116,7 +116,10 @@ def parse(arguments: Sequence[str]) -> Invocation:
         values.setdefault(group, {})[name] = value
     config = _validate(values)
     _check_names(config)
-    parsed = {path: getattr(getattr(config, path.partition(".")[0]), path.partition(".")[2]) for path in explicit}
+    paths = list(explicit)
+    if resume:  # a preset is no default here: where it differs from the run, the user has to know
+        paths += [f"{group}.{name}" for group, part in PRESETS.get(preset or "", {}).items() for name in part]
+    parsed = {path: getattr(getattr(config, path.partition(".")[0]), path.partition(".")[2]) for path in paths}
     return Invocation(config, resume, preset, parsed)
 
 

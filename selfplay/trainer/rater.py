@@ -30,11 +30,10 @@ DURING = 0.6  # part of the share that is spent while training; the rest is for 
 
 
 class RaterResource:
-    """What the rating runner holds: frozen players, by id."""
+    """What the rating runner works on."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._contenders: dict[str, Contender] = {}
         self._cancelled = False
 
     def work(self, games: Games, players: list[str], budget: int, iteration: int, part: int) -> list[MatchRecord]:
@@ -44,10 +43,10 @@ class RaterResource:
         fixtures = plan_games(games, settings, players, budget, rng)
         if not fixtures:
             return []
-        for name in sorted({name for fixture in fixtures for name in (fixture.a, fixture.b)}):
-            if name not in self._contenders:
-                self._contenders[name] = self._contender(name)
-        return play_fixtures(fixtures, self._contenders, settings, iteration, lambda: self._cancelled)
+        names = sorted({name for fixture in fixtures for name in (fixture.a, fixture.b)})
+        # Loaded anew each time: a learner that crashed makes other generations of the same names.
+        contenders = {name: self._contender(name) for name in names}
+        return play_fixtures(fixtures, contenders, settings, iteration, lambda: self._cancelled)
 
     def _contender(self, name: str) -> Contender:
         if name in self._session.anchors:

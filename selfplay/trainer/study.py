@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import asdict
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee import bots
@@ -19,19 +20,24 @@ from selfplay.trainer.app import train
 from selfplay.trainer.cli import parse
 from selfplay.trainer.evaluation import evaluate
 from selfplay.trainer.machine import processor
+from selfplay.trainer.pages import put_between
 from selfplay.trainer.players import contender, home_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 GAMES: Final = 200
+ABLATION_OPPONENTS: Final = ("walker", "rusher", "shield_grabber", "edge_guarder")
 COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --seed {seed}"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
-def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = ()) -> None:
-    """Train one seed, evaluate its last generation, write the figures to ``out``."""
+def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), games: int = GAMES) -> None:
+    """Train one seed, evaluate its last generation in ``games`` games an opponent, write the figures to ``out``.
+
+    Raises:
+        SelfPlayError: the training failed or was interrupted.
+    """
     words = [*COMMAND.format(seed=seed).split()[2:], "--checkpoint", str(folder), *arguments]
     wanted = parse(words)
     started = time.monotonic()
@@ -46,11 +52,11 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = ()) 
     for name in ("gen_0", *(name for name in bots.NAMES if name not in OUTSIDE)):
         pair = (contender(newest, run), contender(name, run))
         characters, rules = home_rules(pair)
-        results[name] = asdict(evaluate(*pair, GAMES, characters, rules, seed=10_000 + seed))
-    board = build(read_games(run.ledger))
+        results[name] = asdict(evaluate(*pair, games, characters, rules, seed=10_000 + seed))
+    rows = build(read_games(run.ledger)).rows if run.ledger.exists() else ()
     curve = [
         {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
-        for row in board.rows
+        for row in rows
         if (number := generation_number(row.policy)) is not None
     ]
     document: dict[str, Any] = {
@@ -68,7 +74,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = ()) 
         "ladder": [name for name in bots.NAMES if name not in OUTSIDE],
         "results": results,
         "curve": sorted(curve, key=lambda point: int(point["iteration"])),
-        "bots": {row.policy: row.elo for row in board.rows if row.scripted},
+        "bots": {row.policy: row.elo for row in rows if row.scripted},
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -127,8 +133,23 @@ def chart(cells: Sequence[dict[str, Any]]) -> str:
 
 def write_page(page: Path, cells: Sequence[dict[str, Any]]) -> None:
     """Put the table between the markers of the page, and the chart beside it."""
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    page.write_text(f"{before}{BEGIN}\n{table(cells)}\n{END}{after}", encoding="utf-8")
+    put_between(page, "measured", table(cells))
     (page.parent / "data" / "learning.svg").write_text(chart(cells), encoding="utf-8")
+
+
+def write_ablation(page: Path, folder: Path, variants: Mapping[str, Sequence[str]]) -> None:
+    """Put the table of the variants whose cells are there into the page."""
+    lines = [
+        "| variant | seeds | " + " | ".join(ABLATION_OPPONENTS) + " |",
+        "|---|---|" + "---|" * len(ABLATION_OPPONENTS),
+    ]
+    for name, arguments in variants.items():
+        cells = read_cells(folder / name)
+        if not cells:
+            continue
+        shown = []
+        for opponent in ABLATION_OPPONENTS:
+            scores = [float(cell["results"][opponent]["score"]) for cell in cells]
+            shown.append(f"{fmean(scores):.0%} ({', '.join(f'{score:.0%}' for score in scores)})")
+        lines.append(f"| {name}: `{' '.join(arguments)}` | {len(cells)} | " + " | ".join(shown) + " |")
+    put_between(page, "ablation", "\n".join(lines))

@@ -22,7 +22,7 @@ from envs.registry import make_game
 from selfplay.checkpoint import group
 from selfplay.errors import RunnerError
 from selfplay.runner.block import Block, ScriptedGame
-from selfplay.runner.board import Board
+from selfplay.runner.board import FIRST_TIMEOUT_S, Board
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
@@ -123,7 +123,9 @@ class Tree:
 
     def _runner_specs(self) -> dict[str, ChildSpec]:
         runner = GameRunner(self.board, self._open_block)
-        specs = {name: ChildSpec(name, runner.child()) for name in self._session.blocks}
+        specs = {
+            name: ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S) for name in self._session.blocks
+        }
         if self.rater is not None:
             rater = GameRunner(self._rater_board, lambda *_: RaterResource(self._session))
             specs[RATER] = ChildSpec(RATER, rater.child())
@@ -171,6 +173,9 @@ class Tree:
         yield
         self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
 
+    def _board_of(self, runner: str) -> Board[Block] | Board[RaterResource]:
+        return self._rater_board if runner == RATER else self.board
+
     def _on_report(self, report: Report) -> None:
         """What supervision did, in words; and what it means for those who wait."""
         name = getattr(getattr(report, "child", None), "id", "")
@@ -178,14 +183,15 @@ class Tree:
             case ChildExited(reason=reason, asked=False) if not reason.clean:
                 self._feed.notice(f"{name} failed: {reason.message}; it is replaced")
                 self.loop.progress.restarts += name in self._session.blocks
+            case ChildExited(asked=True) if name in {*self._session.blocks, RATER}:
+                self._board_of(name).give_up(name, "it was stopped")
             case ChildStartFailed(reason=reason):
                 self._feed.notice(f"{name} did not start: {reason.message}")
             case ChildAbandoned(total=total):
                 self._feed.notice(f"{name} did not stop in time and was abandoned ({total} so far)")
             case ChildParked(delay_s=delay, cause=cause):
                 self._feed.notice(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
-                board = self._rater_board if name == RATER else self.board
-                board.give_up(name, str(cause))
+                self._board_of(name).give_up(name, str(cause))
             case SupervisorGaveUp(why=why, cause=cause):
                 self._feed.notice(f"giving up: {why}; first cause: {cause}")
                 self.first_cause = str(cause)

@@ -27,8 +27,16 @@ def write_page(docs: Path, file: str, name: str, figures: Mapping[str, float | i
     (docs / "data" / file).write_text(json.dumps(dated, indent=1) + "\n", encoding="utf-8")
     page = docs / "performance.md"
     rows = "\n".join(f"| `{key}` | {shown(value)} |" for key, value in dated.items())
+    put_between(page, name, f"| figure | value |\n|---|---|\n{rows}")
+
+
+def put_between(page: Path, name: str, text: str) -> None:
+    """Replace what stands between the markers NAME of a page.
+
+    Raises:
+        ValueError: the page has no such markers.
+    """
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, rest = page.read_text(encoding="utf-8").split(begin, 1)
     _, after = rest.split(end, 1)
-    text = f"{before}{begin}\n| figure | value |\n|---|---|\n{rows}\n{end}{after}"
-    page.write_text(text, encoding="utf-8")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
