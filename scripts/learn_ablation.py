@@ -19,6 +19,8 @@ STEPS: Final = 2_000_000
 GAMES: Final = 60
 VARIANTS: Final[dict[str, tuple[str, ...]]] = {
     "preset": (),
+    "uniform_start": ("--set", "net.rest=0"),
+    "small_rewards": ("--set", "reward.stock=1", "--set", "reward.damage=0.01", "--set", "ppo.value_clip=0.2"),
     "frame_skip_2": ("--frame-skip", "2"),
     "frame_skip_8": ("--frame-skip", "8"),
     "delay_4": ("--delay", "4"),

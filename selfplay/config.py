@@ -52,6 +52,9 @@ class NetConfig(_Group):
 
     hidden: tuple[Positive, ...] = Field((128, 128), description="Widths of the hidden layers")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
+    rest: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
+    )
 
 
 class PPOConfig(_Group):

@@ -48,11 +48,12 @@ def build_network(
     actions: ActionHeads,
     generator: torch.Generator | None = None,
     rest: Sequence[int] = (),
+    first_rest: float = FIRST_REST,
 ) -> ActorCritic:
     """A fresh network: orthogonal weights, and a policy that presses little and is nearly uniform otherwise.
 
     Random play that mashes everything on every frame explores little: each press interrupts the one before. Where
-    ``rest`` names a class of a categorical (-1: none), a fresh policy prefers it.
+    ``rest`` names a class of a categorical (-1: none), a fresh policy gives it the probability ``first_rest``.
 
     Raises:
         IncompatibleError: a kind or an activation that this version does not know.
@@ -74,7 +75,7 @@ def build_network(
         network.out.bias[: actions.binary] = FIRST_PRESS
         first = actions.binary
         for size, index in zip(actions.sizes, rest, strict=False):
-            if index >= 0:  # e^b / (e^b + size - 1) = FIRST_REST
-                network.out.bias[first + index] = math.log(FIRST_REST / (1 - FIRST_REST) * (size - 1))
+            if index >= 0:  # e^b / (e^b + size - 1) = first_rest
+                network.out.bias[first + index] = math.log(first_rest / (1 - first_rest) * (size - 1))
             first += size
     return network

@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,9 +85,9 @@ def main() -> None:
         answer({"error": str(error)})
         return
     fields = layout(game.num_games, game.obs_width, game.actions.width, game.stats_dtype)
-    path = Path(request["path"])
-    os.truncate(path, size_of(fields))
-    shared = map_arrays(path, fields)
+    os.ftruncate(request["file"], size_of(fields))
+    shared = map_arrays(request["file"], fields)
+    os.close(request["file"])
     answer({"stats": _describe(game.stats_dtype), "obs_width": game.obs_width, "bots": list(game.bot_names)})
     for line in commands:
         game.bots[:] = shared["bots"]  # the parent may have seated others since the last command

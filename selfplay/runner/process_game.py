@@ -36,21 +36,22 @@ class ProcessGame:
     def __init__(self, name: str, options: dict[str, Any]) -> None:
         """Start the child and wait until its games exist; ``options`` must be JSON-able."""
         self.num_games: int = options["num_games"]
-        with tempfile.NamedTemporaryFile(prefix="selfplay-block-", dir=_shared_folder()) as file:
+        with tempfile.TemporaryFile(dir=_shared_folder()) as file:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "selfplay.runner.game_process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 cwd=ROOT,
                 start_new_session=True,
+                pass_fds=[file.fileno()],  # it has no name, so that nothing is left of it however this ends
             )
             try:
-                hello = self._ask({"game": name, "options": options, "path": file.name})
+                hello = self._ask({"game": name, "options": options, "file": file.fileno()})
                 dtype = np.dtype(_undescribe(hello["stats"]))
                 self.obs_width: int = hello["obs_width"]
                 self.bot_names: tuple[str, ...] = tuple(hello["bots"])
                 fields = layout(self.num_games, self.obs_width, self.actions.width, dtype)
-                self._shared = map_arrays(Path(file.name), fields)
+                self._shared = map_arrays(file.fileno(), fields)
             except BaseException:
                 self.close()
                 raise

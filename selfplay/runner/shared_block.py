@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,10 +39,9 @@ def _padded(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def map_arrays(path: Path, fields: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    """Map the file and give a writable array for each field; they keep the mapping alive."""
-    with path.open("r+b") as file:
-        memory = mmap.mmap(file.fileno(), size_of(fields))
+def map_arrays(file: int, fields: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """Map an open file (its descriptor) and give a writable array for each field; they keep the mapping alive."""
+    memory = mmap.mmap(file, size_of(fields))
     arrays: dict[str, NDArray[Any]] = {}
     offset = 0
     for name, (shape, dtype) in fields.items():

@@ -34,7 +34,8 @@ class Learner:
         self.parent: str | None = None
         if config.run.pretrained is None or session.resumed is not None:  # a resumed run has weights of its own
             generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
-            network = build_network(session.network, session.heads, generator, ACTION_SPEC.rest)
+            rest = ACTION_SPEC.rest if config.net.rest else ()
+            network = build_network(session.network, session.heads, generator, rest, config.net.rest)
         else:
             network = self._pretrained(config.run.pretrained)
         self._generator = torch.Generator().manual_seed(derive(config.run.seed, "minibatches"))

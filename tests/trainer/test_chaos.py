@@ -58,6 +58,17 @@ def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number):
     assert text.count("failed: FloatingPointError: the rules broke; it is replaced") == 1
 
 
+def test_a_replaced_block_begins_anew_and_not_at_the_checkpoint(tmp_path, monkeypatch):
+    assert train(tmp_path / "run", *SIZE, "--timesteps", 2 * ITERATION)[0] == 0
+    restored = []
+    at_call(monkeypatch, Block, "collect", 4, raising(FloatingPointError("the rules broke")))
+    original = Block.restore
+    monkeypatch.setattr(Block, "restore", lambda self, *state: restored.append(self) or original(self, *state))
+    code, text = train(tmp_path / "run", "--timesteps", LAST * ITERATION, resume=True)
+    assert_complete(tmp_path / "run", code, text, restarts=1)
+    assert len(restored) == 2  # those two that began, and not the third
+
+
 def test_a_block_that_hangs_in_a_thread_is_abandoned(tmp_path, monkeypatch):
     gate = threading.Event()
     at_call(monkeypatch, Block, "collect", 4, lambda block: gate.wait())

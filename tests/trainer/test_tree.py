@@ -1,13 +1,12 @@
 """Runners of a run in progress, by id."""
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
 
 from selfplay.checkpoint import create_run
 from selfplay.errors import RunnerError
-from selfplay.report.reporter import Feed, Tee
+from selfplay.report.reporter import Feed
 from selfplay.supervision import NotFoundError, running
 from selfplay.trainer.cli import parse
 from selfplay.trainer.session import Session
@@ -18,74 +17,83 @@ from tests.trainer.runs import TINY
 ENDLESS = [str(argument) for argument in (*TINY, "--timesteps", 10**9, "--save-interval", 10**6, "--runners", 2)]
 
 
-class Reports(Recorder):
-    """Remembers how many experiences each iteration had."""
+class Reports(Feed):
+    """Tells of iterations as they end, and remembers how many experiences each had."""
 
     def __init__(self):
-        super().__init__()
+        super().__init__(Recorder())
         self.experiences = []
+        self._ended = asyncio.Event()
 
     def iteration(self, report):
+        super().iteration(report)
         self.experiences.append(report.experiences)
+        self._ended.set()
+        self._ended = asyncio.Event()
+
+    async def iterations(self, count):
+        goal = len(self.experiences) + count
+        while len(self.experiences) < goal:
+            await self._ended.wait()
 
 
-@asynccontextmanager
-async def training(folder, *arguments):
-    """A tree that trains, its reports, and a wait for some more iterations."""
-    reports = Reports()
+def train(folder, *arguments):
+    """Run a coroutine function in the middle of a run."""
     session = Session(parse([*ENDLESS, *arguments]).config, create_run(folder), "cpu")
-    stop = asyncio.Event()
-    tree = Tree(session, Feed(Tee([reports])), stop)
 
-    async def iterations(count):
-        goal = tree.loop.progress.iteration + count
-        while tree.loop.progress.iteration < goal:
-            await asyncio.sleep(0.005)
+    def decorate(work):
+        async def main():
+            stop, reports = asyncio.Event(), Reports()
+            tree = Tree(session, reports, stop)
+            async with running(tree.root):
+                await reports.iterations(1)
+                result = await work(tree, reports)
+                stop.set()
+                await tree.root.wait()
+                return result
 
-    async with running(tree.root):
-        await iterations(1)
-        yield tree, reports, iterations
-        stop.set()
-        await tree.root.wait()
+        return asyncio.run(main())
+
+    return decorate
 
 
 def test_runners_are_listed_counted_stopped_and_started_by_id(tmp_path):
-    async def main():
-        async with training(tmp_path / "run", "--mode", "latest") as (tree, _, iterations):
-            runners = Runners(tree.root)
-            assert runners.ids() == ["runner-000", "runner-001"]
-            assert runners.count() == 2
+    @train(tmp_path / "run")
+    async def restarts(tree, reports):
+        runners = Runners(tree.root)
+        assert runners.ids() == ["runner-000", "runner-001"]
+        assert runners.count() == 2
+        await runners.stop("runner-001")
+        assert runners.ids() == ["runner-000"]
+        with pytest.raises(NotFoundError):
             await runners.stop("runner-001")
-            assert runners.ids() == ["runner-000"]
-            with pytest.raises(NotFoundError):
-                await runners.stop("runner-001")
-            await iterations(3)  # training goes on with those that are left
-            assert tree.board.expected == {"runner-000"}
-            await tree.start_runners()
-            await iterations(2)
-            assert sorted(runners.ids()) == ["runner-000", "runner-001"]
-            assert tree.board.expected == {"runner-000", "runner-001"}
-            return tree.loop.progress.restarts
+        await reports.iterations(3)  # training goes on with those that are left
+        assert tree.board.expected == {"runner-000"}
+        await tree.start_runners()
+        await reports.iterations(2)
+        assert sorted(runners.ids()) == ["runner-000", "runner-001"]
+        assert tree.board.expected == {"runner-000", "runner-001"}
+        return tree.loop.progress.restarts
 
-    assert asyncio.run(main()) == 0  # what is asked for is no failure
+    assert restarts == 0  # what is asked for is no failure
 
 
 def test_an_id_is_given_once(tmp_path):
-    async def main():
-        async with training(tmp_path / "run") as (tree, _, _):
-            spec = tree._runner_specs()["runner-000"]
-            with pytest.raises(RunnerError, match="'runner-000' is there already"):
-                await Runners(tree.root).start(spec)
+    @train(tmp_path / "run")
+    async def message(tree, reports):
+        with pytest.raises(RunnerError) as caught:
+            await Runners(tree.root).start(tree._runner_specs()["runner-000"])
+        return str(caught.value)
 
-    asyncio.run(main())
+    assert message == "a runner 'runner-000' is there already"
 
 
 def test_fewer_runners_give_fewer_experiences(tmp_path):
-    async def main():
-        async with training(tmp_path / "run", "--mode", "latest") as (tree, reports, iterations):
-            await Runners(tree.root).stop("runner-000")
-            await iterations(4)
+    @train(tmp_path / "run", "--mode", "latest")
+    async def experiences(tree, reports):
+        await Runners(tree.root).stop("runner-000")
+        await reports.iterations(3)
         return reports.experiences
 
-    whole, *_, last = asyncio.run(main())
+    whole, *_, last = experiences
     assert whole == 2 * last
