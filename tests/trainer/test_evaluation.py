@@ -8,8 +8,8 @@ from selfplay.trainer import evaluation
 from selfplay.trainer.evaluation import evaluate
 
 MEWTWO = ("mewtwo", "mewtwo")
-SHORT = Rules(max_episode_frames=300)
-STRONG, WEAK = Contender("edge_guarder"), Contender("idle")
+SHORT = Rules(max_episode_frames=1200)
+STRONG, WEAK = Contender("rusher"), Contender("idle")
 
 
 @pytest.fixture

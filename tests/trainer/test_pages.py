@@ -1,0 +1,62 @@
+import json
+
+import pytest
+
+from selfplay.trainer.pages import put_between, write_page
+from selfplay.trainer.study import chart, table
+
+
+def test_only_what_stands_between_the_markers_changes(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- x: begin -->\nold\n<!-- x: end -->\nafter\n")
+    put_between(page, "x", "new")
+    put_between(page, "x", "newer")
+    assert page.read_text() == "before\n<!-- x: begin -->\nnewer\n<!-- x: end -->\nafter\n"
+
+
+def test_a_page_without_the_markers_is_left_alone(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("no markers\n")
+    with pytest.raises(ValueError, match="not enough values"):
+        put_between(page, "x", "new")
+    assert page.read_text() == "no markers\n"
+
+
+def test_figures_are_kept_and_shown(tmp_path):
+    (tmp_path / "performance.md").write_text("<!-- measured: begin -->\n<!-- measured: end -->\n")
+    write_page(tmp_path, "bench.json", "measured", {"cores": 2, "steps_per_s": 51234.5, "share": 0.123456})
+    kept = json.loads((tmp_path / "data" / "bench.json").read_text())
+    assert kept["steps_per_s"] == 51234.5
+    text = (tmp_path / "performance.md").read_text()
+    assert "| `steps_per_s` | 51,234 |" in text
+    assert "| `share` | 0.123 |" in text
+
+
+def cell(seed):
+    result = {"score": 0.9, "low": 0.85, "high": 0.94, "by_stocks": 0.8}
+    return {
+        "seed": seed,
+        "held_out": ["counter_hitter"],
+        "results": {"gen_0": result, "counter_hitter": {**result, "by_stocks": None}},
+        "total_steps": 12_000_000,
+        "training_s": 600.0,
+        "steps_per_s_median": 20_000.0,
+        "steps_per_iteration": 8192,
+        "processor": "a processor",
+        "date": "2026-01-01",
+        "curve": [{"iteration": 0, "elo": 1500.0, "low": 1400.0, "high": 1600.0}],
+        "bots": {"random": 1500.0},
+    }
+
+
+def test_the_table_has_a_column_a_seed_and_names_who_was_never_met():
+    lines = table([cell(0), cell(1)]).splitlines()
+    assert lines[0] == "| opponent | seed 0 | seed 1 |"
+    assert "| gen_0 | 90.0% [85.0%, 94.0%]; 80% by stocks | 90.0% [85.0%, 94.0%]; 80% by stocks |" in lines
+    assert any(line.startswith("| counter_hitter (never met in training) |") for line in lines)
+
+
+def test_the_chart_leaves_out_points_without_an_interval():
+    open_ended = cell(0)
+    open_ended["curve"].append({"iteration": 5, "elo": 9999.0, "low": 1400.0, "high": None})
+    assert "9999" not in chart([open_ended])
