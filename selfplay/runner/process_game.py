@@ -120,12 +120,11 @@ class ProcessGame:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RunnerError("a game process was started without pipes")
-        try:
+        reply = b""
+        with contextlib.suppress(OSError, ValueError):  # its end of a pipe is closed, or ours is
             stdin.write(line)
             stdin.flush()
             reply = stdout.readline()
-        except (OSError, ValueError) as error:
-            raise RunnerError(f"game process {self.pid} is gone: {error}") from error
         if not reply.endswith(b"\n"):
             code = self._process.wait()
             raise RunnerError(f"game process {self.pid} ended with exit code {code} in the middle of a segment")
