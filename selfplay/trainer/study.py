@@ -114,17 +114,17 @@ def _cell(result: dict[str, Any]) -> str:
 
 
 def chart(cells: Sequence[dict[str, Any]]) -> str:
-    """Elo over steps, one curve a seed, as SVG."""
+    """Elo over steps, one curve a seed, as SVG; an interval that is open on a side ends at the estimate there."""
     curves = []
     for cell in cells:
-        points = [point for point in cell["curve"] if None not in (point["low"], point["high"])]
+        points = cell["curve"]
         curves.append(
             Curve(
                 f"seed {cell['seed']}",
                 [point["iteration"] * cell["steps_per_iteration"] / 1e6 for point in points],
                 [point["elo"] for point in points],
-                [point["low"] for point in points],
-                [point["high"] for point in points],
+                [point["elo"] if point["low"] is None else point["low"] for point in points],
+                [point["elo"] if point["high"] is None else point["high"] for point in points],
             )
         )
     levels = sorted(cells[0]["bots"].items(), key=lambda level: float(level[1]))

@@ -56,7 +56,8 @@ def test_the_table_has_a_column_a_seed_and_names_who_was_never_met():
     assert any(line.startswith("| counter_hitter (never met in training) |") for line in lines)
 
 
-def test_the_chart_leaves_out_points_without_an_interval():
+def test_the_chart_draws_points_with_an_open_interval_too():
     open_ended = cell(0)
-    open_ended["curve"].append({"iteration": 5, "elo": 9999.0, "low": 1400.0, "high": None})
-    assert "9999" not in chart([open_ended])
+    open_ended["curve"].append({"iteration": 5, "elo": 2500.0, "low": 1400.0, "high": None})
+    (line,) = (part for part in chart([open_ended]).splitlines() if 'stroke-width="2"' in part)
+    assert line.count("L") == 1
