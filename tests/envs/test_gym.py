@@ -95,7 +95,7 @@ def test_the_last_stock_terminates(loser, score):
     _, reward, terminated, truncated, info = env.step(NEUTRAL)
     assert (terminated, truncated) == (True, False)
     assert (info["score"], info["ended_by"]) == (score, "stocks")
-    assert reward == 2 * score - 1
+    assert reward == 5.0 * (2 * score - 1)
 
 
 def test_a_seed_fixes_the_series_of_games():

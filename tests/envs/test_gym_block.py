@@ -42,7 +42,7 @@ def test_stocks_that_end_a_step_early_leave_the_next_episode_at_its_start():
     throw_out(game, 1)
     obs, reward, terminated, _, infos = block.step(np.tile(NEUTRAL, (2, 1)))
     assert terminated.tolist() == [True, False]
-    assert reward.tolist() == [1.0, 1.0]
+    assert reward.tolist() == [5.0, 5.0]
     assert infos["final_info"]["stats"]["frames"].tolist() == [1, 0]
     assert game.state.game["frame"].tolist() == [0, 6]
     assert (infos["final_obs"][0] != obs[0]).any()

@@ -29,7 +29,7 @@ def test_nothing_happens_nothing_is_paid():
         assert not hands_off(game).reward.any()
 
 
-@pytest.mark.parametrize(("seat", "reward"), [(0, [-1.0, 1.0]), (1, [1.0, -1.0])])
+@pytest.mark.parametrize(("seat", "reward"), [(0, [-5.0, 5.0]), (1, [5.0, -5.0])])
 def test_a_lost_stock_is_paid_once(seat, reward):
     game = make(1)
     throw_out(game, seat)
@@ -38,9 +38,9 @@ def test_a_lost_stock_is_paid_once(seat, reward):
 
 
 def test_weights_are_the_caller_s():
-    game = make(1, reward_stock=5.0)
+    game = make(1, reward_stock=3.0)
     throw_out(game, 0)
-    assert hands_off(game).reward[0].tolist() == [-5.0, 5.0]
+    assert hands_off(game).reward[0].tolist() == [-3.0, 3.0]
 
 
 def test_rewards_sum_to_zero_and_to_their_breakdown():
@@ -54,7 +54,7 @@ def test_rewards_sum_to_zero_and_to_their_breakdown():
             stats = batch.stats[b]
             assert stats["reward_stock"] + stats["reward_damage"] == pytest.approx(total[b], abs=1e-4)
             assert stats["reward_damage"] == pytest.approx(0.5 * (stats["damage"] - stats["damage_taken"]), abs=1e-6)
-            assert stats["reward_stock"] == pytest.approx(stats["stocks"] - stats["stocks"][::-1])
+            assert stats["reward_stock"] == pytest.approx(5.0 * (stats["stocks"] - stats["stocks"][::-1]))
             damage += stats["damage"].sum()
             total[b] = 0.0
     assert damage > 0
