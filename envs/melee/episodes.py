@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from envs.melee import bots
+from envs.melee.bots.hands import release
 from envs.melee.observation import encode_seat
 from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.frame import advance_frame, start_game
@@ -45,31 +46,22 @@ EPISODE: Final = np.dtype(
 
 
 @compiled
-def start_episode(episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):
-    """Start the next episode of one game; its seed follows from the game's seed and the episode's number."""
-    seed = mix(episode[0].seed, episode[0].number)
-    episode[0].number += 1
-    episode[0].frames = 0
-    episode[0].cap = cap
-    episode[0].clock = 0
-    start_game(game, players, memory, tables, (2.0 * unit(seed) - 1.0) * SPAWN_JITTER)
+def start_episode(b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):
+    """Start the next episode of game ``b``; its seed follows from the game's seed and the episode's number."""
+    own = episode[b]
+    seed = mix(own.seed, own.number)
+    own.number += 1
+    own.frames = 0
+    own.cap = cap
+    own.clock = 0
+    start_game(game[b], players[b], memory[b], tables, (2.0 * unit(seed) - 1.0) * SPAWN_JITTER)
     for seat in range(2):
-        _release(controllers[seat])
-        _release(chosen[seat])
-        for i in range(len(line[seat])):
-            _release(line[seat, i])
-        bot_memory[seat].kind = -1
-        sums[seat, :] = 0.0
-
-
-@rule
-def _release(controller):
-    controller.main_x = 0.0
-    controller.main_y = 0.0
-    controller.c_x = 0.0
-    controller.c_y = 0.0
-    controller.shoulder = 0.0
-    controller.buttons = 0
+        release(controllers[b, seat])
+        release(chosen[b, seat])
+        for i in range(len(line[b, seat])):
+            release(line[b, seat, i])
+        bot_memory[b, seat].kind = -1
+        sums[b, seat, :] = 0.0
 
 
 @rule
@@ -114,19 +106,7 @@ def step_games(
         sums[b, 1, 1] -= damage
         if terminated[b] or truncated[b]:
             _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
-            start_episode(
-                episode[b : b + 1],
-                game[b],
-                players[b],
-                memory[b],
-                controllers[b],
-                chosen[b],
-                line[b],
-                bot_memory[b],
-                sums[b],
-                tables,
-                cap,
-            )
+            start_episode(b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap)
         for seat in range(2):
             mirrored[b, seat] = encode_seat(
                 game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, obs[b, seat]
@@ -198,15 +178,5 @@ def play_games(inputs, cap, episode, game, players, controllers, memory, chosen,
             episode[b].frames += 1
             if over == 1 or episode[b].frames >= episode[b].cap:
                 start_episode(
-                    episode[b : b + 1],
-                    game[b],
-                    players[b],
-                    memory[b],
-                    controllers[b],
-                    chosen[b],
-                    line[b],
-                    bot_memory[b],
-                    sums[b],
-                    tables,
-                    cap,
+                    b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap
                 )

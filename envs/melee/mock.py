@@ -122,9 +122,8 @@ class MockMelee:
 
     def _start(self, b: int) -> None:
         start_episode(
-            self._episode[b : b + 1], self.state.game[b], self.state.players[b], self._memory[b],
-            self.state.controllers[b], self._chosen[b], self._line[b], self._bot_memory[b], self._sums[b], self._tables,
-            self.max_episode_frames,
+            b, self._episode, self.state.game, self.state.players, self._memory, self.state.controllers, self._chosen,
+            self._line, self._bot_memory, self._sums, self._tables, self.max_episode_frames,
         )  # fmt: skip
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:

@@ -29,7 +29,11 @@ STEP = b"S\n"
 def pack(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Arrays as a JSON document; structured types keep their field names."""
     return {
-        name: [_describe(array.dtype), array.shape, base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()]
+        name: [
+            describe_dtype(array.dtype),
+            array.shape,
+            base64.b64encode(np.ascontiguousarray(array).tobytes()).decode(),
+        ]
         for name, array in arrays.items()
     }
 
@@ -38,27 +42,29 @@ def unpack(document: dict[str, Any]) -> dict[str, NDArray[Any]]:
     """The arrays of ``pack``."""
     result: dict[str, NDArray[Any]] = {}
     for name, (dtype, shape, text) in document.items():
-        raw = np.frombuffer(base64.b64decode(text), np.dtype(_undescribe(dtype)))
+        raw = np.frombuffer(base64.b64decode(text), np.dtype(parse_dtype(dtype)))
         result[name] = raw.reshape(shape).copy()
     return result
 
 
-def _describe(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+def describe_dtype(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    """A type as JSON; structured ones with their layout."""
     if dtype.names is None:
         return dtype.str
     fields: Mapping[str, Any] = dtype.fields or {}
     return {
         "names": list(dtype.names),
-        "formats": [_describe(fields[n][0]) for n in dtype.names],
+        "formats": [describe_dtype(fields[n][0]) for n in dtype.names],
         "offsets": [fields[n][1] for n in dtype.names],
         "itemsize": dtype.itemsize,
     }
 
 
-def _undescribe(description: Any) -> Any:  # noqa: ANN401
+def parse_dtype(description: Any) -> Any:  # noqa: ANN401
+    """What ``numpy.dtype`` takes, from ``describe_dtype``."""
     if isinstance(description, str):
         return description
-    return {**description, "formats": [_undescribe(f) for f in description["formats"]]}
+    return {**description, "formats": [parse_dtype(f) for f in description["formats"]]}
 
 
 def _die_with_parent() -> None:
@@ -88,7 +94,7 @@ def main() -> None:
     os.ftruncate(request["file"], size_of(fields))
     shared = map_arrays(request["file"], fields)
     os.close(request["file"])
-    answer({"stats": _describe(game.stats_dtype), "obs_width": game.obs_width, "bots": list(game.bot_names)})
+    answer({"stats": describe_dtype(game.stats_dtype), "obs_width": game.obs_width, "bots": list(game.bot_names)})
     for line in commands:
         game.bots[:] = shared["bots"]  # the parent may have seated others since the last command
         try:

@@ -17,7 +17,7 @@ from envs.api import F32, Actions, ActionSpec, Seeds, StepBatch
 from envs.errors import GameError
 from envs.melee.controller import ACTION_SPEC
 from selfplay.errors import RunnerError
-from selfplay.runner.game_process import STEP, _undescribe, pack, unpack
+from selfplay.runner.game_process import STEP, pack, parse_dtype, unpack
 from selfplay.runner.shared_block import layout, map_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ class ProcessGame:
             )
             try:
                 hello = self._ask({"game": name, "options": options, "file": file.fileno()})
-                dtype = np.dtype(_undescribe(hello["stats"]))
+                dtype = np.dtype(parse_dtype(hello["stats"]))
                 self.obs_width: int = hello["obs_width"]
                 self.bot_names: tuple[str, ...] = tuple(hello["bots"])
                 fields = layout(self.num_games, self.obs_width, self.actions.width, dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +180,7 @@ class TrainingLoop:
             if progress.iteration % self.config.run.save_interval == 0:  # last: a checkpoint is of a whole iteration
                 await self._save(worker, learner, matchmaker)
                 phases.end("save")
-            details = Update(**_fields(update), learning_rate=learner.learning_rate)
+            details = Update(**asdict(update), learning_rate=learner.learning_rate)
             self._report(collected, details, phases.seconds)
         await self._finish(worker, learner, matchmaker)
 
@@ -313,7 +314,3 @@ def _latest(session: Session) -> LearnerState | None:
     with suppress(NotARunError):
         return load_latest_learner(session.run)
     return None
-
-
-def _fields(metrics: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {name: getattr(metrics, name) for name in metrics.__dataclass_fields__}
