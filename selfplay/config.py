@@ -138,7 +138,7 @@ class Config(_Group):
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     # What learned best on two cores; docs/learning.md has the figures.
     "laptop": {
-        "game": {"max_episode_frames": 7200},
+        "game": {"max_episode_frames": 14400},
         "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50},
         "ppo": {
             "rollout_length": 32,

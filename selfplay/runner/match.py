@@ -105,9 +105,10 @@ def play(
             watch(game)
         acts[:] = False
         for policy, rows in policies:
-            if frame % policy.meta.frame_skip == 0:
-                acts[rows] = True
-                actions[rows] = policy.act(obs[rows], generator, greedy=rules.greedy)
+            playing = rows & left[:, None]
+            if frame % policy.meta.frame_skip == 0 and playing.any():
+                acts[playing] = True
+                actions[playing] = policy.act(obs[playing], generator, greedy=rules.greedy)
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left

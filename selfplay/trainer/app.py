@@ -65,6 +65,8 @@ def train(
             "--game-type dolphin: the Dolphin bridge is not part of this version yet, nothing was started; "
             "use --game-type mock"
         )
+    if config.game.dolphin or config.game.iso:
+        raise ConfigError("--dolphin and --iso go with --game-type dolphin; the mock needs neither")
     if resume:
         named = "run.checkpoint" in explicit
         run = resolve_run(Path(config.run.checkpoint) if named else None)

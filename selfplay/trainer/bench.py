@@ -159,18 +159,18 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None) -> dict[st
 
     ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
     """
-    from selfplay.trainer.bench_loop import Times, WithoutTree, blocks, network, rollout_bytes_per_game, with_tree
+    from selfplay.trainer.bench_loop import Times, blocks, network, rollout_bytes_per_game, with_tree, without_tree
 
     threads = blocks()
-    bounds, physics, plain = Bounds(network(), threads), Physics(threads), WithoutTree()
+    bounds, physics = Bounds(network(), threads), Physics(threads)
     tree = Times()
     overhead: list[float] = []
     samples: dict[str, list[float]] = {"gemm": [], "net": [], "physics": []}
-    for part in (bounds.gemm, bounds.net, physics.run, with_tree, plain.sample):
+    for part in (bounds.gemm, bounds.net, physics.run, with_tree, without_tree):
         part()  # compile, allocate, warm up
     for i in range(rounds):
         say(f"round {i + 1} of {rounds}")
-        both = (with_tree(), plain.sample()) if i % 2 else (plain.sample(), with_tree())[::-1]
+        both = (with_tree(), without_tree()) if i % 2 else (without_tree(), with_tree())[::-1]
         tree.extend(both[0])
         overhead.append(median(both[0].total) / median(both[1].total) - 1.0)
         samples["gemm"].append(seconds_of(bounds.gemm))
@@ -178,7 +178,6 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None) -> dict[st
         samples["physics"].append(seconds_of(physics.run))
     bounds.close()
     physics.close()
-    plain.close()
     train, net = rate(ROWS, tree.total), rate(ROWS, samples["net"])
     return {
         "processor": processor(),

@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import io
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.registry import make_game
 from selfplay.checkpoint import LearnerMeta, RunDir, save_learner
 from selfplay.errors import SelfPlayError
+from selfplay.report.metrics import Update
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
-from selfplay.runner.block import Block, Collected, SegmentOrder
+from selfplay.runner.block import Block, SegmentOrder
 from selfplay.seeding import derive
 from selfplay.trainer.bench import ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner
+from selfplay.trainer.loop import Phases, Progress, iteration_report
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from selfplay.policy.network import ActorCritic
     from selfplay.report.metrics import IterationReport
 
@@ -38,6 +42,12 @@ class Times:
     total: list[float] = field(default_factory=list)
     collect: list[float] = field(default_factory=list)
     update: list[float] = field(default_factory=list)
+
+    def add(self, phases: Mapping[str, float]) -> None:
+        """Add an iteration."""
+        self.total.append(sum(phases.values()))
+        self.collect.append(phases["collect"])
+        self.update.append(phases["update"])
 
     def extend(self, other: Times) -> None:
         """Add another sample's."""
@@ -83,9 +93,7 @@ def with_tree() -> Times:
         listener = asyncio.run(_supervised(_session(folder)))
     times = Times()
     for report in listener.reports[1:]:
-        times.total.append(report.seconds)
-        times.collect.append(report.phase_s["collect"])
-        times.update.append(report.phase_s["update"])
+        times.add(report.phase_s)
     return times
 
 
@@ -103,50 +111,55 @@ async def _supervised(session: Session) -> _Listener:
     return listener
 
 
-class WithoutTree:
-    """The same work called directly: threads for the blocks, no supervision, no event loop."""
+def without_tree() -> Times:
+    """The same sample called directly: threads for the blocks, the same outputs, no supervision, no event loop."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = _session(folder)
+        outputs = Tee(list(reporters(session.run.path, io.StringIO(), live=False).values()))
+        learner = Learner(session, threads=len(session.blocks))
+        try:
+            return _called_directly(session, learner, outputs)
+        finally:
+            learner.close()
+            outputs.close()
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        self._session = session = _session(self._folder.name)
-        self._learner = Learner(session, threads=len(session.blocks))
-        self._learner.save_generation(0, 0, None)
-        self._outputs = Tee(list(reporters(session.run.path, io.StringIO(), live=False).values()))
-        self._pool = ThreadPoolExecutor(len(session.blocks))
-        self._blocks = [
+
+def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
+    times, progress = Times(), Progress()
+    learner.save_generation(0, 0, None)
+    with ThreadPoolExecutor(len(session.blocks)) as pool:
+        blocks = [
             Block(make_game("mock", **session.game_options(games)), derive(0, name, 1))
             for name, games in session.blocks.items()
         ]
+        while progress.iteration < ITERATIONS:
+            phases = Phases(progress)
+            order = SegmentOrder(progress.iteration, ROLLOUT, progress.iteration, learner.snapshot(), {}, ())
+            collected = list(pool.map(partial(Block.collect, order=order), blocks))
+            phases.end("collect")
+            update = learner.update([part.rollout for part in collected], 0.0)
+            phases.end("update")
+            progress.iteration += 1
+            progress.total_steps += session.steps_per_iteration
+            if progress.iteration % session.config.run.save_interval == 0:
+                _save(session, learner, progress)
+                phases.end("save")
+            details = Update(**asdict(update), learning_rate=learner.learning_rate)
+            outputs.iteration(iteration_report(session, progress, collected, details, phases.seconds))
+            if progress.iteration > 1:
+                times.add(phases.seconds)
+    return times
 
-    def sample(self) -> Times:
-        """One sample, as ``with_tree`` takes it."""
-        times = Times()
-        for i in range(ITERATIONS):
-            started = time.perf_counter()
-            collected = self._collect(self._learner.snapshot())
-            middle = time.perf_counter()
-            self._learner.update([part.rollout for part in collected], 0.0)
-            updated = time.perf_counter()
-            if i + 2 == ITERATIONS:
-                arrays = self._learner.arrays()
-                meta = LearnerMeta(iteration=i, total_steps=0, elapsed_s=0.0, created=datetime.now(UTC))
-                save_learner(self._session.run, meta, arrays)
-            if i:
-                times.total.append(time.perf_counter() - started)
-                times.collect.append(middle - started)
-                times.update.append(updated - middle)
-        return times
 
-    def _collect(self, network: ActorCritic) -> list[Collected]:
-        order = SegmentOrder(0, ROLLOUT, 0, network, {}, ())
-        return list(self._pool.map(lambda block: block.collect(order), self._blocks))
-
-    def close(self) -> None:
-        """Let threads and files go."""
-        self._outputs.close()
-        self._learner.close()
-        self._pool.shutdown()
-        self._folder.cleanup()
+def _save(session: Session, learner: Learner, progress: Progress) -> None:
+    learner.save_generation(progress.iteration, progress.total_steps, "gen_0")
+    meta = LearnerMeta(
+        iteration=progress.iteration,
+        total_steps=progress.total_steps,
+        elapsed_s=progress.elapsed_s,
+        created=datetime.now(UTC),
+    )
+    save_learner(session.run, meta, learner.arrays())
 
 
 def blocks() -> int:

@@ -6,7 +6,7 @@ When it crashes its supervisor starts it again and it goes on from the last chec
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -274,29 +274,42 @@ class TrainingLoop:
             await self._rater.rate_last(progress)
 
     def _report(self, collected: list[Collected], update: Update, phases: Mapping[str, float]) -> None:
-        progress, config = self.progress, self.config
-        cuda = self.session.device.startswith("cuda")
-        report = IterationReport(
-            iteration=progress.iteration,
-            iterations=self.session.iterations,
-            steps=self.session.steps_per_iteration,
-            total_steps=progress.total_steps,
-            timesteps=config.run.timesteps,
-            experiences=sum(part.rollout.experiences for part in collected),
-            phase_s=dict(phases),
-            elapsed_s=progress.elapsed_s,
-            limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
-            update=update,
-            play=summarise(collected),
-            opponents=met(collected),
-            restarts=progress.restarts,
-            abandoned=Worker.abandoned,
-            cuda_used=torch.cuda.memory_allocated(self.session.device) if cuda else None,
-            cuda_peak=torch.cuda.max_memory_allocated(self.session.device) if cuda else None,
-            elo=self._rater.newest_elo if self._rater else None,
-        )
-        progress.speeds.append(report.steps_per_s)
+        elo = self._rater.newest_elo if self._rater else None
+        report = iteration_report(self.session, self.progress, collected, update, phases, elo)
+        self.progress.speeds.append(report.steps_per_s)
         self._reporter.iteration(report)
+
+
+def iteration_report(
+    session: Session,
+    progress: Progress,
+    collected: Sequence[Collected],
+    update: Update,
+    phases: Mapping[str, float],
+    elo: float | None = None,
+) -> IterationReport:
+    """What people read about the iteration that ``progress`` has just counted; ``elo`` is of the newest rated one."""
+    config = session.config
+    cuda = session.device.startswith("cuda")
+    return IterationReport(
+        iteration=progress.iteration,
+        iterations=session.iterations,
+        steps=session.steps_per_iteration,
+        total_steps=progress.total_steps,
+        timesteps=config.run.timesteps,
+        experiences=sum(part.rollout.experiences for part in collected),
+        phase_s=dict(phases),
+        elapsed_s=progress.elapsed_s,
+        limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
+        update=update,
+        play=summarise(collected),
+        opponents=met(collected),
+        restarts=progress.restarts,
+        abandoned=Worker.abandoned,
+        cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
+        cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
+        elo=elo,
+    )
 
 
 def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
