@@ -4,6 +4,7 @@ GameError            a game was used or fed wrongly; the message names what, whe
 ├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
 ├── UnknownNameError a character, stage, bot or game that does not exist (names the nearest valid ones)
 ├── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
+├── ReplayError      a replay file cannot be read or written (names file, offset and reason)
 └── TableError       a data table of a game is inconsistent (names file, row and field)
 """
 
@@ -37,3 +38,13 @@ class ContractError(GameError):
 
 class TableError(GameError):
     """A table that was read from the package is inconsistent."""
+
+
+class ReplayError(GameError):
+    """A replay file that cannot be read: what file, at which byte, and why."""
+
+    def __init__(self, file: str, offset: int, reason: str) -> None:
+        super().__init__(f"{file}: byte {offset}: {reason}")
+        self.file = file
+        self.offset = offset
+        self.reason = reason

@@ -60,6 +60,9 @@ GAME = np.dtype(
     [
         ("frame", "i4"),  # frames played since GO; the timer is 28800 frames
         ("stage", "i4"),  # Melee's stage id
+        ("fountain_given", "i4"),  # 1: the heights below are set from outside; the mock does not move the platforms
+        ("fountain_left", "f8"),  # height of Fountain of Dreams' left platform, units
+        ("fountain_right", "f8"),
     ],
     align=True,
 )

@@ -1,0 +1,169 @@
+"""From the offsets of the events that count to arrays over frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.controller import BUTTONS
+from envs.melee.slp.layout import FRAME_HEAD, Field, Version, native, packed, recorded
+from envs.melee.state import CONTROLLER, GAME, PLAYER, records
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+# PLAYER column -> the post-frame field that is the same quantity.
+SAME = {
+    "action_frame": "state_age",
+    **{
+        name: name
+        for name in (
+            *("x", "y", "speed_air_x", "speed_ground_x", "speed_y", "speed_attack_x", "speed_attack_y", "facing"),
+            *("percent", "shield", "hitlag", "action", "character", "stocks", "jumps_left"),
+        )
+    },
+}
+# PLAYER column that is worked out -> the post-frame field that it needs.
+WORKED_OUT = {"on_ground": "airborne", "invulnerable": "hurtbox_state", "hitstun": "misc"}
+HITSTUN_FLAG: Final = (3, 0x02)  # byte of the flags, bit
+
+# Fountain of Dreams: a platform of recorded height h stands at FLOOR + SCALE * h units, and starts at h = FIRST_HEIGHTS
+# (left, right). Seen in replays: players stand at 16.1251 and 22.1251 until the heights change from 20 and 28.
+FOUNTAIN_STAGE: Final = 0x08
+FLOOR, SCALE = 1.125, 0.75
+FIRST_HEIGHTS: Final = (20.0, 28.0)
+
+# The bits of the recorded buttons in the order of ``controller.BUTTONS``.
+BITS = {"A": 0x100, "B": 0x200, "X": 0x400, "Y": 0x800, "Z": 0x10, "L": 0x40, "R": 0x20, "D_UP": 0x08}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The events of one kind in one file."""
+
+    data: bytes
+    version: Version
+    size: int  # bytes after the command byte; -1: the file declares no such event
+    fields: tuple[Field, ...]  # all that are known
+
+    def recorded(self) -> tuple[Field, ...]:
+        """Those fields that the file records."""
+        return recorded(self.fields, self.version, self.size)
+
+    def absent(self) -> frozenset[str]:
+        """Names of those that it does not record."""
+        return frozenset(f.name for f in self.fields) - {f.name for f in self.recorded()}
+
+    def events(self, offsets: NDArray[np.int64]) -> NDArray[np.void]:
+        """The whole events that stand at the offsets, [...], big-endian."""
+        fields = (*FRAME_HEAD, *self.recorded())
+        if offsets.size == 0:
+            return np.zeros(offsets.shape, native(self.fields))
+        # one overlapping record for every byte of the file: NumPy copies those that are asked for, and checks bounds
+        count = len(self.data) - self.size
+        everywhere: NDArray[np.void] = np.ndarray((count,), f"V{self.size + 1}", self.data, strides=(1,))
+        return everywhere[offsets].view(packed(fields, self.size))
+
+    def columns(self, events: NDArray[np.void], *more: tuple[str, str]) -> NDArray[np.void]:
+        """The events [...] as native columns, NaN or -1 in what is absent; columns ``more`` are left to the caller."""
+        result = np.empty(events.shape, [*more, *native(self.fields).descr]).view(np.recarray)
+        absent = self.absent()
+        for f in self.fields:
+            result[f.name] = absence(result.dtype[f.name]) if f.name in absent else events[f.name]
+        return result
+
+
+def absence(dtype: np.dtype[np.generic]) -> float | int:
+    """What stands in a column that a file does not record."""
+    return np.nan if dtype.base.kind == "f" else -1
+
+
+def player_columns(post: NDArray[np.void], absent: frozenset[str]) -> NDArray[np.void]:
+    """PLAYER [T, 2] of the native post-frame columns, of which some are absent."""
+    players = records(PLAYER, *post.shape)
+    for column, name in SAME.items():
+        players[column] = post[name]
+    byte, bit = HITSTUN_FLAG
+    players["on_ground"] = -1 if "airborne" in absent else post["airborne"] == 0
+    players["invulnerable"] = -1 if "hurtbox_state" in absent else post["hurtbox_state"] != 0
+    in_hitstun = post["flags"][..., byte] & bit != 0
+    players["hitstun"] = np.nan if "misc" in absent else np.where(in_hitstun, post["misc"], 0)
+    return players
+
+
+def absent_players(absent: frozenset[str]) -> frozenset[str]:
+    """PLAYER columns that are unknown where these post-frame fields are absent."""
+    return frozenset(column for column, name in (SAME | WORKED_OUT).items() if name in absent)
+
+
+def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
+    """CONTROLLER [T, 2] of the native pre-frame columns.
+
+    The shoulder is the *processed* trigger: what the game makes of both triggers, behind its dead zone, 1 for a
+    digital press and 0.35 for Z. The physical triggers rest a little above 0, and a computer player has none.
+
+    Buttons are the physical ones and those that only the game knows of: a computer player, or a program that
+    writes its inputs into the game, presses no physical button. Z makes the game see A as well: that A is left out.
+    """
+    controllers = records(CONTROLLER, *pre.shape)
+    for axis in ("main_x", "main_y", "c_x", "c_y"):
+        controllers[axis] = pre[axis]
+    controllers["shoulder"] = pre["trigger"]
+    physical = pre["physical_buttons"]
+    implied = np.where(physical & BITS["Z"] != 0, BITS["A"], 0)
+    controllers["buttons"] = BUTTON_ORDER[(physical | (pre["processed_buttons"] & ~implied)) & 0xFFF]
+    return controllers
+
+
+def game_columns(
+    frames: NDArray[np.integer], stage: int, heights: NDArray[np.float32], *, recorded: bool
+) -> NDArray[np.void]:
+    """GAME [T]: the platforms of the Fountain are where the recorded heights [T, 2] have them.
+
+    They are recorded when they change, so until the first event they are where every game starts them. Where they
+    are not recorded, and on other stages, they are NaN and not "given".
+    """
+    game = records(GAME, len(frames))
+    game["frame"], game["stage"] = frames, stage
+    known = recorded and stage == FOUNTAIN_STAGE
+    game["fountain_given"] = known
+    for column, name in enumerate(("fountain_left", "fountain_right")):
+        started = np.where(np.isnan(heights[:, column]), FIRST_HEIGHTS[column], heights[:, column].astype(np.float64))
+        game[name] = FLOOR + SCALE * started if known else np.nan
+    return game
+
+
+def recorded_heights(game: NDArray[np.void]) -> NDArray[np.float32]:
+    """[T, 2]: what a file records of the platforms of GAME [T]."""
+    units = np.stack([game["fountain_left"], game["fountain_right"]], axis=-1)
+    return ((units - FLOOR) / SCALE).astype(np.float32)
+
+
+def _button_order() -> NDArray[np.int32]:
+    """Recorded bits, 0..0xFFF -> bits in the order of ``controller.BUTTONS``."""
+    bits = np.arange(0x1000)
+    order = np.zeros(len(bits), np.int32)
+    for i, name in enumerate(BUTTONS):
+        order |= np.where(bits & BITS[name] != 0, 1 << i, 0).astype(np.int32)
+    return order
+
+
+BUTTON_ORDER = _button_order()
+
+
+def carried_forward(rows: NDArray[np.int64], values: NDArray[_Number], num_frames: int) -> NDArray[_Number]:
+    """Values [N, ...] that changed in rows [N] (rising), on every row: [num_frames, ...], absent until the first."""
+    latest = np.full(num_frames, -1)
+    latest[rows] = np.arange(len(rows))
+    latest = np.maximum.accumulate(latest)
+    result = np.full((num_frames, *values.shape[1:]), absence(values.dtype), values.dtype)
+    known = latest >= 0
+    result[known] = values[latest[known]]
+    return result
+
+
+def names(prefix: str, absent: frozenset[str]) -> frozenset[str]:
+    """Dotted names of absent columns."""
+    return frozenset(f"{prefix}.{name}" for name in absent)

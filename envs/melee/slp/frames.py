@@ -1,0 +1,199 @@
+"""All frames of an opened file, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.slp import layout, scan
+from envs.melee.slp.columns import (
+    Source,
+    absent_players,
+    carried_forward,
+    controller_columns,
+    names,
+    player_columns,
+)
+from envs.melee.slp.layout import Field, native
+from envs.melee.state import records
+
+if TYPE_CHECKING:
+    from envs.melee.slp.stream import Opened
+
+
+# Events of a frame that are no player's: what the scan does with them, and all their fields.
+_OTHERS: Final[dict[int, tuple[int, Sequence[Field]]]] = {
+    layout.FRAME_START: (scan.OPENS_FRAME, layout.START_FIELDS),
+    layout.ITEM: (scan.IN_FRAME, layout.ITEM_FIELDS),
+    layout.FRAME_BOOKEND: (scan.IN_FRAME, layout.BOOKEND_FIELDS),
+    layout.FOUNTAIN: (scan.IN_FRAME, layout.FOUNTAIN_FIELDS),
+    layout.WHISPY: (scan.IN_FRAME, layout.WHISPY_FIELDS),
+    layout.STADIUM: (scan.IN_FRAME, layout.STADIUM_FIELDS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What moves on a stage, on each of T frames: recorded when it changes, carried forward here."""
+
+    fod_platforms: NDArray[np.float32]  # [T, 2]
+    whispy: NDArray[np.int16]  # [T]
+    stadium: NDArray[np.int32]  # [T, 2]
+    absent: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Columns over T frames; ``Replay`` says what they mean."""
+
+    numbers: NDArray[np.int64]  # [T]
+    players: NDArray[np.void]  # PLAYER [T, 2]
+    controllers: NDArray[np.void]  # CONTROLLER [T, 2]
+    pre: NDArray[np.void]  # [T, 2]
+    post: NDArray[np.void]  # [T, 2]
+    items: NDArray[np.void]  # [K]
+    timing: NDArray[np.void]  # [T]
+    stage: Stage
+    rolled_back: NDArray[np.bool_]  # [T]
+    missing: NDArray[np.int64]  # numbers of frames that must have been, and have no whole recording
+    outside: int  # events whose frame number cannot be
+    absent: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Which events count."""
+
+    numbers: NDArray[np.int64]  # [T] frame numbers
+    offsets: NDArray[np.int64]  # [T, 4] pre 0, pre 1, post 0, post 1
+    rolled_back: NDArray[np.bool_]  # [T]
+    missing: NDArray[np.int64]  # numbers of frames that must have been, and have no whole recording
+    outside: int  # events whose frame number cannot be
+    others: NDArray[np.int64]  # [N] offsets of the other events of those frames, in the order of frames
+    rows: NDArray[np.int64]  # [N] their row, 0..T-1
+
+
+def read_frames(opened: Opened) -> Frames:
+    """Choose the events that count and turn them into columns."""
+    with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
+        return _columns(opened, _choose(opened))
+
+
+def _columns(opened: Opened, chosen: _Chosen) -> Frames:
+    pre = _source(opened, layout.PRE_FRAME, layout.PRE_FIELDS)
+    post = _source(opened, layout.POST_FRAME, layout.POST_FIELDS)
+    pre_columns = pre.columns(pre.events(chosen.offsets[:, :2]))
+    post_columns = post.columns(post.events(chosen.offsets[:, 2:]))
+    items, absent_items = _items(opened, chosen)
+    timing, absent_timing = _timing(opened, chosen)
+    stage = _stage(opened, chosen)
+    absent = names("players", absent_players(post.absent())) | names("pre", pre.absent())
+    return Frames(
+        chosen.numbers,
+        player_columns(post_columns, post.absent()),
+        controller_columns(pre_columns),
+        pre_columns,
+        post_columns,
+        items,
+        timing,
+        stage,
+        chosen.rolled_back,
+        chosen.missing,
+        chosen.outside,
+        absent | names("post", post.absent()) | absent_items | absent_timing | stage.absent,
+    )
+
+
+def _choose(opened: Opened) -> _Chosen:
+    kinds = np.zeros(256, np.uint8)
+    kinds[layout.PRE_FRAME], kinds[layout.POST_FRAME] = scan.PLAYER_BEFORE, scan.PLAYER_AFTER
+    for command, (kind, fields) in _OTHERS.items():
+        if opened.sizes[command] >= layout.smallest(fields):
+            kinds[command] = kind
+    span = (opened.array, opened.first, opened.whole, opened.sizes, kinds)
+    first = layout.FIRST_FRAME
+    limit = min(scan.MAX_FRAMES, 1024 + scan.GAPS * int(opened.counts[layout.POST_FRAME]))
+    slots = int(scan.last_frame(*span, first, first + limit)) - first + 1
+    offsets = np.zeros((slots + 1, 4), np.int64)
+    recordings, kept = np.zeros((2, slots), np.int32)
+    others = np.empty((int(opened.counts[list(_OTHERS)].sum()), 3), np.int64)
+    ports = np.array(opened.ports, np.uint8)
+    num_others, outside = scan.choose_events(*span, ports, first, offsets, recordings, kept, others)
+    others = others[:num_others]
+    others = others[others[:, scan.RECORDING] == kept[others[:, scan.SLOT]]]
+    if (np.diff(others[:, scan.SLOT]) < 0).any():  # frames that were recorded again
+        others = others[np.argsort(others[:, scan.SLOT], kind="stable")]
+    whole = kept > 0
+    numbers = np.flatnonzero(whole)
+    expected = recordings > 0
+    if len(numbers):  # a game of the mock has no countdown: what lies before the first frame is not missed
+        expected[numbers[0] : numbers[-1]] = True
+    return _Chosen(
+        numbers + first,
+        offsets[:-1][whole],
+        recordings[whole] > 1,
+        np.flatnonzero(expected & ~whole) + first,
+        int(outside),
+        others[:, scan.OFFSET],
+        (np.cumsum(whole) - 1)[others[:, scan.SLOT]],
+    )
+
+
+def _source(opened: Opened, command: int, fields: Sequence[Field]) -> Source:
+    return Source(opened.data, opened.version, int(opened.sizes[command]), tuple(fields))
+
+
+def _others(opened: Opened, chosen: _Chosen, command: int) -> tuple[Source, NDArray[np.void], NDArray[np.int64]]:
+    """The events of one command that are no player's, and their rows."""
+    source = _source(opened, command, _OTHERS[command][1])
+    which = opened.array[chosen.others] == command
+    return source, source.events(chosen.others[which]), chosen.rows[which]
+
+
+def _items(opened: Opened, chosen: _Chosen) -> tuple[NDArray[np.void], frozenset[str]]:
+    source, events, rows = _others(opened, chosen, layout.ITEM)
+    items = source.columns(events, ("t", "i4"))
+    items["t"] = rows
+    return items, names("items", source.absent())
+
+
+def _timing(opened: Opened, chosen: _Chosen) -> tuple[NDArray[np.void], frozenset[str]]:
+    timing = records(native(layout.TIMING_FIELDS), len(chosen.numbers))
+    absent: frozenset[str] = frozenset()
+    for command in (layout.FRAME_START, layout.FRAME_BOOKEND):
+        source, events, rows = _others(opened, chosen, command)
+        for f in source.fields:
+            timing[f.name] = -1
+        for f in source.recorded():
+            timing[f.name][rows] = events[f.name]
+        absent |= names("timing", source.absent())
+    return timing, absent
+
+
+def _stage(opened: Opened, chosen: _Chosen) -> Stage:
+    count = len(chosen.numbers)
+    absent = set()
+
+    source, events, rows = _others(opened, chosen, layout.FOUNTAIN)
+    heights = []
+    for platform in (layout.LEFT_PLATFORM, layout.RIGHT_PLATFORM):
+        which = events["platform"] == platform
+        heights.append(carried_forward(rows[which], events["height"][which].astype(np.float32), count))
+    if source.absent():
+        absent.add("fod_platforms")
+
+    source, events, rows = _others(opened, chosen, layout.WHISPY)
+    whispy = carried_forward(rows, events["direction"].astype(np.int16), count)
+    if source.absent():
+        absent.add("whispy")
+
+    source, events, rows = _others(opened, chosen, layout.STADIUM)
+    changes = np.stack([events["event"], events["type"]], axis=-1).astype(np.int32)
+    stadium = carried_forward(rows, changes, count)
+    if source.absent():
+        absent.add("stadium")
+    return Stage(np.stack(heights, axis=-1), whispy, stadium, frozenset(absent))

@@ -1,0 +1,60 @@
+"""What a replay is: the types that ``envs.melee.replay`` offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.slp.layout import ITEM_FIELDS, native
+
+if TYPE_CHECKING:
+    from envs.melee.slp.layout import Version
+    from envs.melee.slp.start import End
+    from envs.melee.state import GameState
+
+ITEM: Final = np.dtype([("t", "i4"), *native(ITEM_FIELDS).descr])  # t is the row of the frame
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who sat at one of the two seats; seat 0 is the lower port."""
+
+    port: int  # 0..3
+    character: int  # internal id on the first frame, -1 without a frame; Zelda and Sheik may change into each other
+    external_character: int  # as on the character select screen
+    costume: int
+    human: bool
+    name: str  # display name, else name tag, else the name in the metadata, else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One game of one against one: T frames, two seats.
+
+    What the version of the file does not record is NaN (floats) or -1 (integers) and named in ``absent``, for
+    example "players.hitlag", "pre.raw_y" or "fod_platforms".
+    """
+
+    path: str
+    version: Version
+    stage: int  # as libmelee and the tables of the mock number stages; -1 a stage that has no number there
+    external_stage: int  # as the file numbers stages
+    pal: bool | None  # None: not recorded
+    frozen_stadium: bool | None  # Stadium does not change; files of online games before 3.19 say False even so
+    seats: tuple[Seat, Seat]
+    state: GameState  # game [T] (frame -123 is the first, 0 is GO), players [T, 2], controllers [T, 2]
+    pre: NDArray[np.void]  # [T, 2] all of the pre-frame events (``slp.layout.PRE_FIELDS``)
+    post: NDArray[np.void]  # [T, 2] all of the post-frame events (``slp.layout.POST_FIELDS``)
+    items: NDArray[np.void]  # ITEM [K], column t rises (``slp.layout.ITEM_FIELDS``)
+    timing: NDArray[np.void]  # [T] random_seed, scene_frame and finalized_frame
+    fod_platforms: NDArray[np.float32]  # [T, 2] left, right as recorded, not in units; NaN before the first event
+    whispy: NDArray[np.int16]  # [T] 0 no wind, 1 left, 2 right; -1 before the first event
+    stadium: NDArray[np.int32]  # [T, 2] event and type of Stadium's transformation; -1 before the first event
+    rolled_back: NDArray[np.bool_]  # [T] the frame was recorded more than once
+    absent: frozenset[str]
+    end: End | None  # None: the file has no game end event
+    complete: bool  # the file has an end, and every event and frame before it
+    problems: tuple[str, ...]  # what is wrong with the file, for people

@@ -1,0 +1,172 @@
+"""A game of the mock as a replay: what is seen frame by frame, and what a file wants to know besides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.errors import GameError
+from envs.melee.controller import BUTTONS
+from envs.melee.slp.columns import (
+    BITS,
+    FOUNTAIN_STAGE,
+    HITSTUN_FLAG,
+    SAME,
+    controller_columns,
+    game_columns,
+    player_columns,
+    recorded_heights,
+)
+from envs.melee.slp.layout import POST_FIELDS, PRE_FIELDS, TIMING_FIELDS, native
+from envs.melee.slp.model import ITEM, Replay, Seat
+from envs.melee.slp.start import CHARACTERS, STAGES, End, recordable
+from envs.melee.state import NUM_SEATS, GameState, records
+
+VERSION: Final = (3, 18, 0)
+STICK_STEPS: Final = 80  # positions of a stick from its centre to its rim
+NOBODY: Final = 6  # in the field that says who hit last
+GAME_SET, NO_CONTEST = 2, 7
+
+
+class Recording:
+    """Keeps what one game of a block looked like, frame after frame."""
+
+    def __init__(self, game: int = 0) -> None:
+        self._game = game
+        self._frames: list[tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]] = []
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def take(self, state: GameState) -> None:
+        """Keep the state as it is now, and the inputs that led to it."""
+        b = slice(self._game, self._game + 1)
+        self._frames.append((state.game[b].copy(), state.players[b].copy(), state.controllers[b].copy()))
+
+    def state(self) -> GameState:
+        """All that was kept: game [T], players [T, 2], controllers [T, 2]."""
+        if not self._frames:
+            return GameState.zeros(0)
+        game, players, controllers = (np.concatenate(part) for part in zip(*self._frames, strict=True))
+        return GameState(game.view(np.recarray), players.view(np.recarray), controllers.view(np.recarray))
+
+
+def seat_of(port: int, character: int, *, human: bool = False, name: str = "") -> Seat:
+    """A seat for a character, by its internal id.
+
+    Raises:
+        GameError: there is no such character.
+    """
+    if not 0 <= character < len(CHARACTERS):
+        raise GameError(f"no character has the internal id {character}, valid are 0 to {len(CHARACTERS) - 1}")
+    return Seat(port, character, CHARACTERS[character], 0, human, name)
+
+
+def replay_of(
+    state: GameState,
+    seats: tuple[Seat, Seat],
+    stage: int,
+    *,
+    items: NDArray[np.void] | None = None,
+    end: End | None = None,
+    path: str = "",
+) -> Replay:
+    """The replay that a file of these frames holds: the state rounded to the width of its fields.
+
+    What a file wants and the mock does not have, as the seed of the game's generator, is 0.
+
+    Args:
+        state: T frames of one game: game [T], players [T, 2], controllers [T, 2].
+        seats: Who played, the lower port first.
+        stage: As libmelee and the tables of the mock number stages.
+        items: ITEM [K], rows in the order of frames.
+        end: How the game ended; None: as the stocks of the last frame say.
+        path: Of the file.
+
+    Raises:
+        GameError: the stage has no number in replay files.
+    """
+    external = {ours: theirs for theirs, ours in STAGES.items()}
+    if stage not in external:
+        raise GameError(f"stage {stage} has no number in replay files, valid are {sorted(external)}")
+    count = len(state.game)
+    pre, post = _pre_columns(state), _post_columns(state)
+    heights = np.full((count, 2), np.nan, np.float32)
+    if stage == FOUNTAIN_STAGE:
+        heights = recorded_heights(state.game)
+    game = game_columns(state.game["frame"], stage, heights, recorded=True)
+    return Replay(
+        path=path,
+        version=VERSION,
+        stage=stage,
+        external_stage=external[stage],
+        pal=False,
+        frozen_stadium=True,
+        seats=(_recordable(seats[0]), _recordable(seats[1])),
+        state=GameState(game, player_columns(post, frozenset()), controller_columns(pre)),
+        pre=pre,
+        post=post,
+        items=records(ITEM, 0) if items is None else items,
+        timing=_timing(game),
+        fod_platforms=heights,
+        whispy=np.full(count, -1, np.int16),
+        stadium=np.full((count, 2), -1, np.int32),
+        rolled_back=np.zeros(count, bool),
+        absent=frozenset(),
+        end=end or _end_of(state),
+        complete=True,
+        problems=(),
+    )
+
+
+def _recordable(seat: Seat) -> Seat:
+    return replace(seat, name=recordable(seat.name))
+
+
+def _timing(game: NDArray[np.void]) -> NDArray[np.void]:
+    timing = records(native(TIMING_FIELDS), len(game))
+    timing["finalized_frame"] = game["frame"]
+    timing["scene_frame"] = game["frame"] - game["frame"][:1]
+    return timing
+
+
+def _pre_columns(state: GameState) -> NDArray[np.void]:
+    """What the game knew before it used the inputs: the state of the frame before."""
+    pre = records(native(PRE_FIELDS), *state.players.shape)
+    before = np.maximum(np.arange(len(pre)) - 1, 0)
+    for name in ("action", "x", "y", "facing", "percent"):
+        pre[name] = state.players[name][before]
+    for axis, raw in (("main_x", "raw_x"), ("main_y", "raw_y"), ("c_x", "raw_c_x"), ("c_y", "raw_c_y")):
+        pre[axis] = state.controllers[axis]
+        pre[raw] = np.rint(state.controllers[axis] * STICK_STEPS)
+    pre["trigger"] = pre["l_trigger"] = state.controllers["shoulder"]
+    for i, name in enumerate(BUTTONS):
+        pre["physical_buttons"] |= np.where(state.controllers["buttons"] >> i & 1, BITS[name], 0).astype(np.int32)
+    pre["processed_buttons"] = pre["physical_buttons"] | np.where(pre["physical_buttons"] & BITS["Z"], BITS["A"], 0)
+    return pre
+
+
+def _post_columns(state: GameState) -> NDArray[np.void]:
+    players = state.players
+    post = records(native(POST_FIELDS), *players.shape)
+    for column, name in SAME.items():
+        post[name] = players[column]
+    post["airborne"] = players["on_ground"] == 0
+    post["hurtbox_state"] = players["invulnerable"] != 0
+    post["misc"] = players["hitstun"]
+    byte, bit = HITSTUN_FLAG
+    post["flags"][..., byte] = np.where(players["hitstun"] > 0, bit, 0)
+    post["last_hit_by"] = NOBODY
+    return post
+
+
+def _end_of(state: GameState) -> End:
+    if not len(state.game):
+        return End(NO_CONTEST, None, None)
+    stocks, percent = state.players["stocks"][-1], state.players["percent"][-1]
+    better = int(stocks[1] > stocks[0] or (stocks[1] == stocks[0] and percent[1] < percent[0]))
+    placements = tuple(int(seat != better) for seat in range(NUM_SEATS))
+    return End(GAME_SET if (stocks == 0).any() else NO_CONTEST, None, placements)
