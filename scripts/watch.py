@@ -1,78 +1,75 @@
-"""Make a GIF of a fight between two players: generations of a run, policy folders or scripted players."""
+"""Watch a fight: a replay file, or a game of two players of a run; as a page, GIF or MP4, or in the terminal."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from envs.errors import GameError  # noqa: E402
-from selfplay.errors import ConfigError, NotARunError, SelfPlayError  # noqa: E402
+from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
+from selfplay.report.fight import show  # noqa: E402
 
-FPS = 20
+if TYPE_CHECKING:
+    from selfplay.report.fight.film import Film
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="watch.py", description=__doc__)
-    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument(
+        "what",
+        nargs="?",
+        metavar="FILE_OR_RUN",
+        help="a replay file (.slp), or a run: its folder, or its name in checkpoints/ (default: the newest run)",
+    )
     made.add_argument(
         "players",
         nargs="*",
         metavar="PLAYER",
-        help="two players: gen_N of the run, a policy folder, or a scripted player (default: the newest generation "
+        help="who fights, of a run: gen_N, a policy folder, or a scripted player (default: the newest generation "
         "against itself; with one player: the newest generation against it)",
     )
-    made.add_argument("--seconds", type=int, default=20, help="of game time at most (default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, help="of the game (default: %(default)s)")
-    made.add_argument("--out", type=Path, metavar="GIF", help="file to write (default: RUN/A-vs-B.gif)")
+    made.add_argument("--out", type=Path, metavar="PATH", help="file to write: .html, .gif, .mp4, or, of a run, .slp")
+    made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
+    made.add_argument("--from", dest="start", type=float, default=0.0, metavar="S", help="start after S seconds")
+    made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 20)")
+    made.add_argument("--seed", type=int, default=0, help="of the game of a run (default: %(default)s)")
     return made
 
 
-def film(options: argparse.Namespace) -> Path:
-    """Play, draw, write; the path of the GIF."""
-    from selfplay.checkpoint import RunDir, list_generations, load_generation
+def film_and_path(options: argparse.Namespace) -> tuple[Film, Path]:
+    """What is to be shown, and the file to write, which nobody needs who watches in the terminal."""
+    show.check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
+    if show.is_replay(options.what):
+        if options.players:
+            raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
+        path = options.out or Path(Path(options.what).stem + ".html")
+        return show.replay_film(options.what).part(options.start, show.seconds_for(path, options.seconds)), path
     from selfplay.league.runs import resolve_run
-    from selfplay.report.film import Recorder, write_gif
-    from selfplay.runner.match import Pairing, Rules, play
-    from selfplay.trainer.players import contender
+    from selfplay.trainer.watching import fight
 
-    run = RunDir(resolve_run(options.run, ROOT / "checkpoints"))
-    generations = list_generations(run)
-    if not generations:
-        raise NotARunError(f"{run.path} has no generation yet")
-    meta, _ = load_generation(generations[-1].path)
-    named: list[str] = options.players
-    if len(named) > 2:
-        raise ConfigError(f"two players fight, {len(named)} are named")
-    first, second = [meta.id] * (2 - len(named)) + named
-    names = (first, second)
-    players = {name: contender(name, run) for name in names}
-    recorder = Recorder()
-    play(
-        [Pairing(names, (meta.characters[0], meta.characters[-1]), options.seed)],
-        players,
-        Rules(meta.stage, options.seconds * 60),
-        watch=lambda block: recorder.take(block.state),
-    )
-    titles = [Path(name).name for name in names]
-    path = options.out or run.path / f"{titles[0]}-vs-{titles[1]}.gif"
-    write_gif(recorder.pictures(titles, FPS), path, FPS)
-    return path
+    folder = resolve_run(options.what, ROOT / "checkpoints")
+    seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
+    film = fight(folder, options.players, options.seed, None if seconds is None else options.start + seconds)
+    path = options.out or folder / f"{film.names[0]}-vs-{film.names[1]}.gif"
+    return film.part(options.start, seconds), path
 
 
 def main() -> int:
     """Run the command; the exit code."""
     options = parser().parse_args()
     try:
-        path = film(options)
+        film, path = film_and_path(options)
+        lines = show.play(film) if options.terminal else [show.write(film, path)]
     except (SelfPlayError, GameError) as error:
         print(f"watch.py: {error}", file=sys.stderr)
         return 2
-    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    print("\n".join(lines))
     return 0
 
 

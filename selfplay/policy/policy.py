@@ -34,6 +34,13 @@ class Policy:
             actions: NDArray[np.int8] = sample(self.network.heads, logits.cpu(), generator, greedy=greedy)[0].numpy()
             return actions
 
+    def value(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The discounted reward to come, [N], as the network estimates it for observations float [N, D]."""
+        with torch.inference_mode():
+            _, values = self.network(torch.from_numpy(obs).to(self.network.out.weight.device))
+            estimates: NDArray[np.float32] = values.cpu().numpy()
+            return estimates
+
 
 def parameters_of(network: ActorCritic) -> dict[str, NDArray[np.generic]]:
     """Copies of all parameters by name."""

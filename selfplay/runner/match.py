@@ -74,13 +74,14 @@ def play(
 ) -> NDArray[np.void]:
     """Play every game to its end; the counts of both seats, ``mock.STATS`` [G, 2]. Blocks.
 
-    The same pairings in the same order give the same games. ``watch`` is shown the block before each step.
+    The same pairings in the same order give the same games. ``watch`` is shown the block before each frame.
 
     Raises:
         RunnerError: ``stop`` said so.
     """
     seats = [[contenders[name] for name in pairing.players] for pairing in pairings]
-    skip = math.gcd(*(c.frame_skip for pair in seats for c in pair))
+    # who holds a controller for k frames may as well be asked after each: who watches sees every frame
+    skip = 1 if watch is not None else math.gcd(*(c.frame_skip for pair in seats for c in pair))
     game = MockMelee(
         len(pairings),
         characters=[pairing.characters for pairing in pairings],

@@ -1,147 +1,111 @@
-import itertools
-
 import numpy as np
 import pytest
 from PIL import Image
 
 from envs.melee import actions
-from envs.melee.state import GameState
-from envs.melee.tables import CHARACTERS, STAGES, load_tables
-from selfplay.errors import ConfigError
-from selfplay.report.figure import BUILDS, POSES, Build, pose_of, skeleton
-from selfplay.report.film import Recorder, write_gif
-from selfplay.report.picture import COLOURS, HEIGHT, WIDTH, draw_frame
+from envs.melee.tables import STAGES
+from selfplay.report.fight.film import film_of
+from selfplay.report.fight.overlay import COLOURS, HEIGHT, WIDTH
+from selfplay.report.fight.picture import Painter
+from selfplay.report.fight.scene import scene_of
+from tests.report.fights import film, replay
 
-NAMES = ("gen_5", "random")
 RED, BLUE = COLOURS
 
 
-def fight(stage="final_destination"):
-    """A standing pair, 40 units apart."""
-    state = GameState.zeros(1)
-    state.game["stage"] = STAGES[stage]
-    state.players["character"] = [CHARACTERS["fox"], CHARACTERS["mewtwo"]]
-    state.players["x"], state.players["facing"] = [-20, 20], [1, -1]
-    state.players["action"], state.players["stocks"], state.players["shield"] = actions.WAIT, 4, 60
-    return state
+def draw(change=None, stage="final_destination", **options):
+    """The first frame of a film."""
+    return Painter(scene_of(film(2, stage=stage, change=change)), **options).picture(0)
+
+
+def with_seat(seat, **fields):
+    def change(now, frame):
+        for name, value in fields.items():
+            now.players[0, seat][name] = value
+
+    return change
 
 
 def pixels(image, colour, box=(0, 0, WIDTH, HEIGHT - 60)):
-    """Columns and rows that have exactly this colour, the HUD left out."""
+    """Columns and rows that have exactly this colour, the names and percents left out."""
     rows, columns = np.nonzero((np.asarray(image.crop(box)) == colour).all(-1))
     return columns, rows
 
 
-def draw(state):
-    return draw_frame(state.game[0], state.players[0], NAMES)
-
-
 @pytest.mark.parametrize("stage", sorted(STAGES))
 def test_every_group_of_actions_can_be_drawn(stage):
-    for action in np.unique(actions.CATEGORY_OF, return_index=True)[1]:
-        state = fight(stage)
-        state.players["action"] = action
-        assert draw(state).size == (WIDTH, HEIGHT)
+    kinds = np.unique(actions.CATEGORY_OF, return_index=True)[1]
+
+    def change(now, frame):
+        now.players[0, 0]["action"], now.players[0, 1]["action"] = kinds[frame], kinds[-1 - frame]
+
+    painter = Painter(scene_of(film(len(kinds), stage=stage, change=change)))
+    assert {painter.picture(t).size for t in range(len(kinds))} == {(WIDTH, HEIGHT)}
 
 
 def test_players_stand_where_the_state_says():
-    state = fight()
-    before, _ = pixels(draw(state), RED)
-    state.players[0, 0]["x"] = 0
-    after, _ = pixels(draw(state), RED)
+    before, _ = pixels(draw(with_seat(0, x=-20)), RED)
+    after, _ = pixels(draw(with_seat(0, x=0)), RED)
     assert len(before) > 50
     assert np.median(after) == pytest.approx(WIDTH / 2, abs=10)
     assert np.median(before) < np.median(after) - 30
-    blue, _ = pixels(draw(state), BLUE)
+    blue, _ = pixels(draw(), BLUE)
     assert np.median(blue) > WIDTH / 2 + 20
 
 
+def test_a_camera_that_follows_shows_players_larger():
+    still, near = (pixels(draw(follow=follow, texts=False), RED)[0] for follow in (False, True))
+    assert len(near) > 1.5 * len(still)
+
+
 def test_who_is_outside_is_shown_at_the_edge():
-    state = fight()
-    state.players[0, 1]["x"] = 190
-    columns, _ = pixels(draw(state), BLUE, (0, 80, WIDTH, HEIGHT - 60))
+    columns, _ = pixels(draw(with_seat(1, x=190)), BLUE, (0, 80, WIDTH, HEIGHT - 60))
     assert len(columns) > 10
     assert columns.min() > WIDTH - 40
 
 
-def test_shield_hit_and_invulnerability_are_visible():
-    plain = np.asarray(draw(fight()))
-    for field, value in (("action", actions.GUARD), ("hitlag", 4), ("hitstun", 9), ("invulnerable", 1)):
-        state = fight()
-        state.players[0, 0][field] = value
-        assert (np.asarray(draw(state)) != plain).any(-1).sum() > 50, field
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"action": actions.GUARD},
+        {"hitlag": 4},
+        {"hitstun": 9},
+        {"invulnerable": 1},
+        {"action": actions.REBIRTH_WAIT},
+        {"action": actions.DEAD_DOWN, "y": -150},
+    ],
+)
+def test_what_happens_to_a_player_is_visible(fields):
+    plain = np.asarray(draw())
+    assert (np.asarray(draw(with_seat(0, **fields))) != plain).any(-1).sum() > 50
 
 
 def test_hit_circles_are_shown_on_their_frames_only():
-    tables = load_tables()
-    row = tables.character_rows[CHARACTERS["fox"]]
-    action = tables.actions[row, actions.FSMASH]
-    hit = tables.hits[action["first_hit"]]
-    state = fight()
-    state.players[0, 0]["action"] = actions.FSMASH
-    state.players[0, 0]["action_frame"] = hit["start"]
-    during = np.asarray(draw(state)).astype(int)
-    state.players[0, 0]["action_frame"] = hit["start"] - 1
-    before = np.asarray(draw(state)).astype(int)
-    assert (np.abs(during - before).sum(-1) > 30).sum() > 50
+    painter = Painter(scene_of(film(120)))
+    shown = [np.asarray(painter.picture(t))[: HEIGHT - 60].astype(int) for t in range(60, 100)]
+    glow = [((r > 150) & (g > 120) & (b < 130)).sum() for r, g, b in (np.moveaxis(image, -1, 0) for image in shown)]
+    assert glow[0] == 0
+    assert max(glow) > 50
 
 
-def test_percent_stocks_and_names_are_in_the_hud():
-    plain = np.asarray(draw(fight()))
-    for field, value in (("percent", 99.0), ("stocks", 1)):
-        state = fight()
-        state.players[0, 0][field] = value
-        changed = np.argwhere((np.asarray(draw(state)) != plain).any(-1))
-        assert len(changed) > 10
-        assert changed[:, 0].min() > HEIGHT - 60
-        assert changed[:, 1].max() < WIDTH / 2
+@pytest.mark.parametrize(("field", "value"), [("percent", 99.0), ("stocks", 1)])
+def test_percent_and_stocks_are_in_the_box_of_the_seat(field, value):
+    changed = np.argwhere((np.asarray(draw(with_seat(0, **{field: value}))) != np.asarray(draw())).any(-1))
+    assert len(changed) > 10
+    assert changed[:, 0].min() > HEIGHT - 60
+    assert changed[:, 1].max() < WIDTH / 2
 
 
-def test_every_group_of_actions_has_a_pose():
-    assert set(actions.CATEGORIES) - set(POSES) == {"dead", "other"}
+def test_texts_can_be_left_out():
+    assert (np.asarray(draw(texts=False)) != np.asarray(draw())).any(-1).sum() > 1000
 
 
-@pytest.mark.parametrize("category", sorted(POSES))
-def test_figures_stand_on_the_ground_and_have_their_height(category):
-    for frame, build in itertools.product((0, 7, 30), (Build(), *BUILDS.values())):
-        pose = pose_of(category, frame)
-        bones = skeleton(pose, 10.0, build)
-        joints = [joint for limb in (*bones.front, *bones.back) for joint in limb]
-        assert all(abs(x) < 12 and -6 < y < 16 for x, y in [*joints, bones.head])
-        if not pose.turn:
-            assert min(y for _, y in joints) == pytest.approx(0.0, abs=1e-9)
-
-
-def film(seconds, skip=1):
-    state, recorder = fight(), Recorder()
-    for frame in range(0, seconds * 60, skip):
-        state.game["frame"] = frame
-        state.players[0, 0]["x"] = -20 + frame * 0.3
-        recorder.take(state)
-    return recorder
-
-
-@pytest.mark.parametrize("skip", [1, 4])
-def test_film_has_its_pictures_a_second_whatever_the_frame_skip(skip):
-    pictures = list(film(2, skip).pictures(NAMES, fps=20))
-    assert len(pictures) == 40 if skip == 1 else 39 <= len(pictures) <= 40
-    assert list(Recorder().pictures(NAMES, fps=20)) == []
-
-
-def test_gif(tmp_path):
-    path = tmp_path / "fight.gif"
-    pictures = list(film(2).pictures(NAMES, fps=20))
-    size = write_gif(pictures, path, fps=20)
-    assert list(tmp_path.iterdir()) == [path]
-    assert size == path.stat().st_size < 300_000
-    with Image.open(path) as gif:
-        assert gif.n_frames == 40
-        assert gif.info["duration"] == 50
-        assert gif.info["loop"] == 0
-        gif.seek(39)
-        shown = np.asarray(gif.convert("RGB")).astype(int)
-    assert np.abs(shown - np.asarray(pictures[39])).mean() < 3
-    with pytest.raises(ValueError, match="no picture"):
-        write_gif([], path, fps=20)
-    with pytest.raises(ConfigError, match="cannot write"):
-        write_gif(pictures[:1], path / "inside a file.gif", fps=20)
+def test_things_are_drawn():
+    of = replay(4, items=4)
+    of.items["type"], of.items["x"], of.items["y"] = [54, 99, 210, 74], 0, 30
+    scene = scene_of(film_of(of))
+    painter = Painter(scene)
+    shown = [np.asarray(painter.picture(t)).astype(int) for t in range(4)]
+    seen = [(np.abs(shown[t] - shown[3]).sum(-1) > 60).sum() for t in range(3)]
+    assert min(seen) > 10
+    assert isinstance(painter.picture(0), Image.Image)

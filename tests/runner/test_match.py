@@ -85,8 +85,8 @@ def test_each_policy_decides_at_its_own_frame_skip():
     players = {"slow": Contender("slow", slow), "fast": Contender("fast", fast)}
     steps = []
     games = [Pairing(("slow", "fast"), MEWTWO, 1), Pairing(("fast", "slow"), MEWTWO, 2)]
-    stats = play(games, players, Rules(max_episode_frames=60), watch=lambda game: steps.append(game.frame_skip))
-    assert set(steps) == {2}  # the largest step that suits both
+    stats = play(games, players, Rules(max_episode_frames=60), stop=lambda: bool(steps.append(1)))
+    assert len(steps) == 30  # of two frames: the largest step that suits both
     assert (stats["frames"] == 60).all()
     assert len(slow.calls) == 10
     assert len(fast.calls) == 30
@@ -136,3 +136,12 @@ def test_contenders_tell_what_they_are():
     assert (learned.frame_skip, learned.delay) == (3, 2)
     assert scripted.version == f"bots-{bots.VERSION}"
     assert learned.version == "0" * 64
+
+
+def test_who_watches_sees_every_frame_and_changes_nothing():
+    players = {"slow": Contender("slow", policy(4, delay=3)), "slower": Contender("slower", policy(6, seed=1))}
+    games = pairings(5, players=("slow", "slower"))
+    frames = []
+    watched = play(games, players, RULES, watch=lambda game: frames.append(int(game.state.game["frame"][0])))
+    assert watched.tobytes() == play(games, players, RULES).tobytes()
+    assert frames == list(range(240))

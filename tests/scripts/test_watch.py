@@ -1,38 +1,35 @@
 import sys
-from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from PIL import Image, ImageSequence
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from scripts import watch
-from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_generation
-from selfplay.policy.network import build_network
-from selfplay.policy.policy import parameters_of
-from selfplay.trainer.players import contender
+from selfplay.checkpoint import create_run
+from selfplay.report.fight import show
+from selfplay.report.fight.film import film_of
+from tests.report.fights import replay
+from tests.scripts import commands
+from tests.trainer.policies import save
+
+REPLAYS = Path(__file__).parents[2].parent / "shared" / "replays"
 
 
 @pytest.fixture
 def run(tmp_path):
     """A run with one untrained generation."""
-    made = create_run(tmp_path / "run")
-    made.write_run({})
-    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
-    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
-    meta = PolicyMeta(
-        id="gen_0",
-        network=spec,
-        actions=heads,
-        encoder_version=ENCODER_VERSION,
-        frame_skip=4,
-        delay=0,
-        characters=("fox",),
-        stage="battlefield",
-        created=datetime(2026, 1, 1, tzinfo=UTC),
-    )
-    save_generation(made, meta, parameters_of(build_network(spec, heads)))
-    return made
+    return save(tmp_path / "run", 0)
+
+
+@pytest.fixture
+def game(tmp_path, monkeypatch):
+    """A replay file of ten seconds, as far as the script can tell, in a folder of its own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "files").mkdir()
+    path = tmp_path / "files" / "Game_1.slp"
+    path.write_bytes(b"")
+    monkeypatch.setattr(show, "replay_film", lambda name: film_of(replay(600, items=9)))
+    return path
 
 
 def call(monkeypatch, *arguments):
@@ -40,21 +37,63 @@ def call(monkeypatch, *arguments):
     return watch.main()
 
 
+def lasts_ms(path):
+    with Image.open(path) as gif:
+        return sum(frame.info["duration"] for frame in ImageSequence.Iterator(gif))
+
+
 def test_a_fight_becomes_a_gif(run, monkeypatch, capsys):
     assert call(monkeypatch, run.path, "random", "--seconds", 2) == 0
     path = run.path / "gen_0-vs-random.gif"
     assert capsys.readouterr().out.startswith(str(path))
-    with Image.open(path) as gif:
-        lasts_ms = sum(frame.info["duration"] for frame in ImageSequence.Iterator(gif))
-    assert lasts_ms == pytest.approx(2000, abs=100)
+    assert lasts_ms(path) == pytest.approx(2000, abs=100)
+
+
+def test_a_part_of_a_fight(run, monkeypatch, tmp_path):
+    path = tmp_path / "part.gif"
+    assert call(monkeypatch, run.path, "random", "--from", 0.5, "--seconds", 1, "--out", path) == 0
+    assert lasts_ms(path) == pytest.approx(1000, abs=100)
 
 
 def test_the_same_seed_gives_the_same_fight(run, monkeypatch):
-    files = [run.path / f"{number}.gif" for number in range(3)]
+    files = [run.path / f"{number}.html" for number in range(3)]
     for path, seed in zip(files, (1, 1, 2), strict=True):
         assert call(monkeypatch, run.path, "--seconds", 1, "--seed", seed, "--out", path) == 0
-    first, again, other = (path.read_bytes() for path in files)
+    first, again, other = (path.read_text().replace("seed 2", "seed 1") for path in files)
     assert first == again != other
+
+
+def test_a_replay_becomes_a_page_in_the_current_folder(game, monkeypatch, capsys):
+    assert call(monkeypatch, game) == 0
+    assert capsys.readouterr().out.startswith("Game_1.html (0.1 MB, 10.0 s of game)")
+    assert Path("Game_1.html").read_text().startswith("<!doctype html>")
+    assert [path.name for path in game.parent.iterdir()] == ["Game_1.slp"]
+
+
+def test_a_fight_of_the_mock_becomes_a_replay_that_can_be_watched(run, monkeypatch, tmp_path, capsys):
+    path = tmp_path / "fight.slp"
+    assert call(monkeypatch, run.path, "random", "--seconds", 1, "--out", path) == 0
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, path) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("fight.html (")
+    film = show.replay_film(path)
+    assert film.names == ("gen_0", "random")
+    assert len(film) == 60
+    assert call(monkeypatch, path, "--out", "again.slp") == 2
+    assert "is a replay file already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "seconds"), [((), 20), (("--seconds", 1), 1), (("--from", 8), 2)])
+def test_a_replay_becomes_a_gif(game, monkeypatch, arguments, seconds):
+    assert call(monkeypatch, game, "--out", "a.gif", *arguments) == 0
+    assert lasts_ms("a.gif") == pytest.approx(min(seconds, 10) * 1000, abs=100)
+
+
+def test_without_a_terminal_the_fight_is_told(game, monkeypatch, capsys):
+    assert call(monkeypatch, game, "--terminal") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Player 1 (Fox) against CPU 3 (Mewtwo), Yoshi's Story, 0:10.0")
+    assert "no terminal" in lines[-1]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +101,12 @@ def test_the_same_seed_gives_the_same_fight(run, monkeypatch):
     [
         (["gen_7"], ["gen_7", "random"]),
         (["a", "b", "c"], ["two players", "3"]),
-        (["random", "--seconds", "0"], ["at least 1"]),
+        (["random", "--seconds", "0"], ["--seconds", "at least one frame"]),
+        (["random", "--seconds", "nan"], ["--seconds"]),
+        (["random", "--from", "-1"], ["--from"]),
+        (["random", "--seconds", "1", "--from", "1000"], ["the fight lasts"]),
+        (["random", "--out", "a.webm"], [".webm", ".html"]),
+        (["random", "--out", "a.gif", "--terminal"], ["choose one"]),
     ],
 )
 def test_mistakes_are_one_clear_line(run, monkeypatch, capsys, arguments, words):
@@ -77,7 +121,26 @@ def test_a_run_without_generations(tmp_path, monkeypatch, capsys):
     assert "no generation yet" in capsys.readouterr().err
 
 
-def test_players_by_name(run):
-    assert contender("random").policy is None
-    for name in ("gen_0", str(run.path), str(run.generations / "gen_0")):
-        assert contender(name, run).policy.meta.id == "gen_0"
+def test_who_plays_in_a_replay_cannot_be_chosen(game, monkeypatch, capsys):
+    assert call(monkeypatch, game, "random") == 2
+    assert "cannot be chosen" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{U\x03raw[$U#l\x00\x00", b"GIF89a"])
+def test_what_is_no_replay(tmp_path, monkeypatch, capsys, content):
+    path = tmp_path / "broken.slp"
+    if content is not None:
+        path.write_bytes(content)
+    assert call(monkeypatch, path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "broken.slp" in line
+
+
+def test_replays_of_people(tmp_path):
+    files = sorted(REPLAYS.glob("[!E]*.slp"))
+    if not files:
+        pytest.skip(f"no replay files in {REPLAYS}")
+    for file in files:
+        result = commands.run("watch.py", file, "--seconds", 5, cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert 50_000 < (tmp_path / f"{file.stem}.html").stat().st_size < 400_000

@@ -1,0 +1,237 @@
+"""Draws one frame of a scene with Pillow.
+
+Where the camera stands still, pictures differ only where something moved. Who leaves the picture is shown in a bubble
+at its edge; the map in the corner shows the whole blast zone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from selfplay.report.fight.camera import still_camera
+from selfplay.report.fight.items import DECORATION, LASER
+from selfplay.report.fight.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
+from selfplay.report.fight.scene import FROZEN, RAYS, SAFE
+
+if TYPE_CHECKING:
+    from selfplay.report.fight.figure import Part
+    from selfplay.report.fight.scene import Scene
+
+Points = NDArray[Any]  # [N, 2]
+Place = Sequence[float] | NDArray[Any]  # x, y
+
+SCALE: Final = 2  # drawn this much larger, then reduced: smooth edges
+SKY, STONE, STAR = (26, 29, 44), (62, 66, 88), (58, 62, 84)
+WHITE, GOLD, GLOW = (255, 250, 235), (250, 214, 110), (255, 226, 120)
+OUTLINE: Final = 0.06  # of a figure, in shares of its height
+STREAK: Final = 9.0  # units, of a laser
+
+
+class Painter:
+    """Draws the frames of a scene.
+
+    Args:
+        scene: What happens.
+        size: Width and height of pictures in pixels.
+        follow: The camera follows the players; else it stands still.
+        texts: Names, percents and the timer are drawn into the picture.
+    """
+
+    def __init__(
+        self, scene: Scene, size: tuple[int, int] = (WIDTH, HEIGHT), *, follow: bool = False, texts: bool = True
+    ) -> None:
+        self._scene = scene
+        self._size = size
+        self._follow = follow
+        self._texts = texts
+        self._still = _canvas(size, still_camera(scene.scenery))
+        _draw_sky(self._still, scene)
+
+    def picture(self, t: int) -> Image.Image:
+        """Moment t of the film."""
+        scene = self._scene
+        if self._follow:
+            canvas = _canvas(self._size, scene.camera[t])
+            _draw_sky(canvas, scene)
+        else:
+            canvas = self._still.copy()
+        _draw_stage(canvas, scene, t)
+        for seat, shot in enumerate(scene.shots[t]):
+            _draw_player(canvas, scene, shot, COLOURS[seat])
+        for shot in scene.shots[t]:
+            _draw_circles(canvas, scene, shot)
+        _draw_items(canvas, scene, t)
+        image = canvas.image.reduce(SCALE)
+        if self._texts:
+            draw_overlay(image, scene, t)
+        return image
+
+
+class _Canvas:
+    """A picture whose coordinates are the game's."""
+
+    def __init__(self, image: Image.Image, camera: NDArray[np.float32]) -> None:
+        self.image = image
+        self.camera = camera
+        self.draw = ImageDraw.Draw(image, "RGBA")
+        x, y, width = (float(part) for part in camera)
+        self.per_unit = image.width / width
+        self._left, self._top = x - width / 2, y + image.height / self.per_unit / 2
+
+    def copy(self) -> _Canvas:
+        return _Canvas(self.image.copy(), self.camera)
+
+    def at(self, point: Place) -> Point:
+        """In pixels."""
+        return (float(point[0]) - self._left) * self.per_unit, (self._top - float(point[1])) * self.per_unit
+
+    def circle(
+        self, centre: Sequence[float] | Points, radius: float, fill: Colour, outline: Colour | None = None
+    ) -> None:
+        """All in units."""
+        r = max(radius * self.per_unit, 1.0)
+        x, y = self.at(centre)
+        self.draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=outline, width=SCALE)
+
+    def line(self, points: Sequence[Place] | Points, width: float, fill: Colour) -> None:
+        """All in units; with round ends."""
+        pixels = [self.at(point) for point in points]
+        self.draw.line(pixels, fill=fill, width=max(round(width * self.per_unit), 1), joint="curve")
+        for end in (points[0], points[-1]):
+            self.circle(end, width / 2, fill)
+
+    def polygon(self, points: Sequence[Place] | Points, fill: Colour, grow: float = 0.0) -> None:
+        """All in units."""
+        width = max(round(grow * self.per_unit), 1)
+        self.draw.polygon([self.at(point) for point in points], fill=fill, outline=fill, width=width)
+
+
+def _canvas(size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
+    image = Image.new("RGB", (size[0] * SCALE, size[1] * SCALE), SKY)
+    return _Canvas(image, camera)
+
+
+def _draw_sky(canvas: _Canvas, scene: Scene) -> None:
+    """Stars, the same ones for a stage."""
+    left, right, bottom, top = scene.scenery.blast
+    stars = np.random.default_rng(scene.film.stage + 1).uniform(0, 1, (160, 3))
+    for x, y, size in stars:
+        canvas.circle((left + x * (right - left), bottom + y * (top - bottom)), 0.2 + 0.3 * size, STAR)
+
+
+def _draw_stage(canvas: _Canvas, scene: Scene, t: int) -> None:
+    """Platforms that move, solid bodies before them, and floors."""
+    for left, right, height in scene.moving[t]:
+        canvas.line([(left, height - 0.6), (right, height - 0.6)], 1.4, EDGE)
+    for body in scene.scenery.bodies:
+        canvas.polygon(body, STONE)
+    for floor in scene.scenery.floors:
+        canvas.line(floor - (0.0, 0.6), 1.4, EDGE)
+
+
+def _draw_player(canvas: _Canvas, scene: Scene, shot: np.void, colour: Colour) -> None:
+    x, y = canvas.at((shot["x"], shot["y"]))
+    width, height = canvas.image.size
+    if shot["rays"]:
+        _draw_rays(canvas, shot, colour)
+    elif shot["gone"]:
+        return
+    elif not (0 <= x <= width and 0 <= y <= height):
+        _draw_bubble(canvas, (x, y), colour)
+    else:
+        _draw_figure(canvas, scene, shot, colour)
+
+
+def _draw_figure(canvas: _Canvas, scene: Scene, shot: np.void, colour: Colour) -> None:
+    look = scene.looks[int(shot["look"])]
+    feet = np.array([shot["x"], shot["y"]])
+    joints = scene.figures[int(shot["figure"])] * (int(shot["facing"]), 1) + feet
+    if shot["halo"]:
+        canvas.line(feet + np.array([(-7, -0.7), (7, -0.7)]), 1.6, GOLD)
+    body = {FROZEN: WHITE, SAFE: tuple((part + 2 * 235) // 3 for part in colour)}.get(int(shot["tint"]), colour)
+    paints = {"body": body, "behind": tuple(round(part * 0.62) for part in body), "light": LIGHT, "dark": DARK}
+    rig = scene.rigs[int(shot["look"])]
+    for part in rig:
+        _draw_part(canvas, part, joints, DARK, OUTLINE * look.height)
+    for part in rig:
+        _draw_part(canvas, part, joints, paints[part.paint])
+    if shot["shield"] > 0:
+        canvas.circle(feet + np.array([0, look.shield_y]), float(shot["shield"]), (*colour, 90), (*LIGHT, 200))
+    if shot["sparks"]:
+        _draw_sparks(canvas, feet + np.array([0, look.height / 2]), look.height * 0.75, int(shot["figure"]))
+
+
+def _draw_part(canvas: _Canvas, part: Part, joints: Points, colour: Colour, grow: float = 0.0) -> None:
+    points = joints[list(part.joints)]
+    if part.kind == "line":
+        canvas.line(points, part.size + grow, colour)
+    elif part.kind == "circle":
+        canvas.circle(points[0], part.size + grow / 2, colour)
+    else:
+        canvas.polygon(points, colour, grow / 2)
+
+
+def _draw_circles(canvas: _Canvas, scene: Scene, shot: np.void) -> None:
+    """What hits on this frame."""
+    for forward, up, radius in scene.circles[int(shot["circles"])]:
+        centre = (float(shot["x"] + shot["facing"] * forward), float(shot["y"] + up))
+        canvas.circle(centre, float(radius), (255, 196, 84, 150), (255, 240, 190, 220))
+
+
+def _draw_items(canvas: _Canvas, scene: Scene, t: int) -> None:
+    """Lasers as streaks along their way, other things as discs."""
+    for item in scene.items_at(t):
+        place = np.array([item["x"], item["y"]])
+        if item["kind"] == LASER:
+            way = np.array([math.cos(item["way"]), math.sin(item["way"])]) * STREAK / 2
+            canvas.line([place - way, place + way], 1.6, (255, 92, 92))
+            canvas.line([place - way, place + way], 0.6, WHITE)
+        elif item["kind"] == DECORATION:
+            canvas.circle(place, 2.2, (96, 102, 130))
+        else:
+            canvas.circle(place, 2.4, GLOW, DARK)
+
+
+def _draw_sparks(canvas: _Canvas, centre: Place, radius: float, turn: int) -> None:
+    for ray in range(6):
+        angle = ray * math.tau / 6 + turn * 0.7
+        way = np.array([math.cos(angle), math.sin(angle)])
+        canvas.line([centre + way * radius, centre + way * radius * 1.35], 0.9, GLOW)
+
+
+def _draw_rays(canvas: _Canvas, shot: np.void, colour: Colour) -> None:
+    """Rays from the edge where the player left, shorter and shorter."""
+    left = float(shot["rays"]) / RAYS
+    width, height = canvas.image.size
+    x, y = canvas.at((shot["x"], shot["y"]))
+    start = min(max(x, 0.0), width), min(max(y, 0.0), height)
+    inwards = math.atan2(height / 2 - start[1], width / 2 - start[0])
+    for ray in range(-3, 4):
+        angle = inwards + ray * 0.16
+        length = left * height * (0.55 - abs(ray) * 0.1)
+        tip = start[0] + math.cos(angle) * length, start[1] + math.sin(angle) * length
+        thick = max(round((3.5 - abs(ray) * 0.6) * height / 180), 1)
+        canvas.draw.line([start, tip], fill=LIGHT if ray == 0 else colour, width=thick)
+
+
+def _draw_bubble(canvas: _Canvas, point: Point, colour: Colour) -> None:
+    """A circle at the edge of the picture with an arrow to who is outside."""
+    width, height = canvas.image.size
+    unit = height / 120
+    x = min(max(point[0], 7 * unit), width - 7 * unit)
+    y = min(max(point[1], 7 * unit), height - 7 * unit)
+    angle = math.atan2(point[1] - y, point[0] - x)
+    tip = [
+        (x + math.cos(angle + turn) * r * unit, y + math.sin(angle + turn) * r * unit)
+        for turn, r in ((0.0, 6.6), (0.35, 4.6), (-0.35, 4.6))
+    ]
+    canvas.draw.polygon(tip, fill=LIGHT)
+    for radius, fill in ((4.5, LIGHT), (2.6, colour)):
+        r = radius * unit
+        canvas.draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=DARK, width=SCALE)

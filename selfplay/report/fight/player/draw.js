@@ -1,0 +1,270 @@
+// Draws one moment of the film on a canvas, in the units of the game.
+
+class Stage {
+  constructor(canvas, film) {
+    this.canvas = canvas;
+    this.ctx = canvas.getContext("2d");
+    this.film = film;
+    this.circles = true;
+    this.follow = true;
+    this.stars = this.scatter(140);
+    this.recolour();
+  }
+
+  recolour() {
+    this.colour = readColours();
+    this.seats = [this.colour("seat-0"), this.colour("seat-1")];
+  }
+
+  scatter(count) {
+    const [left, right, bottom, top] = this.film.scenery.blast;
+    let seed = 7;
+    const next = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+    return Array.from({ length: count }, () => [left + next() * (right - left), bottom + next() * (top - bottom), 0.2 + 0.5 * next()]);
+  }
+
+  draw(t) {
+    const { ctx, canvas, film } = this;
+    const camera = this.follow ? film.camera : film.still, at = this.follow ? 3 * t : 0;
+    this.scale = canvas.width * UNIT / camera[at + 2];
+    this.x = camera[at] / UNIT;
+    this.y = camera[at + 1] / UNIT;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    this.sky();
+    ctx.setTransform(this.scale, 0, 0, -this.scale, canvas.width / 2 - this.x * this.scale, canvas.height / 2 + this.y * this.scale);
+    ctx.lineCap = ctx.lineJoin = "round";
+    this.scenery(t);
+    for (const seat of [0, 1]) this.player(2 * t + seat, seat);
+    if (this.circles) for (const seat of [0, 1]) this.hits(2 * t + seat);
+    this.items(t);
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    for (const seat of [0, 1]) this.away(2 * t + seat, seat);
+    this.panel(t);
+  }
+
+  sky() {
+    const { ctx, canvas } = this, sky = ctx.createLinearGradient(0, 0, 0, canvas.height);
+    sky.addColorStop(0, this.colour("sky-top"));
+    sky.addColorStop(1, this.colour("sky-low"));
+    ctx.fillStyle = sky;
+    ctx.fillRect(0, 0, canvas.width, canvas.height);
+  }
+
+  scenery(t) {
+    const { ctx, film } = this, { bodies, floors, blast } = film.scenery, [left, right, bottom, top] = blast;
+    ctx.fillStyle = this.colour("star");
+    for (const [x, y, radius] of this.stars) this.disc(x, y, radius);
+    ctx.strokeStyle = this.colour("danger");
+    ctx.globalAlpha = 0.5;
+    ctx.lineWidth = 0.8;
+    ctx.setLineDash([4, 4]);
+    ctx.strokeRect(left, bottom, right - left, top - bottom);
+    ctx.setLineDash([]);
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = this.colour("floor");
+    ctx.lineWidth = 1.3;
+    ctx.translate(0, -0.65);
+    for (let i = 3 * film.platforms * t, end = i + 3 * film.platforms; i < end; i += 3) {
+      const [from, to, height] = film.moving.subarray(i, i + 3);
+      this.path([[from / UNIT, height / UNIT], [to / UNIT, height / UNIT]]);
+      ctx.stroke();
+    }
+    for (const body of bodies) {
+      const stone = ctx.createLinearGradient(0, 0, 0, -70);
+      stone.addColorStop(0, this.colour("stone"));
+      stone.addColorStop(1, this.colour("stone-low"));
+      ctx.fillStyle = stone;
+      this.path(body);
+      ctx.fill();
+    }
+    for (const floor of floors) this.path(floor), ctx.stroke();
+    ctx.translate(0, 0.65);
+  }
+
+  path(points) {
+    this.ctx.beginPath();
+    for (const [x, y] of points) this.ctx.lineTo(x, y);
+  }
+
+  disc(x, y, radius) {
+    this.ctx.beginPath();
+    this.ctx.arc(x, y, radius, 0, 2 * Math.PI);
+    this.ctx.fill();
+  }
+
+  player(i, seat) {
+    const { ctx, film } = this, flags = film.flags[i], x = film.x[i] / UNIT, y = film.y[i] / UNIT;
+    if (film.rays[i]) return this.rays(x, y, film.rays[i] / 30, this.seats[seat]);
+    if (flags & GONE) return;
+    if (flags & SPARKS) this.trail(i, seat);
+    if (flags & HALO) {
+      ctx.strokeStyle = this.colour("gold");
+      ctx.lineWidth = 1.6;
+      this.path([[x - 7, y - 0.8], [x + 7, y - 0.8]]);
+      ctx.stroke();
+    }
+    ctx.save();
+    ctx.translate(x, y);
+    this.figure(i, seat);
+    const look = film.looks[film.look[i]], shield = film.shield[i] / 8;
+    if (shield) this.ball(0, look.shield_y, shield, this.seats[seat], 0.4);
+    if (flags & SPARKS) this.sparks(look.height, film.figure[i]);
+    ctx.restore();
+  }
+
+  // Around the feet at the origin.
+  figure(i, seat) {
+    const { ctx, film } = this, flags = film.flags[i], look = film.looks[film.look[i]], seatColour = this.seats[seat];
+    const body = flags & FROZEN ? this.colour("light") : flags & SAFE ? mix(seatColour, this.colour("light"), 0.66) : seatColour;
+    const paints = { body, behind: mix(body, "#000", 0.38), light: this.colour("light"), dark: this.colour("outline") };
+    const size = 2 * film.joints, joints = film.figures.subarray(film.figure[i] * size, (film.figure[i] + 1) * size);
+    ctx.save();
+    ctx.scale(flags & FACING ? 1 / 64 : -1 / 64, 1 / 64);
+    for (const part of look.rig) this.part(part, joints, paints.dark, 0.06 * look.height);
+    for (const part of look.rig) this.part(part, joints, paints[part.paint], 0);
+    ctx.restore();
+  }
+
+  // In steps of 1/64 unit, which is what figures are stored in.
+  part(part, joints, colour, grow) {
+    const { ctx } = this, at = part.joints;
+    ctx.fillStyle = ctx.strokeStyle = colour;
+    if (part.kind === "circle") return this.disc(joints[2 * at[0]], joints[2 * at[0] + 1], 64 * (part.size + grow / 2));
+    ctx.beginPath();
+    for (const joint of at) ctx.lineTo(joints[2 * joint], joints[2 * joint + 1]);
+    ctx.lineWidth = 64 * (part.size + grow);
+    if (part.kind === "polygon") ctx.closePath(), ctx.fill();
+    if (ctx.lineWidth && (part.kind === "line" || grow)) ctx.stroke();
+  }
+
+  ball(x, y, radius, colour, alpha) {
+    const { ctx } = this;
+    ctx.globalAlpha = alpha;
+    ctx.fillStyle = colour;
+    this.disc(x, y, radius);
+    ctx.globalAlpha = 0.85;
+    ctx.strokeStyle = this.colour("light");
+    ctx.lineWidth = 0.3;
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+  }
+
+  hits(i) {
+    const { film } = this, set = film.circles[i], side = film.flags[i] & FACING ? 1 : -1;
+    for (let n = 3 * film.circles_at[set]; n < 3 * film.circles_at[set + 1]; n += 3) {
+      const [forward, up, radius] = film.circle.subarray(n, n + 3);
+      this.ball(film.x[i] / UNIT + (side * forward) / UNIT, (film.y[i] + up) / UNIT, radius / UNIT, this.colour("hit"), 0.5);
+    }
+  }
+
+  items(t) {
+    const { ctx, film } = this;
+    for (let n = film.items_at[t]; n < film.items_at[t + 1]; n++) {
+      const x = film.item_x[n] / UNIT, y = film.item_y[n] / UNIT, kind = film.item_kind[n];
+      if (kind === 1) {
+        const way = (film.item_way[n] / 127) * Math.PI, dx = 4.5 * Math.cos(way), dy = 4.5 * Math.sin(way);
+        for (const [width, colour] of [[1.8, "danger"], [0.6, "light"]]) {
+          ctx.strokeStyle = this.colour(colour);
+          ctx.lineWidth = width;
+          this.path([[x - dx, y - dy], [x + dx, y + dy]]);
+          ctx.stroke();
+        }
+      } else {
+        ctx.fillStyle = this.colour(kind === 2 ? "star" : "outline");
+        this.disc(x, y, 2.4);
+        ctx.fillStyle = this.colour(kind === 2 ? "star" : "glow");
+        this.disc(x, y, 1.9);
+      }
+    }
+  }
+
+  trail(i, seat) {
+    const { ctx, film } = this, up = film.looks[film.look[i]].height / 2;
+    ctx.fillStyle = this.seats[seat];
+    for (let age = 1; age <= 12 && i - 2 * age >= 0 && film.flags[i - 2 * age] & SPARKS; age++) {
+      ctx.globalAlpha = 0.28 * (1 - age / 13);
+      this.disc(film.x[i - 2 * age] / UNIT, film.y[i - 2 * age] / UNIT + up, 2.6 * (1 - age / 18));
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  sparks(height, turn) {
+    const { ctx } = this, radius = 0.75 * height;
+    ctx.strokeStyle = this.colour("glow");
+    ctx.lineWidth = 0.9;
+    for (let ray = 0; ray < 6; ray++) {
+      const angle = (ray * Math.PI) / 3 + turn * 0.7, x = Math.cos(angle) * radius, y = Math.sin(angle) * radius;
+      this.path([[x, height / 2 + y], [1.35 * x, height / 2 + 1.35 * y]]);
+      ctx.stroke();
+    }
+  }
+
+  // From the edge of the picture where a player left it.
+  rays(x, y, left, colour) {
+    const { ctx, canvas } = this, halfX = canvas.width / this.scale / 2, halfY = canvas.height / this.scale / 2;
+    const fromX = Math.min(Math.max(x, this.x - halfX), this.x + halfX), fromY = Math.min(Math.max(y, this.y - halfY), this.y + halfY);
+    const inwards = Math.atan2(this.y - fromY, this.x - fromX);
+    for (let ray = -3; ray <= 3; ray++) {
+      const angle = inwards + 0.16 * ray, length = left * halfY * (1.1 - 0.2 * Math.abs(ray));
+      ctx.strokeStyle = ray ? colour : this.colour("light");
+      ctx.lineWidth = ((3.5 - 0.6 * Math.abs(ray)) * halfY) / 60;
+      ctx.globalAlpha = Math.min(1, 2 * left);
+      this.path([[fromX, fromY], [fromX + Math.cos(angle) * length, fromY + Math.sin(angle) * length]]);
+      ctx.stroke();
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  // A bubble at the edge with who is outside the picture, in pixels.
+  away(i, seat) {
+    const { ctx, canvas, film } = this, up = film.looks[film.look[i]].height / 2;
+    const x = canvas.width / 2 + (film.x[i] / UNIT - this.x) * this.scale, y = canvas.height / 2 - (film.y[i] / UNIT + up - this.y) * this.scale;
+    if (film.flags[i] & GONE || (x >= 0 && x <= canvas.width && y >= 0 && y <= canvas.height)) return;
+    const radius = canvas.height / 18, inset = 1.5 * radius;
+    const cx = Math.min(Math.max(x, inset), canvas.width - inset), cy = Math.min(Math.max(y, inset), canvas.height - inset);
+    const angle = Math.atan2(y - cy, x - cx);
+    ctx.fillStyle = this.seats[seat];
+    this.path([0, 0.4, -0.4].map((turn) => [cx + Math.cos(angle + turn) * radius * (turn ? 1 : 1.4), cy + Math.sin(angle + turn) * radius * (turn ? 1 : 1.4)]));
+    ctx.fill();
+    this.disc(cx, cy, radius);
+    ctx.fillStyle = this.colour("sky-low");
+    this.disc(cx, cy, 0.9 * radius);
+    ctx.save();
+    ctx.clip();
+    ctx.translate(cx, cy);
+    ctx.scale((0.7 * radius) / up, (-0.7 * radius) / up);
+    ctx.translate(0, -up);
+    this.figure(i, seat);
+    ctx.restore();
+  }
+
+  // Names, percents and stocks in the lower part, as the game shows them.
+  panel(t) {
+    const { ctx, canvas, film } = this, unit = canvas.height / 360;
+    ctx.textBaseline = "alphabetic";
+    for (const seat of [0, 1]) {
+      const i = 2 * t + seat, x = (canvas.width * (2 * seat + 1)) / 4, y = canvas.height;
+      ctx.globalAlpha = 0.86;
+      ctx.fillStyle = this.colour("panel");
+      ctx.beginPath();
+      ctx.roundRect(x - 76 * unit, y - 58 * unit, 152 * unit, 50 * unit, 9 * unit);
+      ctx.fill();
+      ctx.globalAlpha = 1;
+      ctx.strokeStyle = ctx.fillStyle = this.seats[seat];
+      ctx.lineWidth = unit;
+      ctx.stroke();
+      ctx.font = `600 ${11 * unit}px system-ui, sans-serif`;
+      ctx.textAlign = "center";
+      ctx.fillText(film.names[seat], x, y - 44 * unit, 140 * unit);
+      for (let stock = 0; stock < Math.min(film.stocks[i], 8); stock++) this.disc(x + (64 - 11 * (stock % 4)) * unit, y - (17 + 11 * Math.floor(stock / 4)) * unit, 3.8 * unit);
+      ctx.font = `700 ${26 * unit}px system-ui, sans-serif`;
+      ctx.textAlign = "left";
+      ctx.fillStyle = heat(film.percent[i] / 10, this.colour);
+      ctx.fillText(`${Math.floor(film.percent[i] / 10)}%`, x - 66 * unit, y - 15 * unit);
+    }
+  }
+}
+
+function heat(percent, colour) {
+  return mix(colour("text"), colour("danger"), Math.min(percent / 150, 1));
+}

@@ -1,0 +1,143 @@
+"""What is to be drawn on each frame of a film, as numbers: one description for pictures and for the page.
+
+Everything is worked out once for a whole film. A figure, or a set of hit circles, that occurs on many frames stands
+in its table once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from selfplay.report.fight import moves
+from selfplay.report.fight.camera import follow
+from selfplay.report.fight.figure import Part, rig_of
+from selfplay.report.fight.items import drawn_as
+from selfplay.report.fight.looks import SHIELD_FULL, Look, look_of
+from selfplay.report.fight.scenery import Scenery, moving_platforms, scenery_of
+
+if TYPE_CHECKING:
+    from selfplay.report.fight.film import Film
+
+Floats = NDArray[np.float32]
+
+PLAIN, FROZEN, SAFE = range(3)  # tints: as ever; stopped by a hit; nothing can hit the player
+SHAKE: Final = 0.6  # units to both sides while a hit freezes a player
+RAYS: Final = 30  # frames for which rays show where a player left
+_DODGES: Final = ("spot_dodge", "roll", "air_dodge")
+
+# A player on one frame.
+SHOT: Final = np.dtype(
+    [
+        ("look", "u1"),  # index of ``looks`` and ``rigs``
+        ("category", "u1"),  # group of the action, index of ``envs.melee.actions.CATEGORIES``
+        ("figure", "u2"),  # index of ``figures``
+        ("circles", "u2"),  # index of ``circles``
+        ("x", "f4"),  # where the feet are drawn, in units
+        ("y", "f4"),
+        ("facing", "i1"),  # +1 right, -1 left
+        ("tint", "u1"),
+        ("gone", "?"),  # out of the game just now
+        ("halo", "?"),  # on the platform that brings players back
+        ("sparks", "?"),  # thrown by a hit
+        ("rays", "u1"),  # frames of rays that are left, 0 none
+        ("shield", "f4"),  # radius in units, 0 none
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All of a film."""
+
+    film: Film
+    scenery: Scenery
+    looks: tuple[Look, ...]
+    rigs: tuple[tuple[Part, ...], ...]
+    figures: Floats  # [F, J, 2] joints around the feet, facing right
+    circles: tuple[Floats, ...]  # [n, 3] each: forward and up from the feet, radius
+    shots: NDArray[np.void]  # SHOT [T, 2]
+    moving: Floats  # [T, M, 3]: left end, right end, height of platforms that move
+    items: NDArray[np.void]  # items.DRAWN [N], by t
+
+    @cached_property
+    def camera(self) -> Floats:
+        """A camera that follows the players, [T, 3]."""
+        return follow(self.film, self.scenery, self.shots["gone"])
+
+    def items_at(self, t: int) -> NDArray[np.void]:
+        """Items of moment t."""
+        first, last = np.searchsorted(self.items["t"], (t, t + 1))
+        return self.items[first:last]
+
+
+def scene_of(film: Film) -> Scene:
+    """Work out what is to be drawn."""
+    players = film.players
+    characters, look = np.unique(players["character"], return_inverse=True)
+    looks = tuple(look_of(int(character)) for character in characters)
+    shots = np.zeros(players.shape, SHOT)
+    shots["look"] = look.reshape(players.shape)
+    _place(shots, players)
+    _shield(shots, players, looks)
+    kinds, which = _moves(players)
+    figures, figure = np.unique(np.stack([moves.figure(move) for move in kinds]), axis=0, return_inverse=True)
+    shots["figure"] = figure.reshape(-1)[which]
+    circles, circle = _distinct([moves.circles(move) for move in kinds])
+    shots["circles"] = circle[which]
+    scenery = scenery_of(film.stage)
+    rigs = tuple(rig_of(look) for look in looks)
+    moving, items = moving_platforms(film, scenery), drawn_as(film.items)
+    return Scene(film, scenery, looks, rigs, figures, circles, shots, moving, items)
+
+
+def _moves(players: NDArray[np.void]) -> tuple[list[moves.Move], NDArray[np.intp]]:
+    """The different moments of actions that occur, and for each player and frame which of them it is, [T, 2]."""
+    frame = np.clip(np.nan_to_num(players["action_frame"]), 0, 9_999).astype(np.int64)
+    keys = np.stack([players["character"], np.maximum(players["action"], 0), frame], axis=-1)
+    kinds, which = np.unique(keys.reshape(-1, 3), axis=0, return_inverse=True)
+    return [moves.Move(*map(int, kind)) for kind in kinds], which.reshape(players.shape)
+
+
+def _distinct(sets: Sequence[Floats]) -> tuple[tuple[Floats, ...], NDArray[np.intp]]:
+    """The different arrays of a list, and which of them each is."""
+    index: dict[bytes, int] = {}
+    which = np.array([index.setdefault(one.tobytes(), len(index)) for one in sets])
+    first = {int(number): position for position, number in reversed(list(enumerate(which)))}
+    return tuple(sets[first[number]] for number in range(len(index))), which
+
+
+def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
+    """Place, direction, tint and what surrounds a player."""
+    actions = players["action"]
+    known = np.where((actions >= 0) & (actions < len(CATEGORY_OF)), actions, 0)
+    shots["category"] = np.where(known == actions, CATEGORY_OF[known], CATEGORIES.index("special"))
+    frozen = np.nan_to_num(players["hitlag"]) > 0
+    shots["x"] = np.nan_to_num(players["x"]) + frozen * SHAKE * (1 - 2 * (np.arange(len(players)) % 2))[:, None]
+    shots["y"] = np.nan_to_num(players["y"])
+    shots["facing"] = np.where(players["facing"] < 0, -1, 1)
+    safe = (players["invulnerable"] > 0) | _among(shots, *_DODGES)
+    shots["tint"] = np.select([frozen, safe], [FROZEN, SAFE], PLAIN)
+    shots["gone"] = _among(shots, "dead")
+    shots["halo"] = _among(shots, "respawn")
+    shots["sparks"] = (np.nan_to_num(players["hitstun"]) > 0) & ~shots["gone"]
+    since = np.nan_to_num(players["action_frame"])
+    shots["rays"] = np.where(shots["gone"], np.clip(RAYS - since, 0, RAYS), 0)
+
+
+def _shield(shots: NDArray[np.void], players: NDArray[np.void], looks: Sequence[Look]) -> None:
+    """A shield shrinks with what is left of it, but never quite to nothing."""
+    full = np.array([look.shield_radius for look in looks], np.float32)[shots["look"]]
+    left = np.clip(np.nan_to_num(players["shield"]) / SHIELD_FULL, 0.0, 1.0)
+    shots["shield"] = np.where(_among(shots, "shield", "shield_stun"), full * (0.15 + 0.85 * left), 0.0)
+
+
+def _among(shots: NDArray[np.void], *categories: str) -> NDArray[np.bool_]:
+    among: NDArray[np.bool_] = np.isin(shots["category"], [CATEGORIES.index(name) for name in categories])
+    return among

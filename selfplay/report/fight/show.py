@@ -1,0 +1,112 @@
+"""From a film to what people look at: a file, whose ending says what it is, or the terminal."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rich.console import Console
+
+from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
+from selfplay.errors import ConfigError
+from selfplay.report.fight.film import FPS, film_of
+from selfplay.report.fight.keys import terminal_keys
+from selfplay.report.fight.page import write_html
+from selfplay.report.fight.story import summary
+from selfplay.report.fight.terminal import play_terminal
+from selfplay.report.fight.video import write_gif, write_mp4
+
+if TYPE_CHECKING:
+    from selfplay.report.fight.film import Film
+
+REPLAY: Final = ".slp"
+GIF_SECONDS: Final = 20.0  # of a GIF, where nothing else is asked for
+
+
+def is_replay(name: str | None) -> bool:
+    """Whether a name means a replay file rather than a run: it ends like one, or is a file."""
+    return name is not None and (name.lower().endswith(REPLAY) or Path(name).is_file())
+
+
+def replay_film(path: str | Path) -> Film:
+    """The film of a replay file.
+
+    Raises:
+        ReplayError: it cannot be read.
+        ConfigError: it holds no frame.
+    """
+    return film_of(read_replay(path))
+
+
+def write_slp(film: Film, path: Path) -> int:
+    """Write a game of the mock as a replay file, atomically; its size in bytes.
+
+    Raises:
+        ReplayError: the file cannot be written.
+    """
+    characters = film.players["character"][0]
+    seats = [seat_of(port, int(characters[port]), name=name) for port, name in enumerate(film.names)]
+    seen = np.zeros(0, ITEM) if film.items is None else film.items
+    items = np.zeros(len(seen), ITEM)
+    for field in seen.dtype.names or ():
+        items[field] = seen[field]
+    write_replay(path, film.state(), (seats[0], seats[1]), film.stage, items=items)
+    return path.stat().st_size
+
+
+WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = {
+    ".html": write_html,
+    ".gif": write_gif,
+    ".mp4": write_mp4,
+    REPLAY: write_slp,
+}
+
+
+def check(what: str | None, out: Path | None, start: float, seconds: float | None, *, terminal: bool) -> None:
+    """Say before the work begins what cannot be done.
+
+    Raises:
+        ConfigError: two ways of showing at once, another ending than those that can be written, a copy of a replay,
+            or no such time.
+    """
+    if out is not None and terminal:
+        raise ConfigError("--terminal plays in the terminal and --out writes a file: choose one")
+    if out is not None and out.suffix.lower() not in WRITERS:
+        raise ConfigError(f"{out}: unknown kind of file {out.suffix!r} (valid: {', '.join(WRITERS)})")
+    if out is not None and out.suffix.lower() == REPLAY and is_replay(what):
+        raise ConfigError(f"{what} is a replay file already")
+    if not 0 <= start < math.inf:
+        raise ConfigError(f"--from must be at least 0 seconds, got {start:g}")
+    if seconds is not None and not 1 / FPS <= seconds < math.inf:
+        raise ConfigError(f"--seconds must be at least one frame of 1/{FPS} s, got {seconds:g}")
+
+
+def seconds_for(path: Path | None, seconds: float | None) -> float | None:
+    """How much to show: what was asked for; else 20 seconds in a GIF, all in another file or the terminal (None)."""
+    gif = path is not None and path.suffix.lower() == ".gif"
+    return GIF_SECONDS if seconds is None and gif else seconds
+
+
+def write(film: Film, path: Path) -> str:
+    """Write the file; a line that says what was written.
+
+    Raises:
+        ConfigError: the file cannot be written.
+        ReplayError: the replay file cannot be written.
+    """
+    size = WRITERS[path.suffix.lower()](film, path)
+    return f"{path} ({size / 1e6:.1f} MB, {film.seconds:.1f} s of game)"
+
+
+def play(film: Film) -> list[str]:
+    """Play in the terminal; where there is none, say so. Lines to print afterwards."""
+    console = Console()
+    if not console.is_terminal or not sys.stdin.isatty():
+        return [*summary(film), "This is no terminal to play in; --out FIGHT.html writes a page for the browser."]
+    with terminal_keys(sys.stdin.fileno()) as keys:
+        play_terminal(film, console, keys)
+    return summary(film)

@@ -1,0 +1,76 @@
+"""A fight as an animated GIF or as an MP4 video."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from PIL import Image
+
+from selfplay.errors import ConfigError
+from selfplay.report.fight.picture import Painter
+from selfplay.report.fight.saving import saved
+from selfplay.report.fight.scene import scene_of
+
+if TYPE_CHECKING:
+    from selfplay.report.fight.film import Film
+
+GIF_FPS: Final = 20
+MP4_FPS: Final = 60
+MP4_SIZE: Final = (960, 540)
+COLOURS: Final = 64  # of a GIF
+QUALITY: Final = "23"  # constant rate factor of x264: lower is better and larger
+
+
+def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
+    """Write a GIF that repeats for ever, atomically; its size in bytes.
+
+    The camera stands still, all pictures share one palette, made from a sample of them, and none is dithered: what
+    does not move stays the same, and only the part of a picture that changed is stored.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    painter = Painter(scene_of(film))
+    moments = film.moments(fps)
+    sample = moments[:: max(1, len(moments) // 12)]
+    palette = _palette([painter.picture(int(t)) for t in sample])
+    indexed = (painter.picture(int(t)).quantize(palette=palette, dither=Image.Dither.NONE) for t in moments)
+    first = next(indexed)
+    with saved(path) as temporary:
+        first.save(temporary, "GIF", save_all=True, append_images=indexed, duration=1000 // fps, loop=0)
+    return path.stat().st_size
+
+
+def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] = MP4_SIZE) -> int:
+    """Write a video (H.264) whose camera follows the players, atomically; its size in bytes.
+
+    Raises:
+        ConfigError: PyAV is not installed, or the file cannot be written.
+    """
+    try:
+        import av
+    except ModuleNotFoundError as error:
+        raise ConfigError("an MP4 needs PyAV, which is not installed: pip install -e '.[video]'") from error
+    painter = Painter(scene_of(film), size, follow=True)
+    with saved(path) as temporary, av.open(str(temporary), "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=Fraction(fps), options={"crf": QUALITY, "preset": "veryfast"})
+        stream.width, stream.height = size
+        stream.pix_fmt = "yuv420p"
+        for t in film.moments(fps):
+            frame = av.VideoFrame.from_ndarray(np.asarray(painter.picture(int(t))), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return path.stat().st_size
+
+
+def _palette(sample: Sequence[Image.Image]) -> Image.Image:
+    """An image with the colours of all pictures of a sample."""
+    width, height = sample[0].size
+    sheet = Image.new("RGB", (width, height * len(sample)))
+    for row, picture in enumerate(sample):
+        sheet.paste(picture, (0, row * height))
+    return sheet.quantize(COLOURS, Image.Quantize.MEDIANCUT)

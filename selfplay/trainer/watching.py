@@ -1,0 +1,81 @@
+"""A game of two players, recorded to be watched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.observation import encode
+from envs.melee.tables import load_tables
+from selfplay.checkpoint import RunDir, list_generations
+from selfplay.errors import ConfigError, NotARunError
+from selfplay.report.fight.film import Film, Recorder
+from selfplay.report.fight.items import lasers_of
+from selfplay.runner.match import Contender, Pairing, Rules, play
+from selfplay.trainer.players import contender, home_rules
+
+if TYPE_CHECKING:
+    from envs.melee.mock import MockMelee
+
+
+def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None = None) -> Film:
+    """Play one game as the run's newest generation knows it, and record each frame.
+
+    Args:
+        folder: Of the run.
+        named: Up to two players, see ``players.contender``; the newest generation stands in for who is missing.
+        seed: Of the game.
+        seconds: Of game time at most; by default as long as a game of the run.
+
+    Raises:
+        NotARunError: the run has no generation yet.
+        ConfigError: a player is unknown, or there are more than two.
+        CheckpointError: a policy cannot be loaded.
+    """
+    run = RunDir(folder)
+    generations = list_generations(run)
+    if not generations:
+        raise NotARunError(f"{run.path} has no generation yet")
+    if len(named) > 2:
+        raise ConfigError(f"two players fight, {len(named)} are named")
+    newest = contender(generations[-1].path.name, run)
+    first, second = [newest.id] * (2 - len(named)) + list(named)
+    players = {name: contender(name, run) for name in (first, second)}
+    characters, rules = home_rules((newest, newest))
+    frames = rules.max_episode_frames if seconds is None else round(seconds * 60)
+    recorder, estimates = Recorder(), _Estimates((players[first], players[second]))
+    play(
+        [Pairing((first, second), characters, seed)],
+        players,
+        Rules(rules.stage, frames),
+        watch=lambda game: recorder.take(
+            game.state, estimates.of(game), lasers_of(game.state.players[0], game.memory[0])
+        ),
+    )
+    names = (Path(first).name, Path(second).name)
+    return recorder.film(f"{run.path.name}, seed {seed}", names)
+
+
+class _Estimates:
+    """What each seat thinks of its own prospects, asked when it decides and kept in between."""
+
+    def __init__(self, players: tuple[Contender, Contender]) -> None:
+        self._players = players
+        self._tables = load_tables()
+        self._values = np.full(2, np.nan, np.float32)
+        self._frame = 0
+
+    def of(self, game: MockMelee) -> NDArray[np.float32]:
+        """Of both seats [2], NaN for a scripted player."""
+        policies = [p.policy if self._frame % p.frame_skip == 0 else None for p in self._players]
+        if any(policies):
+            obs, _ = encode(game.state, self._tables)
+            for seat, policy in enumerate(policies):
+                if policy is not None:
+                    self._values[seat] = policy.value(obs[:, seat])[0]
+        self._frame += 1
+        return self._values

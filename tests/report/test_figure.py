@@ -1,0 +1,81 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from envs.melee import actions
+from envs.melee.tables import CHARACTERS, load_tables
+from selfplay.report.fight import moves
+from selfplay.report.fight.figure import JOINTS, figure_of, rig_of
+from selfplay.report.fight.looks import Look, look_of
+from selfplay.report.fight.poses import ATTACKS, POSES, Timing, pose_at
+
+FEET = [JOINTS.index(name) for name in ("foot", "back_foot")]
+TIMING = Timing(first=10, last=12, end=30)
+
+
+def test_every_group_of_actions_has_a_pose():
+    assert set(actions.CATEGORIES) - set(POSES) == {"dead", "other"}
+    assert set(POSES) >= ATTACKS
+
+
+@pytest.mark.parametrize("category", sorted(POSES))
+def test_figures_stand_on_the_ground_and_have_their_height(category):
+    for frame, character in itertools.product((0, 7, 30), (1, 4, 12, 16, 18)):
+        look, pose = look_of(character), pose_at(category, frame)
+        joints = figure_of(look, pose)
+        assert joints.shape == (len(JOINTS), 2)
+        assert (np.abs(joints[: JOINTS.index("blade")]) < 1.6 * look.height).all()
+        if not pose[-1]:
+            assert joints[FEET, 1].min() >= -1e-5
+
+
+@pytest.mark.parametrize("character", [*range(27), 77])
+def test_every_character_has_a_figure(character):
+    look = look_of(character)
+    rig = rig_of(look)
+    assert {part.paint for part in rig} >= {"body", "behind", "dark"}
+    assert all(0 <= joint < len(JOINTS) for part in rig for joint in part.joints)
+    tall = figure_of(look, pose_at("wait", 0))[JOINTS.index("head"), 1] + look.head * look.height
+    assert tall == pytest.approx(look.height, rel=0.25)
+    assert look.shield_radius > 0
+
+
+def test_heights_and_shields_are_those_of_the_tables():
+    tables = load_tables()
+    for name, character in CHARACTERS.items():
+        row = tables.characters[tables.character_rows[character]]
+        look = look_of(character)
+        assert (look.height, look.shield_radius) == (row["hurt_height"], row["shield_radius"]), name
+    assert look_of(250) == look_of(250)
+    assert look_of(250).name == "Character 250"
+    assert isinstance(look_of(-1), Look)
+
+
+def test_attacks_wind_up_reach_out_and_come_back():
+    rest, out = pose_at("ftilt", 0, TIMING), POSES["ftilt"]
+    reach = [(pose_at("ftilt", frame, TIMING) - rest) @ (out - rest) for frame in range(40)]
+    assert np.argmin(reach) in range(1, 10)
+    assert reach[10] == reach[12] == pytest.approx(max(reach))
+    assert reach[35] == pytest.approx(0)
+
+
+def test_steps_swing_both_ways_and_tumbles_turn():
+    thighs = [pose_at("run", frame)[5] for frame in range(30)]
+    assert min(thighs) < -20 < 20 < max(thighs)
+    assert pose_at("tumble", 10)[-1] - pose_at("tumble", 9)[-1] == pytest.approx(14)
+    np.testing.assert_array_equal(POSES["run"], pose_at("run", 0) * 0 + POSES["run"])
+
+
+def test_hit_circles_are_those_of_the_table_on_their_frames_only():
+    tables = load_tables()
+    action = tables.actions[tables.character_rows[CHARACTERS["fox"]], actions.FSMASH]
+    hits = tables.hits[action["first_hit"] : action["first_hit"] + action["num_hits"]]
+    frame = int(hits[0]["start"])
+    on = [hit for hit in hits if hit["start"] <= frame <= hit["end"]]
+    found = moves.circles(moves.Move(CHARACTERS["fox"], actions.FSMASH, frame))
+    assert found[:, 2].tolist() == pytest.approx([float(hit["radius"]) for hit in on])
+    assert not len(moves.circles(moves.Move(CHARACTERS["fox"], actions.FSMASH, int(hits["start"].min()) - 1)))
+    for nobody in (moves.Move(250, actions.FSMASH, frame), moves.Move(-1, 30_000, frame)):
+        assert not len(moves.circles(nobody))
+        assert moves.figure(nobody).shape == (len(JOINTS), 2)
