@@ -17,6 +17,14 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="bench.py", description=__doc__)
     made.add_argument("--rounds", type=int, default=10, metavar="N", help="samples of each (default: %(default)s)")
+    made.add_argument(
+        "--replays",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help=".slp files to read (default: games that the mock writes)",
+    )
     made.add_argument("--write", action="store_true", help="put the figures into docs/")
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
@@ -28,10 +36,15 @@ def main() -> int:
     if options.rounds < 1:
         print("bench.py: --rounds must be at least 1", file=sys.stderr)
         return 2
+    from envs.errors import GameError
     from selfplay.trainer.bench import measure
     from selfplay.trainer.pages import shown, write_page
 
-    figures = measure(options.rounds, lambda text: print(text, file=sys.stderr))
+    try:
+        figures = measure(options.rounds, lambda text: print(text, file=sys.stderr), options.replays)
+    except (GameError, OSError) as error:
+        print(f"bench.py: {error}", file=sys.stderr)
+        return 2
     if options.json:
         print(json.dumps(figures))
     else:

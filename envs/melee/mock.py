@@ -165,6 +165,11 @@ class MockMelee:
         self._observe()
 
     @property
+    def memory(self) -> NDArray[np.void]:
+        """What the rules remember of each player beside the state, lasers for one: MEMORY [B, P], only to be read."""
+        return self._memory
+
+    @property
     def memory_bytes(self) -> int:
         """Of game states, memories, controllers on their way, and observations, over all games."""
         batch = self._batch

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from envs.melee.phase import NO_HIT, busy_for, next_hit
 from envs.melee.physics.compile import compiled, rule
+from envs.melee.tables.layout import FOUNTAIN
 
 if TYPE_CHECKING:
     from envs.melee.state import GameState
@@ -77,7 +78,7 @@ def encode_seat(game, me, other, controller, tables, out):
     out[at + 2] = min(gap_x * 0.05, 1.0)
     out[at + 3] = min(max(gap_y * 0.05, -1.0), 1.0)
     at += 4
-    _stage(stage, side, out, at)
+    _stage(game, stage, side, out, at)
     at += 4 + 3 * _PLATFORMS
     for i in range(8):
         out[at + i] = (controller.buttons >> i) & 1
@@ -127,30 +128,32 @@ def _player(p, side, stage, tables, out, at):
 
 
 @rule
-def _stage(stage, side, out, at):
+def _stage(game, stage, side, out, at):
     out[at] = stage.surface_right[0] * 0.01
     out[at + 1] = stage.blast_top * 0.005
     out[at + 2] = stage.blast_right * 0.005
     out[at + 3] = stage.blast_bottom * 0.005
     for i in range(at + 4, at + 4 + 3 * _PLATFORMS):
         out[i] = 0.0
-    for i in range(1, stage.num_surfaces):
-        order = _order(stage, i, side)
-        if order >= _PLATFORMS:
-            continue
+    last = min(stage.num_surfaces - 1, _PLATFORMS)  # a fourth platform, Yoshi's Story's cloud, is not seen
+    for i in range(1, last + 1):
+        order = _order(stage, i, side, last)
         place = at + 4 + 3 * order
         left, right = stage.surface_left[i], stage.surface_right[i]
-        out[place] = stage.surface_y[i] * 0.01
+        y = stage.surface_y[i]
+        if stage.movement == FOUNTAIN and stage.surface_mover[i] >= 0:
+            y = game.fountain_right if stage.surface_mover[i] else game.fountain_left
+        out[place] = y * 0.01
         out[place + 1] = (left if side > 0 else -right) * 0.01
         out[place + 2] = (right if side > 0 else -left) * 0.01
 
 
 @rule
-def _order(stage, i, side):
+def _order(stage, i, side, last):
     """How many platforms are seen further left; a mirrored stage has the same order."""
     centre = side * (stage.surface_left[i] + stage.surface_right[i])
     before = 0
-    for j in range(1, stage.num_surfaces):
+    for j in range(1, last + 1):
         other = side * (stage.surface_left[j] + stage.surface_right[j])
         if other < centre or (other == centre and j < i):
             before += 1

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from torch import Tensor
 from envs.melee.controller import decode
 from envs.melee.mock import MockMelee
 from envs.melee.observation import OBS_WIDTH
+from envs.melee.slp.speed import frames_per_second, write_games
 from envs.melee.state import CONTROLLER, records
 from selfplay.config import Config
 from selfplay.trainer.machine import processor
@@ -154,7 +157,17 @@ class Physics:
         self._pool.shutdown()
 
 
-def measure(rounds: int, say: Callable[[str], None] = lambda _: None) -> dict[str, float | int | str]:
+def replay_speed(replays: Sequence[Path]) -> float:
+    """Game-frames of .slp files read a second; without files, of games that the mock writes."""
+    if replays:
+        return frames_per_second(replays)
+    with tempfile.TemporaryDirectory() as folder:
+        return frames_per_second(write_games(Path(folder)))
+
+
+def measure(
+    rounds: int, say: Callable[[str], None] = lambda _: None, replays: Sequence[Path] = ()
+) -> dict[str, float | int | str]:
     """All figures. Loop, bounds and physics run in turn, ``rounds`` times each; the fastest quarter counts.
 
     ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
@@ -191,6 +204,7 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None) -> dict[st
         "net_bound_agent_steps_per_s": net,
         "train_share_of_net_bound": train / net,
         "supervision_overhead": median(overhead),
+        "slp_frames_per_s": replay_speed(replays),
         "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
         "memory_bytes_per_game": MockMelee(1).memory_bytes,
         "rollout_bytes_per_game": rollout_bytes_per_game(),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from envs.melee.observation import OBS_WIDTH, encode, feature_names
-from envs.melee.tables import STAGES, load_tables
+from envs.melee.tables import load_tables
 from tests.envs.play import make, seeds, some_actions
 
 AT = {name: i for i, name in enumerate(feature_names())}
@@ -53,8 +53,8 @@ def test_a_mirrored_stage_is_the_same_stage():
     assert np.array_equal(obs[0, stage], obs[1, stage])
 
 
-@pytest.mark.parametrize("stage", sorted(STAGES))
-@pytest.mark.parametrize("pair", [("mewtwo", "mewtwo"), ("mewtwo", "fox"), ("fox", "fox")])
+@pytest.mark.parametrize("stage", ["battlefield", "final_destination", "pokemon_stadium"])  # equal on both sides
+@pytest.mark.parametrize("pair", [("mewtwo", "mewtwo"), ("mewtwo", "fox"), ("fox", "fox"), ("falco", "marth")])
 def test_swapped_seats_see_the_same_and_get_negated_rewards(stage, pair):
     games = 16
     options = {"stage": stage, "max_episode_frames": 700, "frame_skip": 2}

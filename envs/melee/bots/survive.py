@@ -136,10 +136,22 @@ def _rise(bot, pad, me, tables, stage, skill):
     if me.jumps_left > 0:
         if height < HIGH or abs(me.x) - stage.surface_right[0] > FAR:
             tap(bot, pad, BUTTON_X)
-    elif skill >= 0.2 and height < 0.5 * c.up_start_gravity * c.up_start * c.up_start - LEDGE_Y:
+    elif skill >= 0.2 and height < _sinking(me, c, tables) - LEDGE_Y:
         pad.main_x = 0.0
         pad.main_y = 1.0
         tap(bot, pad, BUTTON_B)
+
+
+@rule
+def _sinking(me, c, tables):
+    """Units that the start of the up special falls."""
+    if c.up_air == 0.0:
+        return 0.0
+    row = tables.character_rows[me.character]
+    start = tables.specials[row, int(c.up_air) - a.FIRST_SPECIAL]
+    frames = tables.actions[row, int(c.up_air)].frames
+    gravity = start.gravity if start.gravity >= 0.0 else c.gravity
+    return 0.5 * gravity * frames * frames - start.start_y * frames
 
 
 @rule

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
-from envs.melee.physics.change import enter, finished, leave_ground, rest, start_fall, touch_ground
+from envs.melee.physics.change import enter, finished, leave_ground, rest, start_fall, touch_ground, turn_around
 from envs.melee.physics.compile import rule
-from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, toward
-from envs.melee.physics.stage import fly, past_edge
+from envs.melee.physics.inputs import PASS_STICK
+from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, is_animated, toward
+from envs.melee.physics.stage import (
+    along_slope,
+    fly,
+    is_sloped,
+    past_edge,
+    surface_height,
+    surface_left,
+    surface_right,
+)
+from envs.melee.tables.layout import PATH
 
 SOFT_LANDING = -1.0  # falling slower than this has no landing animation
 
@@ -15,6 +25,23 @@ SOFT_LANDING = -1.0  # falling slower than this has no landing animation
 @rule
 def decide(p, m, c, s, tables, side):
     """Let the action end, or the player start another."""
+    before = p.action
+    _decide(p, m, c, s, tables, side)
+    # Who becomes free because an action is over may act on the same frame; who chose to let go may not.
+    if p.action != before and not a.CLIFF_CATCH <= before <= a.CLIFF_WAIT and before != a.DAMAGE_FALL:
+        if p.action == a.WAIT:
+            ground.ground_options(p, m, c)
+        elif p.action == a.FALL or p.action == a.FALL_AERIAL:
+            p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
+            air.air_options(p, m, c)
+        elif before == a.DASH and (p.action == a.GUARD_ON or p.action == a.GUARD_REFLECT):
+            shield.dodge(p, m)
+        elif before == a.JUMP_SQUAT and p.action <= a.JUMP_B:
+            air.air_options(p, m, c)
+
+
+@rule
+def _decide(p, m, c, s, tables, side):
     action = p.action
     if action <= a.DEAD_UP:
         death.dead(p, m, s, side)
@@ -27,7 +54,9 @@ def decide(p, m, c, s, tables, side):
     elif action <= a.LANDING_DAIR:
         ground.lag(p, m, c)
     elif action <= a.DAMAGE_FLY_ROLL:
-        damage.hurt(p, m)
+        damage.hurt(p, m, tables)
+        if damage.is_flying(p) and p.hitstun <= 0.0 and not p.on_ground:
+            air.tumble_options(p, m, c)
     elif action <= a.GUARD_REFLECT:
         _decide_shield(p, m, c)
     elif action <= a.DIZZY:
@@ -37,7 +66,20 @@ def decide(p, m, c, s, tables, side):
     elif action <= a.TAUNT_LEFT:
         _decide_ledge(p, m, c, s, tables)
     else:
-        special.up_special(p, m, c)
+        _decide_special(p, m, c, tables)
+
+
+@rule
+def _decide_special(p, m, c, tables):
+    if special.is_air_jump(p, c):
+        air.jump(p, m, c, tables)
+    elif special.jump_cancels(p, m, tables) and (p.on_ground or p.jumps_left > 0):
+        if p.on_ground:
+            ground.start_jump_squat(p, m)
+        else:
+            air.double_jump(p, m, c)
+    else:
+        special.go_on(p, m, tables)
 
 
 @rule
@@ -120,9 +162,9 @@ def _decide_grab_or_dodge(p, m, c, tables):
     elif action == a.AIR_DODGE:
         air.air_dodge(p, m, tables)
     elif a.ROLL_F <= action <= a.SPOT_DODGE:
+        turn_around(p, m, tables)
         if finished(p, m, tables):
-            if action == a.ROLL_F:
-                p.facing = -p.facing
+            p.speed_ground_x = 0.0
             rest(p, m)
     elif action == a.PLATFORM_DROP:
         air.jump(p, m, c, tables)
@@ -170,26 +212,38 @@ def move(p, m, c, s, tables):
 @rule
 def _move_on_ground(p, m, c, s, tables):
     before = p.speed_ground_x
-    _ground_speed(p, m, c)
-    forward, _ = animated_step(p, m, tables)
+    if is_animated(p, m, tables):
+        p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing
+    else:
+        _ground_speed(p, m, c)
     # The first frame of a dash still moves with the speed before it.
     speed = before if p.action == a.DASH and p.action_frame == 1.0 else p.speed_ground_x
     damage.slow_launch(p, c)
     p.speed_air_x = speed
-    x = p.x + speed + p.speed_attack_x + forward * p.facing
+    x = p.x + speed + p.speed_attack_x
+    if is_sloped(m, s):
+        x = along_slope(s, p.x, x - p.x)
     edge = past_edge(m, s, x)
     if edge == 0.0:
         p.x = x
-    elif _falls_off(p, edge):
+    elif special.is_special(p, c) and special.special_row(p, m, tables).leaves_as > 0:
+        p.x = x
+        action, frame = special.special_row(p, m, tables).leaves_as, p.action_frame
+        leave_ground(p, m)
+        p.action, p.action_frame = action, frame
+    elif _falls_off(p, m, tables, edge):
         p.x = x
         if p.hitstun > 0.0:
             leave_ground(p, m)
         else:
             start_fall(p, m)
+            p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
     else:
-        p.x = s.surface_right[m.surface] if edge > 0.0 else s.surface_left[m.surface]
+        p.x = surface_right(m, s, m.surface) if edge > 0.0 else surface_left(m, s, m.surface)
         p.speed_ground_x = 0.0
         p.speed_attack_x = 0.0
+    if p.on_ground:
+        p.y = surface_height(m, s, m.surface, p.x)
 
 
 @rule
@@ -198,20 +252,28 @@ def _ground_speed(p, m, c):
     if a.WALK_SLOW <= action <= a.WALK_FAST:
         ground.walk_speed(p, m, c)
     elif action == a.DASH and p.action_frame == 1.0:
-        p.speed_ground_x = min(max(p.speed_ground_x + p.facing * c.dash_start, -c.run_max), c.run_max)
+        run.start_dash_speed(p, c)
     elif action == a.DASH or action == a.RUN:
         run.dash_speed(p, m, c)
+    elif action == a.TURN_RUN:
+        run.turn_run_speed(p, m, c)
     else:
-        ground_friction(p, c, 2.0 if abs(p.speed_ground_x) > c.walk_max else 1.0)
+        fast = abs(p.speed_ground_x) > c.walk_max and action != a.RUN_BRAKE
+        ground_friction(p, c, 2.0 if fast else 1.0)
 
 
 @rule
-def _falls_off(p, edge):
+def _falls_off(p, m, tables, edge):
     """Whether the action lets the player leave the edge; most stop there."""
     if p.hitstun > 0.0 or p.action == a.GUARD_STUN:
         return True
+    if is_animated(p, m, tables):
+        return False
+    if edge * p.facing < 0.0:  # backwards
+        return True
     moving = a.WALK_SLOW <= p.action <= a.RUN_BRAKE and p.action != a.TURN
-    return (moving and edge * p.speed_ground_x > 0.0) or p.action == a.LANDING_FALL_SPECIAL
+    landing = a.LANDING <= p.action <= a.LANDING_FALL_SPECIAL or a.LANDING_NAIR <= p.action <= a.LANDING_DAIR
+    return landing or (moving and edge * p.speed_ground_x > 0.0)
 
 
 @rule
@@ -221,11 +283,20 @@ def _move_in_air(p, m, c, s, tables):
     dx = p.speed_air_x + p.speed_attack_x
     dy = p.speed_y + p.speed_attack_y
     before = p.speed_y
-    surface = fly(p, m, s, dx, dy)
+    m.falls_through = 1 if m.stick_y <= PASS_STICK and _may_fall_through(p.action) else 0
+    m.hull_lock = max(m.hull_lock - 1, 0)
+    hull = 0.0 if m.hull_lock > 0 else tables.hull[m.character_row, p.action]
+    surface = fly(p, m, s, dx, dy, hull)
     if surface >= 0:
         land(p, m, c, s, tables, surface, before)
     elif p.hitlag <= 0.0:
-        ledge.try_grab(p, m, c, s)
+        ledge.try_grab(p, m, c, s, tables)
+
+
+@rule
+def _may_fall_through(action):
+    """Whether holding down keeps platforms from holding the player."""
+    return a.JUMP_F <= action <= a.FALL_SPECIAL_B or action == a.PLATFORM_DROP
 
 
 @rule
@@ -233,8 +304,8 @@ def _air_speed(p, m, c, tables):
     action = p.action
     if action == a.AIR_DODGE:
         air.air_dodge_speed(p, m, c)
-    elif action >= a.FIRST_SPECIAL:
-        special.up_special_speed(p, m, c)
+    elif special.is_special(p, c):
+        special.special_speed(p, m, c, tables)
     elif p.hitstun > 0.0 or a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         fall(p, m, c)
@@ -273,11 +344,11 @@ def land(p, m, c, s, tables, surface, fall_speed):
     if a.NAIR <= action <= a.DAIR:
         _land_attack(p, m, tables, frame)
     elif a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B:
-        _start_lag(p, m, a.LANDING_FALL_SPECIAL, m.landing_lag)
+        start_lag(p, m, a.LANDING_FALL_SPECIAL, m.landing_lag)
     elif action == a.AIR_DODGE:
-        _start_lag(p, m, a.LANDING_FALL_SPECIAL, air.AIR_DODGE_LANDING)
-    elif action >= a.FIRST_SPECIAL:
-        _start_lag(p, m, a.LANDING_FALL_SPECIAL, c.up_landing_lag)
+        start_lag(p, m, a.LANDING_FALL_SPECIAL, air.AIR_DODGE_LANDING)
+    elif special.is_special(p, c):
+        _land_special(p, m, tables)
     elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         enter(p, m, a.SHIELD_BREAK_DOWN)
         p.speed_ground_x = 0.0
@@ -286,7 +357,7 @@ def land(p, m, c, s, tables, surface, fall_speed):
     elif fall_speed > SOFT_LANDING:
         enter(p, m, a.WAIT)
     else:
-        _start_lag(p, m, a.LANDING, LANDING_FRAMES)
+        start_lag(p, m, a.LANDING, LANDING_FRAMES)
 
 
 LANDING_FRAMES = 30.0  # of the animation; the player may act long before
@@ -294,20 +365,46 @@ L_CANCEL_WINDOW = 7
 
 
 @rule
-def _start_lag(p, m, action, frames):
+def start_lag(p, m, action, frames):
+    """Land in ``action`` for ``frames``; its animation is stretched to last as long."""
     enter(p, m, action)
-    m.duration = frames
+    set_lag(m, action, frames)
+
+
+@rule
+def set_lag(m, action, frames):
+    """Stretch a landing animation to ``frames``; by a little less, so that it is over in time."""
+    m.duration = LANDING_FRAMES
+    m.rate = 1.0 if action == a.LANDING else (LANDING_FRAMES + 0.1) / frames
+
+
+@rule
+def _land_special(p, m, tables):
+    """Go on with the move on the ground, or land with its lag."""
+    row = special.special_row(p, m, tables)
+    if row.lands_as > 0:
+        if row.drive == PATH:
+            p.speed_ground_x = 0.0  # the animation goes on moving the player
+        p.action = row.lands_as
+    elif row.landing_lag > 0.0:
+        start_lag(p, m, a.LANDING_FALL_SPECIAL, row.landing_lag)
+    else:
+        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+
+
+@rule
+def attack_lag(m, tables, landing):
+    """Frames of lag of the landing action of an aerial attack, halved by an L-cancel."""
+    lag = float(tables.actions[m.character_row, landing - a.LANDING_NAIR + a.NAIR].landing_lag)
+    return float(int(lag / 2.0)) if m.shoulder_age < L_CANCEL_WINDOW else lag
 
 
 @rule
 def _land_attack(p, m, tables, frame):
-    """Landing during an aerial attack: its lag, halved by an L-cancel, none in its first and last frames."""
-    action = p.action
-    entry = tables.actions[m.character_row, action]
+    """Landing during an aerial attack: its lag, none in its first and last frames."""
+    entry = tables.actions[m.character_row, p.action]
     if frame < entry.autocancel_before or (entry.autocancel_after > 0 and frame > entry.autocancel_after):
-        _start_lag(p, m, a.LANDING, LANDING_FRAMES)
+        start_lag(p, m, a.LANDING, LANDING_FRAMES)
         return
-    lag = float(entry.landing_lag)
-    if m.shoulder_age < L_CANCEL_WINDOW:
-        lag = float(int(lag / 2.0))
-    _start_lag(p, m, a.LANDING_NAIR + (action - a.NAIR), lag)
+    landing = a.LANDING_NAIR + (p.action - a.NAIR)
+    start_lag(p, m, landing, attack_lag(m, tables, landing))

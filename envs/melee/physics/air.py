@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from envs.melee import actions as a
-from envs.melee.physics.attack import air_attack, up_special_asked
-from envs.melee.physics.change import enter, start_fall, start_fall_special
+from envs.melee.physics.attack import air_attack
+from envs.melee.physics.change import enter, lock_hull, start_fall, start_fall_special
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import TRIGGERS, jump_pressed
-from envs.melee.physics.motion import fall
-from envs.melee.physics.special import start_up_special
+from envs.melee.physics.memory import NEVER
+from envs.melee.physics.motion import drift, fall, fast_fall
+from envs.melee.physics.special import start_special, up_special_asked
 
 AIR_DODGE_SPEED = 3.1
 AIR_DODGE_KEEP = 0.9  # share of the speed kept each frame
@@ -31,8 +32,7 @@ def air_options(p, m, c):
 @rule
 def tumble_options(p, m, c):
     """What a tumble leaves: all but the air dodge."""
-    if up_special_asked(m):
-        start_up_special(p, m, c)
+    if start_special(p, m, c):
         return True
     if air_attack(p, m):
         return True
@@ -45,10 +45,20 @@ def tumble_options(p, m, c):
 @rule
 def double_jump(p, m, c):
     """Jump in the air; sideways speed is what the stick says."""
+    jump = c.air_jumps - p.jumps_left
     p.jumps_left -= 1
     m.fast_fall = 0
+    m.y_age = NEVER  # the flick that asked for it is used up
     p.speed_air_x = m.stick_x * c.double_jump_x  # drift of this frame comes on top
     p.speed_y = c.double_jump_y
+    lock_hull(m)
+    if c.air_jump_action > 0.0:
+        p.speed_y -= c.air_jump_loss * jump
+        enter(p, m, int(c.air_jump_action) + int(jump))
+        p.action_frame = 0.0
+        if m.stick_x * p.facing < 0.0:
+            p.facing = -p.facing
+        return
     enter(p, m, a.JUMP_AERIAL_B if m.stick_x * p.facing < 0.0 else a.JUMP_AERIAL_F)
 
 
@@ -69,7 +79,10 @@ def jump(p, m, c, tables):
         return
     frames = tables.actions[m.character_row, p.action].frames
     if p.action_frame > (frames if frames > 0 else DROP_FRAMES):
+        aerial = a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B
         start_fall(p, m)
+        if aerial:
+            p.action = a.FALL_AERIAL
 
 
 @rule
@@ -86,4 +99,6 @@ def air_dodge_speed(p, m, c):
         p.speed_air_x *= AIR_DODGE_KEEP
         p.speed_y *= AIR_DODGE_KEEP
     else:
+        fast_fall(p, m)
+        drift(p, m, c)
         fall(p, m, c)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
+from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.change import enter, finished, rest
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import C_STICK, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
@@ -13,6 +13,8 @@ MAX_CHARGE = 60.0  # frames that a smash attack can be charged
 CHARGE_DAMAGE = 0.3671  # damage that a full charge adds, as a share
 JAB_AGAIN_FRAMES = 3.0  # frames of a jab before another press counts
 NO_ACTION = -1
+STEEP = 1.19175  # tangent of 50 degrees: from there on the stick counts as up or down
+C_AGE = 4  # frames for which a c-stick that went out in the jump squat still asks for an aerial
 
 
 @rule
@@ -31,7 +33,7 @@ def ground_attack(p, m):
 
 @rule
 def _by_c_stick(p, m, side, up, down):
-    if abs(m.c_x) >= abs(m.c_y):
+    if abs(m.c_y) <= STEEP * abs(m.c_x):
         p.facing = sign(m.c_x)
         return side
     return up if m.c_y > 0.0 else down
@@ -45,7 +47,7 @@ def _by_a_button(p, m):
         return a.FSMASH
     if m.y_age < SMASH_AGE and abs(m.stick_y) >= JUMP_STICK:
         return a.USMASH if m.stick_y > 0.0 else a.DSMASH
-    if x >= TILT and x >= abs(m.stick_y):
+    if x >= TILT and abs(m.stick_y) <= STEEP * x:
         p.facing = sign(m.stick_x)
         return a.FTILT
     if abs(m.stick_y) >= TILT:
@@ -63,7 +65,7 @@ def up_smash_asked(m):
 @rule
 def air_attack(p, m):
     """Start the aerial attack that the inputs ask for; whether there was one."""
-    if m.c_pressed:
+    if m.c_age < C_AGE and (m.c_pressed or p.action <= a.JUMP_B):
         x, y = m.c_x, m.c_y
     elif m.pressed & (BUTTON_A | BUTTON_Z):
         x, y = m.stick_x, m.stick_y
@@ -77,15 +79,9 @@ def air_attack(p, m):
 def _aerial(forward, up):
     if abs(forward) < TILT and abs(up) < TILT:
         return a.NAIR
-    if abs(up) > abs(forward):
+    if abs(up) > STEEP * abs(forward):
         return a.UAIR if up > 0.0 else a.DAIR
     return a.FAIR if forward > 0.0 else a.BAIR
-
-
-@rule
-def up_special_asked(m):
-    """B with the stick up."""
-    return m.pressed & BUTTON_B != 0 and m.stick_y >= 0.55
 
 
 @rule

@@ -6,12 +6,17 @@ import numpy as np
 
 from envs.melee import actions as a
 from envs.melee.physics.compile import rule
-from envs.melee.physics.memory import NEVER
+from envs.melee.physics.memory import NEVER, STALE_QUEUE
+from envs.melee.physics.stage import surface_height
 
 
 def _first_frames():
-    """[NUM_ACTIONS] frame of an action that a replay shows on its first frame, 0 or 1, as measured from replays."""
+    """[NUM_ACTIONS] frame of an action that a replay shows on its first frame, 0 or 1, as measured from replays.
+
+    A shield has no animation that runs: -1 throughout.
+    """
     first = np.zeros(a.NUM_ACTIONS, np.float64)
+    first[[a.GUARD_ON, a.GUARD, a.GUARD_REFLECT]] = -1.0
     for begin, end in (
         (a.WALK_SLOW, a.TURN),
         (a.DASH, a.DASH),
@@ -32,7 +37,9 @@ def _first_frames():
     return first
 
 
+HULL_LOCK = 11  # frames, the first of the jump included
 FIRST_FRAME = _first_frames()
+FIRST_RATE = np.where(FIRST_FRAME < 0.0, 0.0, 1.0)
 
 
 @rule
@@ -41,6 +48,8 @@ def enter(p, m, action):
     p.action = action
     p.action_frame = FIRST_FRAME[action]
     m.duration = 0.0
+    m.rate = FIRST_RATE[action]
+    m.age = 0
     m.hit_groups = 0
     m.staled = 0
     m.charge = 0.0
@@ -55,6 +64,20 @@ def finished(p, m, tables):
 
 
 @rule
+def turn_around(p, m, tables):
+    """Face the other way from the frame on that the tables say."""
+    turns = tables.actions[m.character_row, p.action].turns
+    if turns > 0 and p.action_frame >= turns > p.action_frame - m.rate:
+        p.facing = -p.facing
+
+
+@rule
+def lock_hull(m):
+    """A jump keeps the bottom of the hull at the feet for a while."""
+    m.hull_lock = HULL_LOCK
+
+
+@rule
 def leave_ground(p, m):
     """Become airborne with the speed of the ground."""
     if p.on_ground:
@@ -63,15 +86,16 @@ def leave_ground(p, m):
         p.speed_air_x = p.speed_ground_x
         p.speed_ground_x = 0.0
         p.speed_y = 0.0
-        p.jumps_left = min(p.jumps_left, 1)
-    m.fast_fall = 0
+        p.jumps_left = min(p.jumps_left, m.air_jumps)
+        lock_hull(m)
+        m.fast_fall = 0
 
 
 @rule
 def start_fall(p, m):
     """Fall freely, able to act."""
     leave_ground(p, m)
-    enter(p, m, a.FALL if p.jumps_left > 0 else a.FALL_AERIAL)
+    enter(p, m, a.FALL)
 
 
 @rule
@@ -96,18 +120,26 @@ def touch_ground(p, m, s, surface):
     """Stand on a surface: jumps come back, speed in the air becomes speed on the ground."""
     p.on_ground = 1
     m.surface = surface
-    p.y = s.surface_y[surface]
+    p.y = surface_height(m, s, surface, p.x)
     p.speed_ground_x = p.speed_air_x
     p.speed_y = 0.0
-    p.jumps_left = 2
+    p.jumps_left = m.air_jumps + 1
     m.fast_fall = 0
     m.drop_from = -1
     m.platform_lock = 0.0
 
 
 @rule
+def forget_moves(m):
+    """Every move is fresh again."""
+    for i in range(STALE_QUEUE):
+        m.stale[i] = -1
+
+
+@rule
 def forget_presses(m):
     """Inputs count as old: after a reset no press is buffered."""
+    m.c_age = NEVER
     m.x_age = NEVER
     m.y_age = NEVER
     m.shoulder_age = NEVER

@@ -6,9 +6,11 @@ from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, leave_ground, rest, touch_ground
 from envs.melee.physics.compile import rule
-from envs.melee.physics.inputs import TILT, dash_direction, jump_pressed, shield_held
+from envs.melee.physics.inputs import SMASH_AGE, TILT, dash_direction, jump_pressed, shield_held
 from envs.melee.physics.knockback import LAUNCH_SPEED, TUMBLE, decay, hitstun, influence
+from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import toward
+from envs.melee.physics.stage import fly, surface_height, surface_left, surface_right
 
 TECH_WINDOW = 20
 TECH_ROLL_STICK = 0.5
@@ -16,55 +18,77 @@ MAX_PERCENT = 999.0
 BOUNCE = 0.8  # share of the speed of a launch into the floor that is kept, turned upwards
 LONGEST_LIE = 200.0  # frames on the ground before getting up by itself
 GETUP_STICK = 0.5
+STEEP = 3.0  # rise over run from which a launch goes straight up
+LIGHT_STUN, MIDDLE_STUN = 10, 20  # frames of hitstun up to which the lighter animations play
+SHIFT_STICK = 0.7  # how far the stick must be out
+SDI = 6.0  # units
+ASDI = 3.0
 
 
 @rule
 def launch(p, m, value, speed_x, speed_y):
-    """Take a hit of knockback ``value``; the launch waits for the end of hitlag."""
+    """Take a hit of knockback ``value``; the player moves when hitlag is over."""
     m.knockback = value
-    m.pending_x = speed_x
-    m.pending_y = speed_y
     m.launch = 1
     m.ledge = 0
+    action = _damage_action(p, value, speed_x, speed_y)
+    if p.on_ground and speed_y < 0.0:
+        speed_y = 0.0 if value < TUMBLE else -speed_y * BOUNCE
+    if speed_y > 0.0:
+        leave_ground(p, m)
     p.hitstun = float(hitstun(value))
-    p.speed_attack_x = 0.0
-    p.speed_attack_y = 0.0
+    p.jumps_left = min(p.jumps_left, m.air_jumps)
+    p.speed_attack_x = speed_x
+    p.speed_attack_y = speed_y
     p.speed_air_x = 0.0
     p.speed_ground_x = 0.0
     p.speed_y = 0.0
     m.fast_fall = 0
-    enter(p, m, _damage_action(p, value, speed_x, speed_y))
+    enter(p, m, action)
 
 
 @rule
 def _damage_action(p, value, speed_x, speed_y):
     if value >= TUMBLE:
-        if speed_y > 2.0 * abs(speed_x):
+        if speed_y > STEEP * abs(speed_x):
             return a.DAMAGE_FLY_TOP
         return a.DAMAGE_FLY_MID if speed_y >= 0.0 else a.DAMAGE_FLY_LOW
-    level = min(int(value / (TUMBLE / 3.0)), 2)
+    stun = hitstun(value)
+    level = 0 if stun <= LIGHT_STUN else 1 if stun <= MIDDLE_STUN else 2
     if p.on_ground:
         return a.DAMAGE_MID_1 + level
     return a.DAMAGE_AIR_1 + level
 
 
 @rule
-def start_launch(p, m):
-    """Hitlag is over: influence the launch and fly, or slide along the ground."""
+def start_launch(p, m, s):
+    """Hitlag is over: the stick turns the launch (DI) and shifts the player (ASDI, by the c-stick if that is out)."""
     m.launch = 0
-    x, y = m.pending_x, m.pending_y
-    if p.on_ground and y < 0.0:
-        y = 0.0 if m.knockback < TUMBLE else -y * BOUNCE
-    x, y = influence(x, y, m.stick_x, m.stick_y)
+    p.speed_attack_x, p.speed_attack_y = influence(p.speed_attack_x, p.speed_attack_y, m.stick_x, m.stick_y)
+    x, y = (m.c_x, m.c_y) if m.c_x * m.c_x + m.c_y * m.c_y >= SHIFT_STICK * SHIFT_STICK else (m.stick_x, m.stick_y)
+    if x * x + y * y >= SHIFT_STICK * SHIFT_STICK:
+        shift(p, m, s, ASDI * x, ASDI * y)
+
+
+@rule
+def smash_influence(p, m, s):
+    """A fresh flick of the stick in hitlag shifts the player (SDI)."""
+    fresh = m.x_age < SMASH_AGE or m.y_age < SMASH_AGE
+    if not fresh or m.stick_x * m.stick_x + m.stick_y * m.stick_y < SHIFT_STICK * SHIFT_STICK:
+        return
+    m.x_age = NEVER
+    m.y_age = NEVER
+    shift(p, m, s, SDI * m.stick_x, SDI * m.stick_y)
+
+
+@rule
+def shift(p, m, s, x, y):
+    """Move by (x, y) at once; along the surface for who stands on one."""
     if p.on_ground:
-        if y <= 0.0:
-            p.speed_attack_x = x
-            p.speed_attack_y = 0.0
-            return
-        leave_ground(p, m)
-    p.jumps_left = min(p.jumps_left, 1)
-    p.speed_attack_x = x
-    p.speed_attack_y = y
+        p.x = min(max(p.x + x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
+        p.y = surface_height(m, s, m.surface, p.x)
+    else:
+        fly(p, m, s, x, y, m.hull)
 
 
 @rule
@@ -78,15 +102,16 @@ def slow_launch(p, c):
 
 
 @rule
-def hurt(p, m):
+def hurt(p, m, tables):
     """In hitstun; what follows is standing, falling or tumbling."""
-    p.hitstun = max(p.hitstun - 1.0, 0.0)
+    if m.age > 1:
+        p.hitstun = max(p.hitstun - 1.0, 0.0)
     if p.hitstun > 0.0:
         return
-    if not p.on_ground and is_flying(p):
-        enter(p, m, a.DAMAGE_FALL)
-    else:
+    if p.on_ground or not is_flying(p):
         rest(p, m)
+    elif finished(p, m, tables):
+        enter(p, m, a.DAMAGE_FALL)
 
 
 @rule
@@ -104,9 +129,8 @@ def wiggled(m):
 @rule
 def meet_floor(p, m, s, surface):
     """A tumbling player reaches the floor: tech, or lie down."""
+    face_up = p.action == a.DAMAGE_FLY_TOP
     touch_ground(p, m, s, surface)
-    p.speed_ground_x = 0.0
-    p.speed_attack_x = 0.0
     p.speed_attack_y = 0.0
     p.hitstun = 0.0
     if m.tech_age <= TECH_WINDOW:
@@ -115,31 +139,32 @@ def meet_floor(p, m, s, surface):
         else:
             enter(p, m, a.TECH)
     else:
-        enter(p, m, a.DOWN_BOUND)
+        enter(p, m, a.DOWN_BOUND_UP if face_up else a.DOWN_BOUND)
 
 
 @rule
 def down(p, m, tables):
     """Lying on the ground after a missed tech."""
-    if p.action != a.DOWN_WAIT:
+    side = a.DOWN_BOUND_UP - a.DOWN_BOUND if p.action <= a.DOWN_DAMAGE_UP else 0  # on the back, or on the belly
+    if p.action != a.DOWN_WAIT + side:
         if finished(p, m, tables):
-            enter(p, m, a.DOWN_WAIT)
-            _get_up(p, m)
+            enter(p, m, a.DOWN_WAIT + side)
+            _get_up(p, m, side)
         return
-    if not _get_up(p, m) and p.action_frame > LONGEST_LIE:
-        enter(p, m, a.DOWN_STAND)
+    if not _get_up(p, m, side) and p.action_frame > LONGEST_LIE:
+        enter(p, m, a.DOWN_STAND + side)
 
 
 @rule
-def _get_up(p, m):
+def _get_up(p, m, side):
     if m.pressed & (BUTTON_A | BUTTON_B):
-        enter(p, m, a.DOWN_ATTACK)
+        enter(p, m, a.DOWN_ATTACK + side)
         return True
     if abs(m.stick_x) >= GETUP_STICK:
-        enter(p, m, a.DOWN_ROLL_F if m.stick_x * p.facing > 0.0 else a.DOWN_ROLL_B)
+        enter(p, m, side + (a.DOWN_ROLL_F if m.stick_x * p.facing > 0.0 else a.DOWN_ROLL_B))
         return True
     if m.stick_y >= TILT or jump_pressed(m) or shield_held(m):
-        enter(p, m, a.DOWN_STAND)
+        enter(p, m, a.DOWN_STAND + side)
         return True
     return False
 
@@ -148,6 +173,7 @@ def _get_up(p, m):
 def get_up(p, m, tables):
     """Techs and the ways of getting up."""
     if finished(p, m, tables):
+        p.speed_ground_x = 0.0
         rest(p, m)
 
 

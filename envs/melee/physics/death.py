@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.melee import actions as a
-from envs.melee.physics.change import enter, forget_presses, start_fall
+from envs.melee.physics.change import enter, forget_moves, forget_presses, start_fall
 from envs.melee.physics.compile import rule
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.shield import FULL_SHIELD
@@ -44,18 +44,18 @@ def _reset(p, m):
     p.speed_attack_x = 0.0
     p.speed_attack_y = 0.0
     p.on_ground = 0
-    p.jumps_left = 2
+    p.jumps_left = m.air_jumps + 1
     m.surface = -1
     m.fast_fall = 0
     m.launch = 0
     m.knockback = 0.0
-    m.stun = 0.0
     m.ledge = 0
     m.ledge_lock = 0.0
     m.intangible = 0.0
     m.platform_lock = 0.0
     m.drop_from = -1
     m.last_hit_by_frames = NEVER
+    forget_moves(m)
 
 
 @rule
@@ -87,9 +87,9 @@ def rebirth(p, m, s):
         return
     acted = m.pressed != 0 or m.x_age == 0 or m.y_age == 0 or m.c_pressed != 0
     if acted or p.action_frame > LONGEST_WAIT:
-        p.jumps_left = 1
+        p.jumps_left = m.air_jumps
         start_fall(p, m)
-        p.jumps_left = 2
+        p.jumps_left = m.air_jumps + 1
         p.action = a.FALL
         m.intangible = RESPAWN_INTANGIBLE
 

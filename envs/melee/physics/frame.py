@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
-from envs.melee.physics.change import forget_presses
+from envs.melee.physics.change import forget_moves, forget_presses
 from envs.melee.physics.compile import compiled, rule
-from envs.melee.physics.damage import start_launch
+from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import resolve_hits, resolve_holds
 from envs.melee.physics.inputs import read_inputs
-from envs.melee.physics.memory import NEVER, STALE_QUEUE
+from envs.melee.physics.memory import NEVER
+from envs.melee.physics.platforms import move_platforms, place_platforms
+from envs.melee.physics.projectile import forget_lasers, move_lasers, shoot
 from envs.melee.physics.push import push_apart
 from envs.melee.physics.shield import FULL_SHIELD, heal_shield
+from envs.melee.physics.stage import surface_height, surface_left, surface_right, surface_under
 
 RUNNING, OVER = 0, 1
 
@@ -32,6 +35,7 @@ def start_game(game, players, memory, tables, spawn_offset):
     game.frame = 0
     stage_row = tables.stage_rows[game.stage]
     s = tables.stages[stage_row]
+    place_platforms(game, memory, s)
     for seat in range(2):
         _start_player(players[seat], memory[seat], s, stage_row, tables, 1.0 if seat else -1.0, spawn_offset)
 
@@ -55,21 +59,24 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
     p.action = a.WAIT
     p.action_frame = 0.0
     p.stocks = STOCKS
-    p.jumps_left = 2
+    m.special_frames = 0
+    m.air_jumps = int(tables.characters[m.character_row].air_jumps)
+    p.jumps_left = m.air_jumps + 1
     p.on_ground = 1
     p.invulnerable = 0
-    _clear_memory(m)
-    for i in range(s.num_surfaces):
-        if s.surface_y[i] == s.spawn_y and s.surface_left[i] <= side * s.spawn_x <= s.surface_right[i]:
-            m.surface = i
-            p.x = min(max(p.x, s.surface_left[i]), s.surface_right[i])
+    clear_memory(m)
+    m.surface = max(surface_under(m, s, side * s.spawn_x, s.spawn_y, s.blast_bottom, -1), 0)
+    p.x = min(max(p.x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
+    p.y = surface_height(m, s, m.surface, p.x)
 
 
 @rule
-def _clear_memory(m):
+def clear_memory(m):
+    """Remember nothing."""
     m.stick_x = 0.0
     m.stick_y = 0.0
     m.stick_x_before = 0.0
+    m.stick_y_before = 0.0
     m.c_x = 0.0
     m.c_y = 0.0
     m.trigger = 0.0
@@ -79,7 +86,13 @@ def _clear_memory(m):
     m.tech_lock = 0
     m.mashed = 0
     forget_presses(m)
+    forget_lasers(m)
     m.duration = 0.0
+    m.rate = 1.0
+    m.age = 0
+    m.hull = 0.0
+    m.hull_lock = 0
+    m.frozen = 0
     m.surface = 0
     m.short_hop = 0
     m.stick_jump = 0
@@ -97,16 +110,13 @@ def _clear_memory(m):
     m.held_for = 0.0
     m.dizzy_for = 0.0
     m.drop_from = -1
+    m.falls_through = 0
     m.platform_lock = 0.0
     m.ledge = 0
     m.rival_ledge = 0
     m.knockback = 0.0
-    m.pending_x = 0.0
-    m.pending_y = 0.0
     m.launch = 0
-    m.stun = 0.0
-    for i in range(STALE_QUEUE):
-        m.stale[i] = -1
+    forget_moves(m)
     m.damage_dealt = 0.0
     m.self_destructs = 0
     m.last_hit_by_frames = NEVER
@@ -116,13 +126,21 @@ def _clear_memory(m):
 def advance_frame(game, players, memory, controllers, tables):
     """Play one frame; RUNNING, or OVER when a seat has no stocks or the timer ran out."""
     s = tables.stages[memory[0].stage_row]
+    move_platforms(game, players, memory, s)
     memory[0].rival_ledge = memory[1].ledge
     memory[1].rival_ledge = memory[0].ledge
     for seat in range(2):
-        _play(players[seat], memory[seat], controllers[seat], s, tables, 1.0 if seat else -1.0)
-    push_apart(players, memory, s, tables)
+        _begin(players[seat], memory[seat], controllers[seat], s, tables, 1.0 if seat else -1.0)
+    for seat in range(2):
+        if memory[seat].frozen == 0:
+            shoot(players[seat], memory[seat], tables.characters[memory[seat].character_row], tables)
+    push_apart(players, memory, s, tables)  # from where both stood a frame ago
+    for seat in range(2):
+        if memory[seat].frozen == 0:
+            move(players[seat], memory[seat], tables.characters[memory[seat].character_row], s, tables)
     resolve_hits(players, memory, tables)
     resolve_holds(players, memory, tables)
+    move_lasers(players, memory, s, tables)
     for seat in range(2):
         check_blast_zones(players[seat], memory[seat], s)
         _update_invulnerable(players[seat], memory[seat], tables)
@@ -131,26 +149,30 @@ def advance_frame(game, players, memory, controllers, tables):
 
 
 @rule
-def _play(p, m, pad, s, tables, side):
-    """Inputs, decision and movement of one player; hitlag freezes all but the inputs."""
+def _begin(p, m, pad, s, tables, side):
+    """Inputs and decision of one player; hitlag freezes all but the inputs."""
     c = tables.characters[m.character_row]
     read_inputs(m, pad)
-    _tick(m)
+    tick(m)
     if p.hitlag > 0.0:
         p.hitlag -= 1.0
         if p.hitlag > 0.0:
+            m.frozen = 1
+            if m.launch:
+                smash_influence(p, m, s)
             return
         p.hitlag = 0.0
+    m.frozen = 0
     if m.launch:
-        start_launch(p, m)
+        start_launch(p, m, s)
     heal_shield(p)
-    p.action_frame += 1.0
+    p.action_frame += m.rate
+    m.age += 1
     decide(p, m, c, s, tables, side)
-    move(p, m, c, s, tables)
 
 
 @rule
-def _tick(m):
+def tick(m):
     """Timers that run in hitlag too."""
     m.ledge_lock = max(m.ledge_lock - 1.0, 0.0)
     m.platform_lock = max(m.platform_lock - 1.0, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
-from envs.melee.physics.change import enter, finished, leave_ground, rest
+from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_around
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import TILT
 from envs.melee.physics.motion import sign
@@ -13,6 +13,7 @@ PULL_FRAMES = 2.0
 HOLD_FRAMES = 90.0  # plus
 HOLD_PER_PERCENT = 1.7
 MASH_FRAMES = 6.0  # that an input of the held player takes off
+FULL_WEIGHT = 100.0  # of a victim that a throw which goes by weight takes its own time for
 CUT_FRAMES = 30.0
 CUT_SPEED = 1.5
 
@@ -70,6 +71,7 @@ def _throw(forward, up):
 @rule
 def throw(p, m, tables):
     """The rest of a throw."""
+    turn_around(p, m, tables)
     if finished(p, m, tables):
         rest(p, m)
 
@@ -108,15 +110,18 @@ def _stop(p, m):
 
 
 @rule
-def follow(p, m, c, other, memory):
+def follow(p, m, tables, other, memory):
     """Keep the held ``other`` in front of its holder ``p`` and in the matching action; they may break free."""
-    other.x = p.x + p.facing * c.grab_hold_x
+    other.x = p.x + p.facing * tables.characters[m.character_row].grab_hold_x
     other.y = p.y
     other.on_ground = 0
     memory.surface = -1
     if a.THROW_F <= p.action <= a.THROW_D:
         if other.action != p.action + (a.THROWN_F - a.THROW_F):
             enter(other, memory, p.action + (a.THROWN_F - a.THROW_F))
+            if tables.actions[m.character_row, p.action].by_weight:
+                m.rate = FULL_WEIGHT / tables.characters[memory.character_row].weight
+                p.action_frame = m.rate
         return
     if p.action == a.CATCH_WAIT and other.action == a.CAPTURE_PULLED:
         enter(other, memory, a.CAPTURE_WAIT)

@@ -4,42 +4,47 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_D_UP, BUTTON_Z
-from envs.melee.physics.attack import ground_attack, up_smash_asked, up_special_asked
+from envs.melee.physics.attack import ground_attack, up_smash_asked
 from envs.melee.physics.change import enter, leave_ground
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
+    DASH_AGE,
     DASH_STICK,
+    STAY_DOWN_STICK,
+    TRIGGERS,
     dash_direction,
     flicked_down,
     jump_held,
     jump_pressed,
     shield_held,
 )
+from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import sign, toward
-from envs.melee.physics.special import start_up_special
+from envs.melee.physics.special import start_special, up_special_asked
 from envs.melee.physics.stage import on_platform
 
-DASH_TURN_SPEED = 0.25  # share of the speed that a dash turn keeps
-FAST_WALK = 0.75  # of top walking speed
+DASH_STOP = 0.25  # share of the speed of a dash that a turn or a shield leaves
+FAST_WALK = 0.8  # of top walking speed
 MIDDLE_WALK = 0.4
 TURN_FLIP = 6.0  # frame on which a turn changes the facing, and
 DASH_TURN_FLIP = 2.0  # of a turn by a flick
+WALK_GAIN = 0.5  # of the first step's strength, for those that follow
 DROP_FRAMES = 3.0  # of crouching before a platform lets go
+DROP_SPEED = -0.5
 PLATFORM_DROP_LOCK = 6.0
 
 
 @rule
 def ground_options(p, m, c):
     """Everything that a player who stands may start; whether something was."""
-    return action_options(p, m, c) or _move_options(p, m)
+    return action_options(p, m, c) or _move_options(p, m, c)
 
 
 @rule
 def action_options(p, m, c):
     """Everything but walking, dashing, turning and crouching."""
-    if up_special_asked(m):
-        start_up_special(p, m, c)
+    if start_special(p, m, c):
         return True
     if grab_asked(m):
         enter(p, m, a.CATCH)
@@ -47,7 +52,7 @@ def action_options(p, m, c):
     if ground_attack(p, m):
         return True
     if shield_held(m):
-        enter(p, m, a.GUARD_ON)
+        start_guard(p, m)
         return True
     if m.pressed & BUTTON_D_UP:
         enter(p, m, a.TAUNT_RIGHT if p.facing > 0.0 else a.TAUNT_LEFT)
@@ -65,7 +70,7 @@ def grab_asked(m):
 
 
 @rule
-def _move_options(p, m):
+def _move_options(p, m, c):
     direction = dash_direction(m)
     if direction != 0.0:
         if direction == p.facing:
@@ -73,18 +78,27 @@ def _move_options(p, m):
         else:
             start_turn(p, m, True)
         return True
-    if m.stick_y <= CROUCH_STICK:
-        if p.action != a.SQUAT and p.action != a.SQUAT_WAIT:
-            enter(p, m, a.SQUAT)
-            return True
-        return False
+    if p.action == a.SQUAT or p.action == a.SQUAT_WAIT:
+        if m.stick_y <= STAY_DOWN_STICK:
+            return False
+    elif m.stick_y <= CROUCH_STICK and p.action != a.LANDING and not a.JAB_1 <= p.action <= a.DSMASH:
+        enter(p, m, a.SQUAT)
+        return True
     if m.stick_x * p.facing < 0.0:
         start_turn(p, m, False)
         return True
     if m.stick_x * p.facing > 0.0 and not a.WALK_SLOW <= p.action <= a.WALK_FAST:
-        enter(p, m, a.WALK_SLOW)
+        enter(p, m, _walk_action(p, c))
         return True
     return False
+
+
+@rule
+def start_guard(p, m):
+    """Raise the shield; a fresh press of the button reflects for a moment."""
+    if p.action == a.DASH:
+        p.speed_ground_x *= DASH_STOP
+    enter(p, m, a.GUARD_REFLECT if m.pressed & TRIGGERS else a.GUARD_ON)
 
 
 @rule
@@ -97,10 +111,10 @@ def start_jump_squat(p, m):
 @rule
 def start_turn(p, m, into_dash):
     """Turn around; a flick turns quickly and goes on as a dash."""
+    if p.action == a.DASH:
+        p.speed_ground_x *= DASH_STOP
     enter(p, m, a.TURN)
     m.dash_turn = 1 if into_dash else 0
-    if into_dash:
-        p.speed_ground_x *= DASH_TURN_SPEED
 
 
 @rule
@@ -117,16 +131,20 @@ def walk(p, m, c):
     if m.stick_x * p.facing <= 0.0:
         enter(p, m, a.WAIT)
         return
-    speed = abs(p.speed_ground_x)
-    action = a.WALK_SLOW
-    if speed >= FAST_WALK * c.walk_max:
-        action = a.WALK_FAST
-    elif speed >= MIDDLE_WALK * c.walk_max:
-        action = a.WALK_MIDDLE
+    action = _walk_action(p, c)
     if action != p.action:
         frame = p.action_frame
         enter(p, m, action)
         p.action_frame = frame
+
+
+@rule
+def _walk_action(p, c):
+    """Slow, middle or fast, by the speed so far."""
+    speed = abs(p.speed_ground_x)
+    if speed >= FAST_WALK * c.walk_max:
+        return a.WALK_FAST
+    return a.WALK_MIDDLE if speed >= MIDDLE_WALK * c.walk_max else a.WALK_SLOW
 
 
 @rule
@@ -135,6 +153,7 @@ def turn(p, m, c):
     flick = -m.stick_x * p.facing >= DASH_STICK
     if p.action_frame == (DASH_TURN_FLIP if m.dash_turn else TURN_FLIP):
         p.facing = -p.facing
+    flick = flick and (m.dash_turn != 0 or m.x_age < DASH_AGE)
     if p.action_frame == DASH_TURN_FLIP and flick:
         p.facing = sign(m.stick_x)
         enter(p, m, a.DASH)
@@ -152,12 +171,12 @@ def squat(p, m, c):
     if p.action == a.SQUAT and on_platform(m) and p.action_frame > DROP_FRAMES and m.stick_y <= CROUCH_STICK:
         drop_through(p, m)
         return
-    if ground_options(p, m, c):
+    if action_options(p, m, c) or (p.action != a.SQUAT and _move_options(p, m, c)):
         return
-    if m.stick_y > CROUCH_STICK and p.action != a.SQUAT_RISE:
+    if m.stick_y > STAY_DOWN_STICK and p.action == a.SQUAT_WAIT:
         enter(p, m, a.SQUAT_RISE)
     elif p.action == a.SQUAT and p.action_frame > c.squat_frames:
-        enter(p, m, a.SQUAT_WAIT)
+        enter(p, m, a.SQUAT_WAIT if m.stick_y <= STAY_DOWN_STICK else a.SQUAT_RISE)
     elif p.action == a.SQUAT_RISE and p.action_frame >= c.squat_rise_frames:
         enter(p, m, a.WAIT)
 
@@ -168,6 +187,8 @@ def drop_through(p, m):
     surface = m.surface
     leave_ground(p, m)
     enter(p, m, a.PLATFORM_DROP)
+    p.speed_y = DROP_SPEED
+    m.y_age = NEVER  # the same flick does not make the fall fast
     m.drop_from = surface
     m.platform_lock = PLATFORM_DROP_LOCK
 
@@ -175,23 +196,25 @@ def drop_through(p, m):
 @rule
 def jump_squat(p, m, c):
     """The frames before leaving the ground; letting go of jump makes it a short hop."""
+    if p.action_frame >= c.jump_squat:
+        _jump(p, m, c)
+        return
     if not jump_held(m):
         m.short_hop = 1
     if up_smash_asked(m):
         enter(p, m, a.USMASH)
-    elif up_special_asked(m):
-        start_up_special(p, m, c)
+    elif up_special_asked(m) and start_special(p, m, c):
+        return
     elif m.pressed & BUTTON_Z:
         enter(p, m, a.CATCH)
-    elif p.action_frame >= c.jump_squat:
-        _jump(p, m, c)
 
 
 @rule
 def _jump(p, m, c):
     speed = p.speed_ground_x * c.ground_to_air + m.stick_x_before * c.jump_start_x
     leave_ground(p, m)
-    p.jumps_left = 1
+    p.jumps_left = m.air_jumps
+    m.y_age = NEVER  # the same flick does not jump again
     p.speed_air_x = min(max(speed, -c.jump_max_x), c.jump_max_x)
     p.speed_y = c.short_hop if m.short_hop else c.full_hop
     enter(p, m, a.JUMP_B if m.stick_x_before * p.facing < 0.0 else a.JUMP_F)
@@ -200,7 +223,11 @@ def _jump(p, m, c):
 @rule
 def landing(p, m, c):
     """Touching down; soon able to act."""
-    if p.action_frame >= c.landing_lag and not ground_options(p, m, c) and p.action_frame > m.duration:
+    if p.action_frame < c.landing_lag or ground_options(p, m, c):
+        return
+    if p.action_frame == c.landing_lag and m.stick_y <= CROUCH_STICK:  # only as the lag ends
+        enter(p, m, a.SQUAT_WAIT)
+    elif p.action_frame >= m.duration:
         enter(p, m, a.WAIT)
 
 
@@ -216,13 +243,14 @@ def lag(p, m, c):
 def walk_speed(p, m, c):
     """Towards the speed that the stick asks for, faster the farther away it is."""
     target = c.walk_max * m.stick_x
-    strength = c.walk_start + c.walk_acceleration
-    if abs(p.speed_ground_x) > abs(target) and p.speed_ground_x * target > 0.0:
-        p.speed_ground_x = toward(p.speed_ground_x, target, c.traction)
-    elif p.speed_ground_x == 0.0:
-        p.speed_ground_x = sign(m.stick_x) * min(c.walk_start + c.walk_acceleration * abs(m.stick_x), abs(target))
+    speed = p.speed_ground_x
+    strength = c.walk_start * sign(m.stick_x) + c.walk_acceleration * m.stick_x
+    if speed * target <= 0.0:
+        p.speed_ground_x = toward(speed, target, abs(strength))
+    elif abs(speed) > abs(target):
+        p.speed_ground_x = toward(speed, target, c.traction)
     else:
-        p.speed_ground_x += (target - p.speed_ground_x) * strength / (2.0 * c.walk_max)
+        p.speed_ground_x += WALK_GAIN * strength * (1.0 - speed / target)
 
 
 @rule

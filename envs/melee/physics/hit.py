@@ -13,8 +13,8 @@ from envs.melee.physics.grab import follow, is_held, is_holding, release, start_
 from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_stun
 from envs.melee.physics.memory import STALE_QUEUE
 from envs.melee.physics.motion import sign
-from envs.melee.physics.shield import SHIELD_DAMAGE, break_shield, is_shielding
-from envs.melee.tables.layout import GRAB_HIT, THROW_HIT
+from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
+from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, LASER_HIT, THROW_HIT
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
@@ -22,17 +22,16 @@ STALE_FIRST = 0.09  # damage share that the newest entry of the staleness queue 
 STALE_STEP = 0.01
 LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
-SHIELD_PUSH_DEFENDER = 0.6
-SHIELD_PUSH_ATTACKER = 0.3
-PUSH_BASE = 0.2
-PUSH_PER_DAMAGE = 0.06
+ELECTRIC_HITLAG = 1.5  # of the victim
+PUSH_BASE = 0.24  # units a frame, and
+PUSH_PER_DAMAGE = 0.054  # of a hit on a shield; both measured from replays
 
 
 @rule
 def resolve_hits(players, memory, tables):
     """Find and apply the hits, grabs and throws of both seats."""
-    first = _find(players[0], memory[0], players[1], memory[1], tables)
-    second = _find(players[1], memory[1], players[0], memory[0], tables)
+    first = find_hit(players[0], memory[0], players[1], memory[1], tables)
+    second = find_hit(players[1], memory[1], players[0], memory[0], tables)
     if first == NO_HIT and second == NO_HIT:
         return
     # All that the second application reads of the first victim must be taken before it changes.
@@ -40,8 +39,8 @@ def resolve_hits(players, memory, tables):
     second_blocked = second != NO_HIT and _blocks(players[1], players[0], memory[0], tables, second)
     first_side = _side(players[0], players[1])
     second_side = _side(players[1], players[0])
-    first_damage = _damage(players[0], memory[0], tables, first)
-    second_damage = _damage(players[1], memory[1], tables, second)
+    first_damage = damage_of(players[0], memory[0], tables, first)
+    second_damage = damage_of(players[1], memory[1], tables, second)
     first_grabs = first != NO_HIT and tables.hits[first].kind == GRAB_HIT
     second_grabs = second != NO_HIT and tables.hits[second].kind == GRAB_HIT
     if first != NO_HIT:
@@ -63,7 +62,7 @@ def resolve_hits(players, memory, tables):
 
 
 @rule
-def _find(p, m, victim, memory, tables):
+def find_hit(p, m, victim, memory, tables):
     """Row of the hit of ``p`` that connects with ``victim`` on this frame, or NO_HIT."""
     entry = tables.actions[m.character_row, p.action]
     if entry.num_hits == 0 or p.hitlag > 0.0 or victim.invulnerable or is_held(victim):
@@ -74,9 +73,11 @@ def _find(p, m, victim, memory, tables):
     found = NO_HIT
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]
-        if not hit.start <= frame <= hit.end or m.hit_groups & (1 << hit.group) or hit.kind == THROW_HIT:
+        if not hit.start <= frame <= hit.end or m.hit_groups & (1 << hit.group) or hit.kind >= THROW_HIT:
             continue
         if hit.kind == GRAB_HIT and (not victim.on_ground or is_holding(victim)):
+            continue
+        if hit.targets != EVERYBODY and (hit.targets == GROUNDED) != (victim.on_ground != 0):
             continue
         if hit.kind != GRAB_HIT and _touches_shield(p, victim, memory, tables, row):
             return row
@@ -100,21 +101,32 @@ def _centre(p, tables, row):
 
 @rule
 def _touches_shield(p, victim, memory, tables, row):
+    x, y = _centre(p, tables, row)
+    return touches_shield_at(victim, memory, tables, x, y, tables.hits[row].radius)
+
+
+@rule
+def touches_shield_at(victim, memory, tables, x, y, radius):
+    """Circle against the victim's shield."""
     if not is_shielding(victim):
         return False
     c = tables.characters[memory.character_row]
-    x, y = _centre(p, tables, row)
     dx = x - victim.x
     dy = y - (victim.y + c.shield_y)
-    reach = tables.hits[row].radius + c.shield_radius * (0.15 + 0.85 * victim.shield / 60.0)
+    reach = radius + c.shield_radius * (0.15 + 0.85 * victim.shield / 60.0)
     return dx * dx + dy * dy <= reach * reach
 
 
 @rule
 def _touches_body(p, victim, memory, tables, row):
+    x, y = _centre(p, tables, row)
+    return touches_body_at(victim, memory, tables, x, y, tables.hits[row].radius)
+
+
+@rule
+def touches_body_at(victim, memory, tables, x, y, hit_radius):
     """Circle against the victim's upright capsule."""
     c = tables.characters[memory.character_row]
-    x, y = _centre(p, tables, row)
     height = c.hurt_height
     if a.SQUAT <= victim.action <= a.SQUAT_WAIT:
         height *= LOW_HURT
@@ -125,7 +137,7 @@ def _touches_body(p, victim, memory, tables, row):
     high = victim.y + height - radius
     dx = x - victim.x
     dy = y - min(max(y, low), high)
-    reach = tables.hits[row].radius + radius
+    reach = hit_radius + radius
     return dx * dx + dy * dy <= reach * reach
 
 
@@ -137,15 +149,21 @@ def _side(p, victim):
 
 
 @rule
-def _damage(p, m, tables, row):
+def damage_of(p, m, tables, row):
     """Damage of a hit after staleness and charge."""
     if row == NO_HIT:
         return 0.0
+    return tables.hits[row].damage * stale_share(m, p.action) * charge_factor(m)
+
+
+@rule
+def stale_share(m, action):
+    """Share of its damage that a move keeps after its recent uses."""
     share = 1.0
     for i in range(STALE_QUEUE):
-        if m.stale[i] == p.action:
+        if m.stale[i] == action:
             share -= STALE_FIRST - STALE_STEP * i
-    return tables.hits[row].damage * share * charge_factor(m)
+    return share
 
 
 @rule
@@ -155,9 +173,15 @@ def _note_hit(p, m, tables, row):
     if m.staled or tables.hits[row].kind == GRAB_HIT:
         return
     m.staled = 1
+    remember_move(m, p.action)
+
+
+@rule
+def remember_move(m, action):
+    """Put a move that connected into the staleness queue."""
     for i in range(STALE_QUEUE - 1, 0, -1):
         m.stale[i] = m.stale[i - 1]
-    m.stale[0] = p.action
+    m.stale[0] = action
 
 
 @rule
@@ -165,37 +189,33 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
     hit = tables.hits[row]
     lag = float(hitlag(damage))
     p.hitlag = max(p.hitlag, lag)
-    victim.hitlag = lag
+    # Both may hit each other: the longer lag counts, whichever is applied first.
+    victim.hitlag = max(victim.hitlag, math.floor(lag * ELECTRIC_HITLAG) if hit.electric else lag)
     if blocked:
-        _hit_shield(p, victim, memory, damage, hit.shield_damage, side)
+        hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
-    _hurt(m, victim, memory, tables, row, side, damage)
+    hurt(m, victim, memory, tables, row, side, damage)
 
 
 @rule
-def _hit_shield(p, victim, memory, damage, extra, side):
+def hit_shield(victim, memory, damage, extra, side):
+    """A hit that a shield takes: damage, stun and push, or the end of the shield."""
     victim.shield -= (damage + extra) * SHIELD_DAMAGE
-    push = PUSH_BASE + PUSH_PER_DAMAGE * damage
-    if p.on_ground:
-        p.speed_ground_x -= side * push * SHIELD_PUSH_ATTACKER
     if victim.shield <= 0.0:
         victim.hitlag = 0.0
         break_shield(victim, memory)
         return
-    memory.stun = float(shield_stun(damage, max(memory.trigger, 0.3)))
     enter(victim, memory, a.GUARD_STUN)
-    victim.speed_ground_x = side * push * SHIELD_PUSH_DEFENDER
+    memory.rate = STUN_LENGTH / shield_stun(damage, max(memory.trigger, 0.3))
+    victim.speed_ground_x += side * (PUSH_BASE + PUSH_PER_DAMAGE * damage)
 
 
 @rule
-def _hurt(m, victim, memory, tables, row, side, damage):
+def hurt(m, victim, memory, tables, row, side, damage):
     """Damage and launch of a hit that was not blocked."""
     hit = tables.hits[row]
-    c = tables.characters[memory.character_row]
-    _count(m, victim, memory, damage)
-    value = knockback(victim.percent, damage, c.weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
-    if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
-        value *= CROUCH_FACTOR
+    note_damage(m, victim, memory, damage)
+    value = knockback_on(m, victim, memory, tables, row)
     angle = math.radians(launch_angle(hit.angle, value, victim.on_ground != 0))
     speed = launch_speed(value)
     launch(victim, memory, value, side * speed * math.cos(angle), speed * math.sin(angle))
@@ -203,7 +223,23 @@ def _hurt(m, victim, memory, tables, row, side, damage):
 
 
 @rule
-def _count(m, victim, memory, damage):
+def knockback_on(m, victim, memory, tables, row):
+    """Knockback of a hit on a victim whose percent has the damage in it already.
+
+    A stale move deals less damage, but launches by the damage that it deals when fresh.
+    """
+    hit = tables.hits[row]
+    c = tables.characters[memory.character_row]
+    strength = hit.damage * charge_factor(m)
+    value = knockback(math.floor(victim.percent), strength, c.weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
+    if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
+        value *= CROUCH_FACTOR
+    return value
+
+
+@rule
+def note_damage(m, victim, memory, damage):
+    """Percent of the victim, and who did it."""
     victim.percent = min(victim.percent + damage, MAX_PERCENT)
     m.damage_dealt += damage
     memory.last_hit_by_frames = 0
@@ -221,7 +257,7 @@ def resolve_holds(players, memory, tables):
             if p.action < a.THROW_F:
                 enter(p, m, a.CATCH_CUT)
         elif is_holding(p):
-            follow(p, m, tables.characters[m.character_row], other, remembered)
+            follow(p, m, tables, other, remembered)
             if p.hitlag <= 0.0:
                 _hold_hits(p, m, other, remembered, tables)
 
@@ -232,12 +268,11 @@ def _hold_hits(p, m, other, remembered, tables):
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]
-        if p.action_frame != hit.start or m.hit_groups & (1 << hit.group):
+        if p.action_frame < hit.start or m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT:
             continue
-        damage = _damage(p, m, tables, row)
+        damage = damage_of(p, m, tables, row)
         _note_hit(p, m, tables, row)
         if hit.kind == THROW_HIT:
-            backwards = p.action == a.THROW_B
-            _hurt(m, other, remembered, tables, row, -p.facing if backwards else p.facing, damage)
+            hurt(m, other, remembered, tables, row, p.facing, damage)
             return
-        _count(m, other, remembered, damage)
+        note_damage(m, other, remembered, damage)

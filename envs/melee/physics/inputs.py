@@ -17,7 +17,7 @@ from envs.melee.controller import (
 from envs.melee.physics.compile import rule
 from envs.melee.physics.memory import NEVER
 
-DEAD_ZONE = 0.2875  # stick positions below this count as 0, per axis
+DEAD_ZONE = 0.28  # stick positions below this count as 0, per axis
 TRIGGER_DEAD_ZONE = 0.3
 C_STICK = 0.3  # the c-stick acts from here on
 
@@ -27,8 +27,10 @@ DASH_AGE = 2  # frames that the stick may take from the dead zone
 SMASH_AGE = 4
 RUN_STICK = 0.62
 JUMP_STICK = 0.6625
-CROUCH_STICK = -0.625
+CROUCH_STICK = -0.6875
+STAY_DOWN_STICK = -0.625
 DROP_STICK = -0.6625  # fast fall and platform drop
+PASS_STICK = -0.65  # falling through platforms
 DODGE_STICK = 0.7
 
 JUMP_BUTTONS = BUTTON_X | BUTTON_Y
@@ -44,12 +46,15 @@ def read_inputs(m, pad):
     m.x_age = _age(m.x_age, m.stick_x, x)
     m.y_age = _age(m.y_age, m.stick_y, y)
     m.stick_x_before = m.stick_x
+    m.stick_y_before = m.stick_y
     m.stick_x = x
     m.stick_y = y
 
     before = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
-    m.c_pressed = 1 if not before and max(abs(m.c_x), abs(m.c_y)) >= C_STICK else 0
+    out = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
+    m.c_age = NEVER if not out else min(m.c_age + 1, NEVER) if before else 0
+    m.c_pressed = 1 if out and not before else 0
 
     buttons = int(pad.buttons) & ALL_BUTTONS
     m.pressed = buttons & ~m.held

@@ -58,9 +58,9 @@ def hitstun(value):
 
 @rule
 def shield_stun(damage, trigger):
-    """Frames of stun of a shield held with ``trigger`` (0.3..1); a lighter shield is stunned longer."""
+    """Stun of a shield held with ``trigger`` (0.3..1), frames and parts of one; a lighter shield is stunned longer."""
     lightness = 0.65 * (1.0 - (trigger - 0.3) / 0.7)
-    return math.floor((math.floor(damage) * (lightness + 0.3) * 1.5 + 2.0) * 200.0 / 201.0)
+    return (math.floor(damage) * (lightness + 0.3) * 1.5 + 2.0) * 200.0 / 201.0
 
 
 @rule

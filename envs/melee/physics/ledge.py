@@ -8,7 +8,8 @@ from envs.melee.physics.change import enter, finished, start_fall
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import C_STICK, TILT, jump_pressed, shield_held
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import flies
+from envs.melee.physics.special import is_special, takes_ledge
+from envs.melee.physics.stage import surface_height
 
 CATCH_FRAMES = 7.0
 INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
@@ -18,12 +19,12 @@ SLOW_PERCENT = 100.0  # getting up is slower from here on
 
 
 @rule
-def can_grab(p, m, c):
+def can_grab(p, m, c, tables):
     """In a state that takes a ledge when it comes near one."""
     if p.on_ground or m.ledge_lock > 0.0 or m.stick_y <= -TILT:
         return False
-    if flies(p, c):
-        return True
+    if is_special(p, c):
+        return takes_ledge(p, m, tables)
     if p.speed_y + p.speed_attack_y >= 0.0:
         return False
     free = a.JUMP_F <= p.action <= a.DAMAGE_FALL and p.hitstun <= 0.0
@@ -31,14 +32,14 @@ def can_grab(p, m, c):
 
 
 @rule
-def try_grab(p, m, c, s):
+def try_grab(p, m, c, s, tables):
     """Take the ledge if it is in reach, in front and free; whether it was taken."""
-    if not can_grab(p, m, c):
+    if not can_grab(p, m, c, tables):
         return False
     side = sign(p.x)
     edge = s.surface_right[0]
     gap = abs(p.x) - edge
-    below = s.surface_y[0] - p.y
+    below = s.ledge_y - p.y
     if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high:
         return False
     if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
@@ -46,7 +47,7 @@ def try_grab(p, m, c, s):
     enter(p, m, a.CLIFF_CATCH)
     m.ledge = int(side)
     m.intangible = INTANGIBLE_FRAMES
-    p.jumps_left = 1
+    p.jumps_left = m.air_jumps
     p.hitstun = 0.0
     m.fast_fall = 0
     _hang(p, m, c, s)
@@ -56,7 +57,7 @@ def try_grab(p, m, c, s):
 @rule
 def _hang(p, m, c, s):
     p.x = m.ledge * (s.surface_right[0] + c.hang_x)
-    p.y = s.surface_y[0] - c.hang_y
+    p.y = s.ledge_y - c.hang_y
     p.speed_air_x = 0.0
     p.speed_y = 0.0
     p.speed_attack_x = 0.0
@@ -126,12 +127,14 @@ def climb_place(p, m, c, s, tables):
     start = s.surface_right[0] + c.hang_x
     reach = _reach(p.action)
     p.x = m.ledge * (start - (c.hang_x + reach) * over)
-    p.y = s.surface_y[0] - c.hang_y * (1.0 - up)
+    p.y = s.ledge_y - c.hang_y * (1.0 - up)
     if up >= 1.0 and over > 0.0 and abs(p.x) <= s.surface_right[0] and not p.on_ground:
         p.on_ground = 1
         m.surface = 0
-        p.jumps_left = 2
+        p.jumps_left = m.air_jumps + 1
         p.speed_ground_x = 0.0
+    if p.on_ground:
+        p.y = surface_height(m, s, 0, p.x)
 
 
 @rule

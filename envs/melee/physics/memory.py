@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+MAX_LASERS: Final = 4  # of one player on their way at once
 STALE_QUEUE: Final = 9  # moves that the staleness queue remembers
 
 MEMORY: Final = np.dtype(
@@ -17,12 +18,14 @@ MEMORY: Final = np.dtype(
         ("stick_x", "f8"),
         ("stick_y", "f8"),
         ("stick_x_before", "f8"),  # one frame ago
+        ("stick_y_before", "f8"),
         ("c_x", "f8"),
         ("c_y", "f8"),
         ("trigger", "f8"),
         ("held", "i4"),  # button bits that are down
         ("pressed", "i4"),  # button bits that went down on this frame
         ("c_pressed", "i4"),  # the c-stick left its rest on this frame
+        ("c_age", "i4"),  # frames that the c-stick has been out, 0 on the first
         ("x_age", "i4"),  # frames since the stick left the dead zone on this side, 0 on the first
         ("y_age", "i4"),
         ("shoulder_age", "i4"),  # frames since a trigger or Z was pressed, for L-cancels
@@ -31,9 +34,14 @@ MEMORY: Final = np.dtype(
         ("mashed", "i4"),  # button presses and stick flicks on this frame
         # The action that is under way.
         ("duration", "f8"),  # last frame of an action whose length is not in the tables
+        ("rate", "f8"),  # frames of the animation that pass in a frame
+        ("age", "i4"),  # frames since the action began, hitlag left out
+        ("frozen", "i4"),  # hitlag holds the player on this frame
         ("surface", "i4"),  # index of the surface stood on, -1 in the air
         ("short_hop", "i4"),  # jump button was let go during the jump squat
         ("stick_jump", "i4"),  # the jump came from the stick
+        ("hull", "f8"),  # units from the feet up to the lowest point that meets floors, 0 on the ground
+        ("hull_lock", "i4"),  # frames for which a jump keeps that point at the feet
         ("fast_fall", "i4"),
         ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays
         ("jab_again", "i4"),  # A was pressed again during a jab
@@ -41,6 +49,18 @@ MEMORY: Final = np.dtype(
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
         ("staled", "i4"),  # this action already entered the staleness queue
         ("landing_lag", "f8"),  # frames of landing lag after the current special fall
+        # Lasers on their way, see ``projectile``.
+        ("lasers", "i4"),  # how many
+        ("laser_life", "f8", (MAX_LASERS,)),  # frames left, 0: free
+        ("laser_x", "f8", (MAX_LASERS,)),
+        ("laser_y", "f8", (MAX_LASERS,)),
+        ("laser_speed_x", "f8", (MAX_LASERS,)),
+        ("laser_speed_y", "f8", (MAX_LASERS,)),
+        ("laser_power", "f8", (MAX_LASERS,)),  # factor of its damage
+        ("laser_hit", "i4", (MAX_LASERS,)),  # row of the hit
+        ("laser_action", "i4", (MAX_LASERS,)),  # action that fired it
+        ("special_frames", "i4"),  # of the current part of a special move, however often it repeated
+        ("air_jumps", "i4"),  # jumps of the character in the air
         ("aim_x", "f8"),  # direction of the up special
         ("aim_y", "f8"),
         # Timers, frames left.
@@ -49,15 +69,17 @@ MEMORY: Final = np.dtype(
         ("held_for", "f8"),  # until a grabbed player is let go
         ("dizzy_for", "f8"),
         ("drop_from", "i4"),  # surface that a platform drop passes, -1 none
+        ("falls_through", "i4"),  # platforms do not hold the player on this frame
         ("platform_lock", "f8"),  # frames for which drop_from does not hold the player
         ("ledge", "i4"),  # -1 or +1 while on the left or right ledge, else 0
+        # How far each platform that moves is from its place in the tables, see ``platforms``; alike for both players.
+        ("platform_x", "f8", (2,)),
+        ("platform_y", "f8", (2,)),
+        ("platform_rise", "f8", (2,)),  # on this frame
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
-        ("pending_x", "f8"),  # launch speed that hitlag holds back
-        ("pending_y", "f8"),
-        ("launch", "i4"),  # hitlag will end with that launch
-        ("stun", "f8"),  # frames of shield stun left
+        ("launch", "i4"),  # hitlag will end with a launch
         ("stale", "i4", (STALE_QUEUE,)),  # actions that connected, newest first
         # Counters of the game, for statistics.
         ("damage_dealt", "f8"),

@@ -59,6 +59,12 @@ def fast_fall(p, m):
 
 
 @rule
+def is_animated(p, m, tables):
+    """The animation of this frame moves the player instead of speeds."""
+    return 1 <= int(p.action_frame) <= tables.actions[m.character_row, p.action].num_motion
+
+
+@rule
 def animated_step(p, m, tables):
     """(forward, up) that the animation of this frame moves the player, (0, 0) where it does not."""
     entry = tables.actions[m.character_row, p.action]

@@ -6,8 +6,10 @@ from envs.melee import actions as a
 from envs.melee.physics.compile import rule
 from envs.melee.physics.grab import is_held, is_holding
 from envs.melee.physics.motion import sign
+from envs.melee.physics.stage import surface_height, surface_left, surface_right
 
 PUSH = 0.3  # units a frame, as measured from replays
+BOUNCE_FRAME = 2.0  # of falling down, after which the player is in the air for a moment
 SAME_HEIGHT = 1.0
 
 
@@ -23,16 +25,25 @@ def push_apart(players, memory, s, tables):
         return
     side = sign(gap)
     # Exactly on top of each other, each backs off the way it looks away from.
-    _push(p, memory[0], s, -side if side != 0.0 else -p.facing)
-    _push(other, memory[1], s, side if side != 0.0 else -other.facing)
+    if not _slips_past(p):
+        _push(p, memory[0], s, -side if side != 0.0 else -p.facing)
+    if not _slips_past(other):
+        _push(other, memory[1], s, side if side != 0.0 else -other.facing)
 
 
 @rule
 def _takes_room(p):
-    rolling = a.ROLL_F <= p.action <= a.ROLL_B or a.TECH_F <= p.action <= a.TECH_B
-    return p.on_ground and p.hitlag <= 0.0 and not rolling and not is_held(p) and not is_holding(p)
+    bouncing = (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and p.action_frame > BOUNCE_FRAME
+    return p.on_ground and p.hitlag <= 0.0 and not bouncing and not is_held(p) and not is_holding(p)
+
+
+@rule
+def _slips_past(p):
+    """Pushes the other one, but is not pushed."""
+    return a.ROLL_F <= p.action <= a.ROLL_B or a.TECH_F <= p.action <= a.TECH_B
 
 
 @rule
 def _push(p, m, s, side):
-    p.x = min(max(p.x + PUSH * side, s.surface_left[m.surface]), s.surface_right[m.surface])
+    p.x = min(max(p.x + PUSH * side, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
+    p.y = surface_height(m, s, m.surface, p.x)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
-from envs.melee.physics.attack import up_smash_asked, up_special_asked
+from envs.melee.physics.attack import up_smash_asked
 from envs.melee.physics.change import enter, leave_ground
 from envs.melee.physics.compile import rule
 from envs.melee.physics.ground import drop_through, platform_drop_asked, start_jump_squat
-from envs.melee.physics.inputs import C_STICK, DODGE_STICK, SMASH_AGE, jump_pressed, shield_held
-from envs.melee.physics.special import start_up_special
+from envs.melee.physics.inputs import C_STICK, DODGE_STICK, SMASH_AGE, TRIGGERS, jump_pressed, shield_held
+from envs.melee.physics.special import start_special, up_special_asked
 
+SPOT_DODGE_STICK = -0.8  # on a platform a flick not so far down drops through it
 FULL_SHIELD = 60.0
 SHIELD_DRAIN = 0.28  # a frame, with a full trigger
 SHIELD_HEAL = 0.07  # a frame
@@ -21,14 +22,16 @@ BREAK_DOWN_FRAMES = 25.0
 BREAK_STAND_FRAMES = 29.0
 DIZZY_FRAMES = 490.0  # less the percent
 MASH_RELIEF = 3.0  # frames that an input takes off
-GUARD_ON_FRAMES = 7.0
+GUARD_ON_FRAMES = 8  # before the shield can be let down
+REFLECT_AGE = 3  # frames within which a press still reflects
+STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
 GUARD_OFF_FRAMES = 14.0
 
 
 @rule
 def is_shielding(p):
     """The bubble is up."""
-    return p.action == a.GUARD_ON or p.action == a.GUARD or p.action == a.GUARD_STUN
+    return a.GUARD_ON <= p.action <= a.GUARD_REFLECT and p.action != a.GUARD_OFF
 
 
 @rule
@@ -37,15 +40,14 @@ def shield_options(p, m, c):
     if m.pressed & (BUTTON_A | BUTTON_Z):
         enter(p, m, a.CATCH)
         return True
-    if platform_drop_asked(m):
+    if platform_drop_asked(m) and m.stick_y > SPOT_DODGE_STICK:
         drop_through(p, m)
         return True
-    if _dodge(p, m):
+    if dodge(p, m):
         return True
     if up_smash_asked(m) and m.c_pressed == 0:
         return False
-    if up_special_asked(m):
-        start_up_special(p, m, c)
+    if up_special_asked(m) and start_special(p, m, c):
         return True
     if jump_pressed(m) or (m.c_pressed and m.c_y >= C_STICK):
         start_jump_squat(p, m)
@@ -54,7 +56,8 @@ def shield_options(p, m, c):
 
 
 @rule
-def _dodge(p, m):
+def dodge(p, m):
+    """Roll or spot dodge by a flick of either stick; whether one was started."""
     x = m.c_x if m.c_pressed else m.stick_x
     y = m.c_y if m.c_pressed else m.stick_y
     fresh_x = m.c_pressed != 0 or m.x_age < SMASH_AGE
@@ -77,18 +80,19 @@ def guard(p, m, c):
         return
     if shield_options(p, m, c):
         return
-    if p.action == a.GUARD_ON:
-        if p.action_frame > GUARD_ON_FRAMES:
+    if p.action == a.GUARD_ON and m.age <= REFLECT_AGE and m.pressed & TRIGGERS:
+        p.action = a.GUARD_REFLECT
+    if p.action == a.GUARD or m.age >= GUARD_ON_FRAMES:
+        if not shield_held(m):
+            enter(p, m, a.GUARD_OFF)
+        elif p.action != a.GUARD:
             enter(p, m, a.GUARD)
-    elif not shield_held(m):
-        enter(p, m, a.GUARD_OFF)
 
 
 @rule
 def guard_stun(p, m):
     """Stunned behind the shield."""
-    m.stun -= 1.0
-    if m.stun <= 0.0:
+    if p.action_frame >= STUN_LENGTH:
         enter(p, m, a.GUARD if shield_held(m) else a.GUARD_OFF)
 
 

@@ -1,29 +1,98 @@
 """Collision with the stage: floors, platforms, the solid body, edges, ledges and blast zones.
 
-A player is a point (the feet) that moves in short steps, so that no speed carries it through anything. A floor
-holds only who crosses it from above, so a player under the stage never appears on top of it.
+A player is a point (the bottom of its hull) that moves in short steps, so that no speed carries it through anything. A
+floor holds only who crosses it from above, so a player under the stage never appears on top of it. Where a surface is,
+follows from its place in the tables and from how far it has moved: see ``platforms``.
 """
 
 from __future__ import annotations
+
+import math
 
 from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign
 
 LONGEST_STEP = 4.0  # units that a player moves before collisions are looked at again
+EDGE_SLACK = 0.1  # units that feet may be beyond an edge, as measured from replays
+FLAT = 2  # points of a floor without slopes
 
 
 @rule
-def surface_under(s, x, y0, y1, ignored):
+def surface_height(m, s, i, x):
+    """Height of surface ``i`` at ``x``; beyond its edges that of the edge."""
+    if i == 0:
+        return s.surface_y[0] if s.num_floor == FLAT else _floor_height(s, x)
+    mover = s.surface_mover[i]
+    return s.surface_y[i] if mover < 0 else s.surface_y[i] + m.platform_y[mover]
+
+
+@rule
+def surface_left(m, s, i):
+    """Where surface ``i`` begins."""
+    mover = s.surface_mover[i]
+    return s.surface_left[i] if mover < 0 else s.surface_left[i] + m.platform_x[mover]
+
+
+@rule
+def surface_right(m, s, i):
+    """Where surface ``i`` ends."""
+    mover = s.surface_mover[i]
+    return s.surface_right[i] if mover < 0 else s.surface_right[i] + m.platform_x[mover]
+
+
+@rule
+def _floor_height(s, x):
+    if x <= s.floor_x[0]:
+        return s.floor_y[0]
+    for k in range(1, s.num_floor):
+        if x <= s.floor_x[k]:
+            part = (x - s.floor_x[k - 1]) / (s.floor_x[k] - s.floor_x[k - 1])
+            return s.floor_y[k - 1] + (s.floor_y[k] - s.floor_y[k - 1]) * part
+    return s.floor_y[s.num_floor - 1]
+
+
+@rule
+def is_sloped(m, s):
+    """Standing on a floor that has slopes."""
+    return m.surface == 0 and s.num_floor != FLAT
+
+
+@rule
+def along_slope(s, x, distance):
+    """Where a walk of ``distance`` along a sloped floor leads from ``x``; as in the game, the slope at ``x`` counts."""
+    for k in range(1, s.num_floor):
+        if x <= s.floor_x[k]:
+            run = s.floor_x[k] - s.floor_x[k - 1]
+            rise = s.floor_y[k] - s.floor_y[k - 1]
+            return x + distance * run / math.sqrt(run * run + rise * rise)
+    return x + distance
+
+
+@rule
+def _is_over(m, s, i, x):
+    return surface_left(m, s, i) <= x <= surface_right(m, s, i)
+
+
+@rule
+def surface_under(m, s, x, y0, y1, ignored):
     """Index of the highest surface that a fall from y0 to y1 at x crosses, -1 none."""
     best = -1
+    best_y = 0.0
     for i in range(s.num_surfaces):
-        if i == ignored:
+        if i == ignored or (i > 0 and m.falls_through):
             continue
-        y = s.surface_y[i]
-        crosses = y0 >= y > y1 and s.surface_left[i] <= x <= s.surface_right[i]
-        if crosses and (best < 0 or y > s.surface_y[best]):
+        y = surface_height(m, s, i, x)
+        if y0 >= _before(m, s, i, y) and y > y1 and _is_over(m, s, i, x) and (best < 0 or y > best_y):
             best = i
+            best_y = y
     return best
+
+
+@rule
+def _before(m, s, i, y):
+    """Height on the frame before of a surface that is at ``y`` now."""
+    mover = s.surface_mover[i]
+    return y if mover < 0 else y - m.platform_rise[mover]
 
 
 @rule
@@ -46,25 +115,30 @@ def bottom(s):
 
 
 @rule
-def fly(p, m, s, dx, dy):
+def fly(p, m, s, dx, dy, hull):
     """Move through the air by (dx, dy); the surface landed on, or -1.
 
+    What meets the stage is the bottom of the player's hull: ``hull`` units over the feet now, ``m.hull`` a frame ago.
     Walls and the underside stop the speed against them.
     """
     steps = int(max(abs(dx), abs(dy)) / LONGEST_STEP) + 1
     step_x = dx / steps
-    step_y = dy / steps
+    step_y = (dy + hull - m.hull) / steps
     ignored = m.drop_from if m.platform_lock > 0.0 else -1
+    p.y += m.hull
+    m.hull = hull
     for _ in range(steps):
         x = p.x + step_x
         y = p.y + step_y
-        landed = _crossed(s, p.x, p.y, x, y, ignored)
+        landed = _crossed(m, s, p.x, p.y, x, y, ignored)
         if landed >= 0:
-            p.x = min(max(x, s.surface_left[landed]), s.surface_right[landed])
-            p.y = s.surface_y[landed]
+            p.x = min(max(x, surface_left(m, s, landed)), surface_right(m, s, landed))
+            p.y = surface_height(m, s, landed, p.x)
+            m.hull = 0.0
             return landed
         wall = _wall(s, p.y, y)
-        if abs(x) < wall:
+        under = s.num_floor == FLAT or y < _floor_height(s, x) or p.y < _floor_height(s, p.x)
+        if abs(x) < wall and under:
             if p.y <= bottom(s):  # from below
                 y = bottom(s)
                 step_y = 0.0
@@ -77,6 +151,7 @@ def fly(p, m, s, dx, dy):
                 p.speed_attack_x = 0.0
         p.x = x
         p.y = y
+    p.y -= hull
     return -1
 
 
@@ -90,19 +165,24 @@ def _wall(s, y0, y1):
 
 
 @rule
-def _crossed(s, x0, y0, x1, y1, ignored):
+def _crossed(m, s, x0, y0, x1, y1, ignored):
     """The surface crossed from (x0, y0) to (x1, y1), where the path meets it or at its end."""
+    if y1 >= y0 and s.num_floor == FLAT and s.num_movers == 0:
+        return -1
+    landed = surface_under(m, s, x1, y0, y1, ignored)
+    if landed > 0 or (landed == 0 and s.num_floor == FLAT):
+        return landed
+    if s.num_floor != FLAT and ignored != 0:
+        over = y0 - _floor_height(s, x0)
+        under = y1 - _floor_height(s, x1)
+        if over >= 0.0 > under and _is_over(m, s, 0, x0 + (x1 - x0) * over / (over - under)):
+            return 0
     if y1 >= y0:
         return -1
-    landed = surface_under(s, x1, y0, y1, ignored)
-    if landed >= 0:
-        return landed
-    for i in range(s.num_surfaces):
-        y = s.surface_y[i]
-        if i != ignored and y0 >= y > y1:
-            x = x0 + (x1 - x0) * ((y0 - y) / (y0 - y1))
-            if s.surface_left[i] <= x <= s.surface_right[i]:
-                return i
+    if s.num_floor == FLAT and ignored != 0:  # a platform holds only who ends over it
+        y = surface_height(m, s, 0, x1)
+        if y0 >= y > y1 and _is_over(m, s, 0, x0 + (x1 - x0) * ((y0 - y) / (y0 - y1))):
+            return 0
     return -1
 
 
@@ -115,9 +195,9 @@ def on_platform(m):
 @rule
 def past_edge(m, s, x):
     """-1 or +1 if x lies beyond that edge of the surface stood on, else 0."""
-    if x < s.surface_left[m.surface]:
+    if x < surface_left(m, s, m.surface) - EDGE_SLACK:
         return -1.0
-    return 1.0 if x > s.surface_right[m.surface] else 0.0
+    return 1.0 if x > surface_right(m, s, m.surface) + EDGE_SLACK else 0.0
 
 
 @rule
@@ -135,4 +215,9 @@ def blast_zone(p, s):
 @rule
 def inside_body(s, x, y):
     """Strictly inside the solid body (which no player ever is)."""
+    if s.num_floor != FLAT:
+        if y >= _floor_height(s, x) - 1e-6:
+            return False
+        if y >= s.outline_y[0]:  # between the ends of a floor and its higher middle
+            return abs(x) < s.outline_x[0]
     return abs(x) < half_width(s, y) - 1e-6

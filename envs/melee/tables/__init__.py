@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from envs.errors import TableError
-from envs.melee.actions import NUM_ACTIONS
-from envs.melee.tables.layout import ACTION, CHARACTER, HIT, NUM_IDS, STAGE, Tables
+from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
+from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULLS, NUM_IDS, SPECIAL, STAGE, Tables
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
 __all__ = ["CHARACTERS", "STAGES", "Tables", "load_tables"]
@@ -45,19 +45,29 @@ def _read(folder: Path) -> tuple[tuple[CharacterFile, ...], tuple[StageFile, ...
 def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...]) -> Tables:
     rows = np.zeros(len(characters), CHARACTER)
     stage_rows = np.zeros(len(stages), STAGE)
+    specials = np.zeros((len(characters), NUM_ACTIONS - FIRST_SPECIAL), SPECIAL)
     actions = _Actions(len(characters))
+    hull = np.zeros((len(characters), NUM_ACTIONS))
     for row, character in enumerate(characters):
         rows[row]["id"] = character.id
         for name, value in character.attributes.items():
             rows[row][name] = value
+        hull[row] = character.hull["default"]
+        for group, (first, last) in HULLS.items():
+            hull[row, first : last + 1] = character.hull.get(group, hull[row, first])
         for action, entry in character.actions.items():
             actions.add(row, action, entry)
+        for action, numbers in character.specials.items():
+            for name, value in numbers.items():
+                specials[row, action - FIRST_SPECIAL][name] = value
     for row, stage in enumerate(stages):
         stage.write(stage_rows[row])
     tables = Tables(
         rows.view(np.recarray),
         actions.records.view(np.recarray),
+        specials.view(np.recarray),
         np.array(actions.hits, HIT).view(np.recarray),
+        hull,
         np.array(actions.points, np.float64).reshape(-1, 2),
         stage_rows.view(np.recarray),
         _rows_of([character.id for character in characters]),

@@ -7,11 +7,20 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee import actions as a
+
 MAX_SURFACES: Final = 8
-MAX_OUTLINE: Final = 8
+MAX_OUTLINE: Final = 12
+MAX_FLOOR: Final = 6
+MAX_MOVERS: Final = 2
 NUM_IDS: Final = 64  # internal character and stage ids are below this
 
-ATTACK_HIT, GRAB_HIT, THROW_HIT = 0, 1, 2
+ATTACK_HIT, GRAB_HIT, THROW_HIT, LASER_HIT = 0, 1, 2, 3
+FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a special action
+PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
+HELPLESS = -1  # what follows a special action: a helpless fall
+STILL, FOUNTAIN, RANDALL = 0, 1, 2  # how platforms of a stage move, see ``physics.platforms``
+EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # whom a hit can touch
 
 # Attributes of a character: speeds in units a frame, accelerations in units a frame a frame, times in frames.
 ATTRIBUTES: Final[tuple[str, ...]] = (
@@ -25,11 +34,13 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "traction",
     "dash_start",
     "dash_acceleration",
+    "dash_acceleration_stick",
     "dash_to_run",
     "dash_frames",
     "run_max",
     "run_brake_frames",
     "run_turn_frames",
+    "run_turn_break",
     "turn_frames",
     "squat_frames",
     "squat_rise_frames",
@@ -39,6 +50,7 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "ground_to_air",
     "jump_start_x",
     "jump_max_x",
+    "air_jumps",
     "double_jump_y",
     "double_jump_x",
     "air_acceleration",
@@ -59,19 +71,16 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "hang_y",
     "ledge_jump_y",
     "ledge_jump_x",
-    "up_ground_action",
-    "up_air_action",
-    "up_flight_action",
-    "up_end_action",
-    "up_start",
-    "up_start_keep",
-    "up_start_gravity",
-    "up_travel",
-    "up_speed",
-    "up_slowdown",
-    "up_end",
-    "up_end_speed",
-    "up_landing_lag",
+    "air_jump_action",
+    "air_jump_loss",
+    "neutral_ground",
+    "neutral_air",
+    "side_ground",
+    "side_air",
+    "up_ground",
+    "up_air",
+    "down_ground",
+    "down_air",
 )
 CHARACTER: Final = np.dtype([("id", "i4"), *((name, "f8") for name in ATTRIBUTES)], align=True)
 
@@ -86,6 +95,8 @@ ACTION: Final = np.dtype(
         ("autocancel_after", "i4"),  # landing after this frame too
         ("intangible_from", "i4"),
         ("intangible_to", "i4"),
+        ("turns", "i4"),  # frame on which the animation turns the player around
+        ("by_weight", "i4"),  # 1: a throw that is slower the heavier its victim is: 100 / weight frames a frame
         ("first_hit", "i4"),
         ("num_hits", "i4"),
         ("first_motion", "i4"),
@@ -109,18 +120,77 @@ HIT: Final = np.dtype(
         ("kb_base", "f8"),
         ("kb_fixed", "f8"),  # set ("weight dependent") knockback, 0 none
         ("shield_damage", "f8"),  # extra damage to shields
+        ("electric", "i4"),  # 1: the victim's hitlag is half as long again
+        ("targets", "i4"),  # EVERYBODY, GROUNDED or AIRBORNE
+        ("speed_x", "f8"),  # of a laser, forward
+        ("speed_y", "f8"),
+        ("life", "f8"),  # of a laser, frames
     ],
     align=True,
 )
+
+# How one special action of one character goes on. Speeds in units a frame, frames as in ``ACTION``; a friction,
+# gravity or falling speed below 0 is the character's own.
+SPECIAL: Final = np.dtype(
+    [
+        ("drive", "i4"),  # FALL, PATH, FLIGHT or FREE
+        ("starts", "i4"),  # 1: a move begins with this action
+        ("first", "i4"),  # frame that it shows first when it follows another
+        ("frozen", "i4"),  # frames for which it stays on that frame, 0: it runs on
+        ("next_ground", "i4"),  # the action that follows on the ground, 0 none
+        ("next_air", "i4"),  # in the air; HELPLESS
+        ("lands_as", "i4"),  # the action that goes on from this frame on after landing, 0: the move ends
+        ("leaves_as", "i4"),  # after leaving the ground, 0: an edge stops the player
+        ("repeats", "i4"),  # PRESSED or HELD
+        ("least", "i4"),  # frames for which it goes on although B was let go
+        ("jump_from", "i4"),  # first frame that a jump ends, 0 none, -1 all
+        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none
+        ("reflects", "i4"),  # 1: sends lasers back
+        ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
+        ("drifts", "i4"),  # 1: the stick moves the player sideways as in any fall
+        ("glide", "i4"),  # last frame without gravity, or of a flight at full speed
+        ("path_from", "i4"),  # first frame on which the animation says how the player moves; before it falls
+        ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
+        ("decay_to", "i4"),  # last frame with ``decay``
+        ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
+        ("gravity", "f8"),
+        ("fall_speed", "f8"),
+        ("friction", "f8"),
+        ("keep_x", "f8"),  # share of the speed that is kept at the start, in the air
+        ("keep_y", "f8"),
+        ("start_x", "f8"),  # and what is added
+        ("start_y", "f8"),
+        ("aim_speed", "f8"),  # along the direction
+        ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
+        ("slowing", "f8"),  # of a flight, a frame
+        ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
+    ],
+    align=True,
+)
+SPECIAL_DEFAULTS: Final = {
+    "gravity": -1.0,
+    "fall_speed": -1.0,
+    "friction": -1.0,
+    "keep_x": 1.0,
+    "keep_y": 1.0,
+    "glide": -1,
+}
 
 STAGE: Final = np.dtype(
     [
         ("id", "i4"),
         ("num_surfaces", "i4"),
         ("num_outline", "i4"),
+        ("num_floor", "i4"),  # points of the main floor; 2: flat
+        ("num_movers", "i4"),  # the last so many surfaces move
+        ("movement", "i4"),  # STILL, FOUNTAIN or RANDALL
+        ("surface_mover", "i4", (MAX_SURFACES,)),  # which of the movers a surface is, -1 none
         ("surface_y", "f8", (MAX_SURFACES,)),  # surface 0 is the main floor, the others are platforms
         ("surface_left", "f8", (MAX_SURFACES,)),
         ("surface_right", "f8", (MAX_SURFACES,)),
+        ("floor_x", "f8", (MAX_FLOOR,)),  # the main floor from left to right
+        ("floor_y", "f8", (MAX_FLOOR,)),
+        ("ledge_y", "f8"),  # height of both ledges: the ends of the floor
         ("outline_y", "f8", (MAX_OUTLINE,)),  # the solid body, from the floor downwards
         ("outline_x", "f8", (MAX_OUTLINE,)),  # half of its width at that height
         ("blast_left", "f8"),
@@ -136,12 +206,35 @@ STAGE: Final = np.dtype(
 )
 
 
+# Groups of actions with one height of the hull's bottom over the feet; every other action has the default.
+HULLS: Final[dict[str, tuple[int, int]]] = {
+    "jump": (a.JUMP_F, a.JUMP_B),
+    "double_jump": (a.JUMP_AERIAL_F, a.JUMP_AERIAL_B),
+    "fall": (a.FALL, a.FALL_B),
+    "fall_aerial": (a.FALL_AERIAL, a.FALL_AERIAL_B),
+    "fall_special": (a.FALL_SPECIAL, a.FALL_SPECIAL_B),
+    "tumble": (a.DAMAGE_FALL, a.DAMAGE_FALL),
+    "nair": (a.NAIR, a.NAIR),
+    "fair": (a.FAIR, a.FAIR),
+    "bair": (a.BAIR, a.BAIR),
+    "uair": (a.UAIR, a.UAIR),
+    "dair": (a.DAIR, a.DAIR),
+    "hurt": (a.DAMAGE_HIGH_1, a.DAMAGE_AIR_3),
+    "fly": (a.DAMAGE_FLY_HIGH, a.DAMAGE_FLY_ROLL),
+    "fly_top": (a.DAMAGE_FLY_TOP, a.DAMAGE_FLY_TOP),
+    "air_dodge": (a.AIR_DODGE, a.AIR_DODGE),
+    "platform_drop": (a.PLATFORM_DROP, a.PLATFORM_DROP),
+}
+
+
 class Tables(NamedTuple):
     """All figures, as arrays that compiled functions take."""
 
     characters: NDArray[np.void]  # CHARACTER [C]
     actions: NDArray[np.void]  # ACTION [C, NUM_ACTIONS]
+    specials: NDArray[np.void]  # SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
     hits: NDArray[np.void]  # HIT [H]
+    hull: NDArray[np.float64]  # [C, NUM_ACTIONS] units from the feet up to the hull's bottom, in the air
     points: NDArray[np.float64]  # [N, 2] hit circle centres and motions, x forward, y up
     stages: NDArray[np.void]  # STAGE [S]
     character_rows: NDArray[np.int32]  # [NUM_IDS] row of an internal character id, -1 none

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import TableError
 from envs.melee import actions as action_ids
 from envs.melee.tables.layout import (
     ACTION,
+    AIRBORNE,
     ATTACK_HIT,
     ATTRIBUTES,
+    EVERYBODY,
+    FALL,
+    FLIGHT,
+    FOUNTAIN,
+    FREE,
     GRAB_HIT,
+    GROUNDED,
+    HELD,
+    HELPLESS,
+    HULLS,
+    LASER_HIT,
+    MAX_FLOOR,
     MAX_OUTLINE,
     MAX_SURFACES,
     NUM_IDS,
+    PATH,
+    PRESSED,
+    RANDALL,
+    SPECIAL,
+    SPECIAL_DEFAULTS,
     STAGE,
+    STILL,
     THROW_HIT,
 )
 from envs.melee.tables.row import Row
@@ -26,11 +45,19 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-KINDS: Final = {"attack": ATTACK_HIT, "grab": GRAB_HIT, "throw": THROW_HIT}
+KINDS: Final = {"attack": ATTACK_HIT, "grab": GRAB_HIT, "throw": THROW_HIT, "laser": LASER_HIT}
+DRIVES: Final = {"fall": FALL, "path": PATH, "flight": FLIGHT, "free": FREE}
+REPEATS: Final = {"never": 0, "pressed": PRESSED, "held": HELD}
+TARGETS: Final = {"everybody": EVERYBODY, "grounded": GROUNDED, "airborne": AIRBORNE}
+FLAT: Final = 2  # points of a floor without slopes
+MOVEMENTS: Final = {"still": (STILL, 0), "fountain": (FOUNTAIN, 2), "randall": (RANDALL, 1)}  # and how many move
 MAX_GROUPS: Final = 31  # bits of ``MEMORY.hit_groups``
 
 _ACTION_NUMBERS: Final = tuple(name for name in ACTION.names or () if not name.startswith(("first_", "num_")))
-_HIT_NUMBERS: Final = ("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage")
+_HIT_NUMBERS: Final = (
+    *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
+    *("speed_x", "speed_y", "life"),
+)
 _NEEDED_OF_ATTACKS: Final = ("radius", "damage", "angle")
 _STAGE_NUMBERS: Final = tuple(name for name in STAGE.names or () if name.startswith(("blast_", "spawn_", "respawn_")))
 
@@ -59,17 +86,25 @@ class CharacterFile:
     name: str
     id: int
     attributes: dict[str, float]
+    hull: dict[str, float]  # height of the hull's bottom: "default", and by group of actions where it differs
     actions: dict[int, ActionEntry]
+    specials: dict[int, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class StageFile:
-    """A checked stage file: surfaces are (y, left, right), the outline (y, half width) downwards."""
+    """A checked stage file.
+
+    Surfaces are (y, left, right), the main floor first and those that move last; ``floor`` has the points (x, y) of
+    the main floor from left to right, the outline is (y, half width) downwards.
+    """
 
     name: str
     id: int
     numbers: dict[str, float]
     surfaces: list[list[float]]
+    floor: list[list[float]]
+    movement: str
     outline: list[list[float]]
 
     def write(self, record: np.void) -> None:
@@ -78,8 +113,15 @@ class StageFile:
         for name, value in self.numbers.items():
             record[name] = value
         record["num_surfaces"], record["num_outline"] = len(self.surfaces), len(self.outline)
+        record["num_floor"], record["ledge_y"] = len(self.floor), self.floor[0][1]
+        record["movement"], moving = MOVEMENTS[self.movement]
+        record["num_movers"], first = moving, len(self.surfaces) - moving
+        record["surface_mover"][:] = -1
         for i, (y, left, right) in enumerate(self.surfaces):
             record["surface_y"][i], record["surface_left"][i], record["surface_right"][i] = y, left, right
+            record["surface_mover"][i] = max(i - first, -1)
+        for i, (x, y) in enumerate(self.floor):
+            record["floor_x"][i], record["floor_y"][i] = x, y
         for i, (y, x) in enumerate(self.outline):
             record["outline_y"][i], record["outline_x"][i] = y, x
 
@@ -94,10 +136,17 @@ def read_character(path: Path) -> CharacterFile:
     row = top.table("attributes")
     attributes = {name: row.number(name) for name in ATTRIBUTES}
     row.done()
-    listed = top.table("actions")
+    hulls = top.table("hull")
+    hull = {"default": hulls.number("default")} | {name: hulls.number(name) for name in HULLS if name in hulls.left}
+    hulls.done()
+    top.take("import", {})  # hints for ``importer``
+    listed = _with_imported(top.table("actions"), top.take("imported", {}))
     actions = {_action_id(listed, name): _read_action(listed.table(name)) for name in list(listed.left)}
+    moves = top.table("specials")
+    specials = {_action_id(moves, name): _read_special(moves.table(name)) for name in list(moves.left)}
     top.done()
-    return CharacterFile(path.stem, number, attributes, actions)
+    _check_specials(moves, specials, attributes)
+    return CharacterFile(path.stem, number, attributes, hull, actions, specials)
 
 
 def read_stage(path: Path) -> StageFile:
@@ -107,11 +156,27 @@ def read_stage(path: Path) -> StageFile:
     number = row.whole("id", highest=NUM_IDS - 1)
     row.sources()
     numbers = {name: row.number(name) for name in _STAGE_NUMBERS}
-    stage = StageFile(path.stem, number, numbers, row.points("surfaces", width=3), row.points("outline"))
+    surfaces = row.points("surfaces", width=3)
+    flat = [[x, y] for y, left, right in surfaces[:1] for x in (left, right)]
+    floor = row.points("floor", default=flat)
+    movement = row.choice("movement", MOVEMENTS, "still")
+    stage = StageFile(path.stem, number, numbers, surfaces, floor, movement, row.points("outline"))
     row.done()
     top.done()
     _check_stage(row, stage)
     return stage
+
+
+def _with_imported(listed: Row, imported: object) -> Row:
+    """Actions as written by hand, and below them, field by field, as generated by the importer."""
+    below = Row(listed.file, "imported", imported)
+    merged: dict[str, object] = {}
+    for name in [*below.left, *(name for name in listed.left if name not in below.left)]:
+        hand, made = listed.left.get(name, {}), below.left.get(name, {})
+        if not isinstance(hand, dict) or not isinstance(made, dict):
+            raise listed.fail(name, f"must be a table, got {hand!r}")
+        merged[name] = made | hand
+    return Row(listed.file, listed.name, merged)
 
 
 def _read_action(row: Row) -> ActionEntry:
@@ -126,6 +191,31 @@ def _read_action(row: Row) -> ActionEntry:
     hits = _read_hits(row, frames)
     row.done()
     return ActionEntry(numbers, motion, hits)
+
+
+def _read_special(row: Row) -> dict[str, float]:
+    numbers: dict[str, float] = {
+        "drive": DRIVES[row.choice("drive", DRIVES, "fall")],
+        "repeats": REPEATS[row.choice("repeats", REPEATS, "never")],
+    }
+    if row.left.get("next_air") == "helpless":
+        row.left.pop("next_air")
+        numbers["next_air"] = HELPLESS
+    for name in SPECIAL.names or ():
+        if name not in numbers:
+            numbers[name] = row.number(name) if name in row.left else float(SPECIAL_DEFAULTS.get(name, 0))
+    row.done()
+    return numbers
+
+
+def _check_specials(row: Row, specials: dict[int, dict[str, float]], attributes: dict[str, float]) -> None:
+    """Everything that a button or another action leads to must exist."""
+    leads = [(f"attributes.{name}", attributes[name]) for name in ATTRIBUTES[-8:]]
+    for action, numbers in specials.items():
+        leads += [(f"{action}.{name}", numbers[name]) for name in ("next_ground", "next_air", "lands_as", "leaves_as")]
+    for name, target in leads:
+        if target > 0 and int(target) not in specials:
+            raise row.fail(name, f"leads to {target:g}, which is not among the specials")
 
 
 def _read_hits(row: Row, frames: int) -> list[HitEntry]:
@@ -146,10 +236,10 @@ def _read_hits(row: Row, frames: int) -> list[HitEntry]:
 
 
 def _read_hit(row: Row, start: int, end: int, group: int) -> HitEntry:
-    kind = row.take("kind", "attack")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise row.fail("kind", f"is {kind!r}, valid are {', '.join(KINDS)}")
-    numbers: dict[str, float] = {"start": start, "end": end, "group": group, "kind": KINDS[kind]}
+    kind = row.choice("kind", KINDS, "attack")
+    targets = row.choice("targets", TARGETS, "everybody")
+    numbers: dict[str, float] = {"start": start, "end": end, "group": group}
+    numbers |= {"kind": KINDS[kind], "targets": TARGETS[targets], "electric": row.whole("electric", 0, highest=1)}
     for name in _HIT_NUMBERS:
         needed = name in _NEEDED_OF_ATTACKS and kind == "attack"
         numbers[name] = row.number(name, None if needed else 0.0)
@@ -172,8 +262,18 @@ def _check_stage(row: Row, stage: StageFile) -> None:
     for i, (y, half) in enumerate(outline):
         if half < 0 or (i and y >= outline[i - 1][0]):
             raise row.fail(f"outline[{i}]", "must go down from the floor with a width that is not negative")
-    floor_y, left, right = surfaces[0]
-    if outline[0] != [floor_y, right] or left != -right:
+    if len(surfaces) <= MOVEMENTS[stage.movement][1]:
+        raise row.fail("movement", f"{stage.movement!r} needs platforms that move, after the others")
+    _check_floor(row, stage)
+
+
+def _check_floor(row: Row, stage: StageFile) -> None:
+    (_, left, right), floor = stage.surfaces[0], stage.floor
+    if not FLAT <= len(floor) <= MAX_FLOOR or any(a[0] >= b[0] for a, b in pairwise(floor)):
+        raise row.fail("floor", f"must be 2 to {MAX_FLOOR} points from left to right")
+    if floor[0] != [left, floor[-1][1]] or floor[-1][0] != right:
+        raise row.fail("floor", "must end at both edges of the main floor, at one height")
+    if stage.outline[0] != floor[-1][::-1] or left != -right:
         raise row.fail("outline[0]", "must be the edge of the main floor, which must be symmetric")
 
 

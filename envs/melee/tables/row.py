@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from envs.errors import TableError
@@ -56,6 +57,13 @@ class Row:
         if value != int(value) or not 0 <= value <= highest:
             raise self.fail(field, f"must be a whole number from 0 to {highest}, got {value:g}")
         return int(value)
+
+    def choice(self, field: str, valid: Iterable[str], default: str) -> str:
+        """One of the valid words."""
+        value = self.take(field, default)
+        if not isinstance(value, str) or value not in valid:
+            raise self.fail(field, f"is {value!r}, valid are {', '.join(valid)}")
+        return value
 
     def points(self, field: str, width: int = 2, default: list[list[float]] | None = None) -> list[list[float]]:
         """Lists of ``width`` numbers each."""

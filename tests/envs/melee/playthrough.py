@@ -1,6 +1,7 @@
-"""The committed playthrough: inputs of both seats and what the rules made of them.
+"""The committed playthroughs: inputs of both seats and what the rules made of them.
 
-``playthrough.txt`` has a line for each stretch of frames with unchanged controllers:
+Every character is on one side and on the other, every stage at least once. A file of ``playthroughs/`` is one game,
+named STAGE-CHARACTER-CHARACTER, with a line for each stretch of frames with unchanged controllers:
 
     frames, controller of seat 0, controller of seat 1 | action x y percent shield stocks of each seat, digest
 
@@ -21,9 +22,18 @@ import numpy as np
 from envs.melee import controller
 from tests.envs.melee.arena import Arena
 
-FILE = Path(__file__).with_name("playthrough.txt")
-GAMES = (("mewtwo", "fox", "battlefield"), ("fox", "mewtwo", "final_destination"))
-STRETCHES = 260  # of each game, when written
+FOLDER = Path(__file__).with_name("playthroughs")
+GAMES = (
+    ("mewtwo", "fox", "battlefield"),
+    ("fox", "mewtwo", "final_destination"),
+    ("falco", "marth", "dreamland"),
+    ("marth", "sheik", "fountain_of_dreams"),
+    ("sheik", "cptfalcon", "pokemon_stadium"),
+    ("cptfalcon", "ganondorf", "yoshis_story"),
+    ("ganondorf", "jigglypuff", "battlefield"),
+    ("jigglypuff", "falco", "final_destination"),
+)
+STRETCHES = 150  # of each game, when written
 
 
 def code(action):
@@ -37,16 +47,22 @@ def parse(text):
     return [*map(int, text[:8]), *(ord(letter) - ord("a") for letter in text[8:12]), int(text[12])]
 
 
-def read(path=FILE):
-    """[(left, right, stage, [(line, frames, actions [2, 13])])] of the file."""
-    games = []
+def read():
+    """[(left, right, stage, [(line, frames, actions [2, 13])])] of all files, in the order of ``GAMES``."""
+    return [(left, right, stage, _stretches(path_of(left, right, stage))) for left, right, stage in GAMES]
+
+
+def path_of(left, right, stage):
+    """File of a game."""
+    return FOLDER / f"{stage}-{left}-{right}.txt"
+
+
+def _stretches(path):
+    stretches = []
     for line in path.read_text("ascii").splitlines():
-        if line.startswith("#"):
-            games.append((*line[1:].split(), []))
-        elif line:
-            frames, first, second = line.split("|")[0].split()
-            games[-1][3].append((line, int(frames), np.array([parse(first), parse(second)], np.int8)))
-    return games
+        frames, first, second = line.split("|")[0].split()
+        stretches.append((line, int(frames), np.array([parse(first), parse(second)], np.int8)))
+    return stretches
 
 
 def result(arena):
@@ -100,12 +116,11 @@ def invent(seed):
 
 def write():
     """Invent new inputs and record what they give."""
-    with FILE.open("w", encoding="ascii") as file:
-        for seed, names in enumerate(GAMES):
-            source = invent(seed)
-            stretches = [next(source) for _ in range(STRETCHES)]
-            file.write(f"# {' '.join(names)}\n")
-            file.writelines(f"{line}\n" for line in play(*names, stretches))
+    FOLDER.mkdir(exist_ok=True)
+    for seed, names in enumerate(GAMES):
+        source = invent(seed)
+        stretches = [next(source) for _ in range(STRETCHES)]
+        path_of(*names).write_text("".join(f"{line}\n" for line in play(*names, stretches)), "ascii")
 
 
 def main():

@@ -154,7 +154,7 @@ def test_it_fights_and_stays_on_the_stage(name, body):
     against_random = Games(name, "random", 8, seed=100, body=body).play()
     harm = against_idle["damage"][:, 0] + 100 * against_idle["stocks_taken"][:, 0]  # idle does not come back
     assert harm.mean() > 80
-    assert against_random["damage"][:, 0].mean() > 30
+    assert against_random["damage"][:, 0].mean() > 15
     lost = against_idle["self_destructs"][:, 0].mean() + against_random["self_destructs"][:, 0].mean()
     assert lost <= 0.5, "stocks a game, lost without being hit"
 

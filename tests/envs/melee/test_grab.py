@@ -15,7 +15,7 @@ def grabbed(left="mewtwo", right="fox", percent=0.0, second=None):
 def test_a_grab_holds_the_other_player():
     arena = grabbed()
     assert arena.actions == [a.CATCH_WAIT, a.CAPTURE_WAIT]
-    assert arena.players.x[1] == pytest.approx(arena.players.x[0] + 9.0)
+    assert arena.players.x[1] == pytest.approx(arena.players.x[0] + 11.98)
     assert arena.players.percent[1] == 0
 
 
@@ -55,16 +55,15 @@ def test_pummel():
         (1.0, 0.0, a.THROW_F, 5, 1),
         (-1.0, 0.0, a.THROW_B, 11, -1),
         (0.0, 1.0, a.THROW_U, 12, 0),
-        (0.0, -1.0, a.THROW_D, 9, 1),
+        (0.0, -1.0, a.THROW_D, 5, 1),
     ],
 )
 def test_throws_by_stick(x, y, action, damage, side):
     arena = grabbed(percent=50.0).play(1, pad(x=x, y=y))
     assert arena.actions == [action, action + a.THROWN_F - a.THROW_F]
     arena.play_until(lambda arena: arena.players.percent[1] > 50, 80)
-    assert arena.players.percent[1] == 50 + damage
-    arena.play(2)
-    assert arena.players.speed_attack_y[1] > 0
+    assert arena.players.percent[1] == 50 + damage  # of the first hit: the down throw has two
+    arena.play_until(lambda arena: arena.players.speed_attack_y[1] > 0, 40)
     assert round(float(arena.players.speed_attack_x[1]) * 10) * side >= 0
     arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 80)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.tables import CHARACTERS, STAGES
 from tests.envs.melee import playthrough
 
 ROOT = Path(__file__).parents[3]
@@ -26,6 +27,14 @@ def test_the_committed_playthrough_still_happens(game):
     lines = playthrough.play(left, right, stage, [(frames, actions) for _, frames, actions in stretches])
     for number, (line, (committed, _, _)) in enumerate(zip(lines, stretches, strict=True)):
         assert numbers(line) == pytest.approx(numbers(committed), abs=1e-3), f"stretch {number}"
+
+
+def test_every_character_and_stage_has_a_playthrough():
+    assert {name for left, right, _ in playthrough.GAMES for name in (left, right)} == set(CHARACTERS)
+    assert {stage for _, _, stage in playthrough.GAMES} == set(STAGES)
+    assert {path.name for path in playthrough.FOLDER.glob("*.txt")} == {
+        playthrough.path_of(*game).name for game in playthrough.GAMES
+    }
 
 
 def test_it_meets_most_kinds_of_action():

@@ -37,8 +37,8 @@ def test_blocking_takes_shield_instead_of_damage_and_stuns():
     assert arena.players.shield[1] == pytest.approx(60 - 18 * 0.7, abs=0.28 * 20)
     assert arena.players.hitlag.tolist() == [9, 9]
     arena.play(8, second=pad("R"))
-    # floor(200/201 * (18 * 0.3 * 1.5 + 2)) = 10 frames of stun
-    assert arena.play_until(lambda arena: arena.actions[1] == a.GUARD, 30, second=pad("R")) == 10
+    # 200/201 * (18 * 0.3 * 1.5 + 2) = 10.05 frames of stun
+    assert arena.play_until(lambda arena: arena.actions[1] == a.GUARD, 30, second=pad("R")) == 11  # free on the next
 
 
 def test_blocking_pushes_back():

@@ -7,14 +7,23 @@ from hypothesis import strategies as st
 
 from envs.melee import actions as a
 from envs.melee.physics.compile import compiled
-from envs.melee.physics.stage import fly, half_width, inside_body
+from envs.melee.physics.stage import (
+    EDGE_SLACK,
+    bottom,
+    fly,
+    half_width,
+    inside_body,
+    surface_height,
+    surface_left,
+    surface_right,
+)
 from envs.melee.tables import STAGES
 from tests.envs.melee.arena import Arena, pad, random_pads
 
 
 @compiled
 def fly_by(player, memory, stage, dx, dy):
-    return fly(player, memory, stage, dx, dy)
+    return fly(player, memory, stage, dx, dy, 0.0)
 
 
 @compiled
@@ -25,6 +34,20 @@ def is_inside(stage, x, y):
 @compiled
 def width_at(stage, y):
     return half_width(stage, y)
+
+
+@compiled
+def underside(stage):
+    return bottom(stage)
+
+
+@compiled
+def surface_at(memory, stage, surface, x):
+    return (
+        surface_height(memory, stage, surface, x),
+        surface_left(memory, stage, surface),
+        surface_right(memory, stage, surface),
+    )
 
 
 def flier(stage, x, y):
@@ -53,7 +76,7 @@ def test_a_flick_down_drops_through_a_platform_but_not_the_floor():
 
 
 def test_a_shield_drops_through_a_platform():
-    arena = Arena(stage="battlefield").play(9, pad("R")).play(1, pad("R", y=-1.0))
+    arena = Arena(stage="battlefield").play(9, pad("R")).play(1, pad("R", y=-0.7))
     assert arena.actions[0] == a.PLATFORM_DROP
 
 
@@ -66,13 +89,15 @@ def test_walking_off_a_platform_falls():
 
 @pytest.mark.parametrize("stage", sorted(STAGES))
 def test_a_player_under_the_stage_stays_under_it(stage):
-    player, memory, record = flier(stage, 3.0, -60.0)
+    player, memory, record = flier(stage, 3.0, 0.0)
+    lowest = underside(record)
+    player.y = lowest - 20.0
     for _ in range(100):
         fly_by(player, memory, record, 0.0, 2.0)
-    assert player.y <= -40.0 + 1e-9
-    player, memory, record = flier(stage, 3.0, -60.0)
+    assert player.y <= lowest + 1e-9
+    player, memory, record = flier(stage, 3.0, lowest - 20.0)
     fly_by(player, memory, record, 0.0, 300.0)
-    assert player.y <= -40.0 + 1e-9
+    assert player.y <= lowest + 1e-9
     assert player.speed_y <= 0
 
 
@@ -104,8 +129,8 @@ def test_no_flight_enters_the_body_or_jumps_through_the_floor(stage, place, step
         crossed = y < 0 < player.y and max(abs(x), abs(player.x)) < edge and abs(dx) < 1
         assert not crossed  # from below to above within the edges
         if surface >= 0:
-            assert player.y == record.surface_y[surface]
-            assert y >= player.y
+            assert player.y == surface_at(memory, record, surface, player.x)[0]
+            assert record.num_floor > 2 or y >= player.y
 
 
 def test_drifting_back_from_below_does_not_snap_to_the_top():
@@ -119,8 +144,9 @@ def test_drifting_back_from_below_does_not_snap_to_the_top():
 @pytest.mark.parametrize("stage", sorted(STAGES))
 @pytest.mark.parametrize("seed", range(6))
 def test_random_play_stays_sane(stage, seed):
-    """10 000 frames a case: finite, outside the body, on the ground exactly at a surface."""
-    arena = Arena("mewtwo" if seed % 2 else "fox", "fox", stage)
+    """10 000 frames a case: finite, hull outside the body, on the ground exactly at a surface."""
+    arena = Arena(("mewtwo", "fox", "jigglypuff", "sheik", "marth", "ganondorf")[seed], "fox", stage)
+    most_jumps = int(arena.tables.characters.air_jumps.max())
     pads = random_pads(seed, 10_000)
     record = arena.tables.stages[arena.memory[0].stage_row]
     for frame in range(len(pads)):
@@ -132,11 +158,86 @@ def test_random_play_stays_sane(stage, seed):
             player, memory = arena.players[seat], arena.memory[seat]
             values = [player.x, player.y, player.speed_y, player.speed_air_x, player.speed_attack_x, player.percent]
             assert np.isfinite(values).all()
-            assert not is_inside(record, player.x, player.y)
+            if stage != "yoshis_story":  # Randall carries who stands on it through the body
+                assert not is_inside(record, player.x, player.y + memory.hull)
             if player.on_ground:
-                assert player.y == record.surface_y[memory.surface]
-                assert record.surface_left[memory.surface] <= player.x <= record.surface_right[memory.surface]
+                height, left, right = surface_at(memory, record, memory.surface, player.x)
+                assert player.y == height
+                assert left - EDGE_SLACK <= player.x <= right + EDGE_SLACK
             assert 0 <= player.shield <= 60
-            assert 0 <= player.jumps_left <= 2
+            assert 0 <= player.jumps_left <= 1 + most_jumps
         if arena.over:
             arena.restart()
+
+
+def test_a_walk_on_a_slope_follows_it_and_is_slower_sideways():
+    arena = Arena("fox", "fox", "yoshis_story").place(1, 0.0).place(0, -50.0)
+    arena.surface(0, 0).play(1)
+    assert arena.players.y[0] == pytest.approx(-3.5 + 6.0 / 16.8 * 3.5)
+    before = float(arena.players.x[0])
+    arena.play(1, pad(x=0.5))
+    arena.play(20, pad(x=0.5))
+    steps = arena.players.x[0] - before
+    height, _, _ = surface_at(arena.memory[0], arena.tables.stages[arena.memory[0].stage_row], 0, arena.players.x[0])
+    assert arena.players.on_ground[0]
+    assert arena.players.y[0] == height
+    assert steps > 0
+    speed = float(arena.players.speed_ground_x[0])
+    before = float(arena.players.x[0])
+    arena.play(1, pad(x=0.5))
+    if arena.players.x[0] < -39.2:
+        assert arena.players.x[0] - before == pytest.approx(float(arena.players.speed_ground_x[0]) * 0.979, abs=1e-3)
+    assert speed > 0
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_flying_sideways_into_a_slope_lands_on_it(side):
+    player, memory, record = flier("yoshis_story", side * 70.0, -1.0)
+    assert fly_by(player, memory, record, -side * 20.0, 0.0) == -1
+    assert player.x == pytest.approx(side * 50.0)
+    assert fly_by(player, memory, record, -side * 20.0, 0.0) == 0
+    assert player.y == surface_at(memory, record, 0, player.x)[0]
+    assert abs(player.x) < 45
+
+
+def test_randall_goes_around_and_carries_who_stands_on_it():
+    arena = Arena("fox", "fox", "yoshis_story").place(1, 0.0).surface(1, 0)
+    seen = []
+    arena.place(0, 0.0)
+    arena.memory.surface[0] = 4
+    record = arena.tables.stages[arena.memory[0].stage_row]
+    height, left, _ = surface_at(arena.memory[0], record, 4, 0.0)
+    arena.players.x[0], arena.players.y[0] = left + 5.0, height
+    for _ in range(1200):
+        arena.step()
+        height, left, _ = surface_at(arena.memory[0], record, 4, 0.0)
+        assert arena.memory.surface[0] == 4
+        assert arena.players.y[0] == height
+        assert arena.players.x[0] == pytest.approx(left + 5.0)
+        seen.append((left, height))
+    assert min(x for x, _ in seen) < -103
+    assert max(x for x, _ in seen) > 91
+    assert min(y for _, y in seen) < -33
+    assert max(y for _, y in seen) > -13.7
+    arena.step()
+    height, left, _ = surface_at(arena.memory[0], record, 4, 0.0)
+    assert (left, height) == pytest.approx(seen[0])
+
+
+def test_heights_of_the_fountain_come_from_outside_when_given():
+    arena = Arena("marth", "marth", "fountain_of_dreams")
+    assert (arena.players.y[0], arena.players.y[1]) == (16.125, 22.125)
+    arena.game.fountain_given = 1
+    for height in (16.2, 16.5, 20.0, 12.0):
+        arena.game.fountain_left = height
+        arena.step()
+        assert arena.players.y[0] == height
+        assert arena.players.y[1] == 22.125
+        assert arena.players.on_ground[0]
+
+
+def test_the_fountain_moves_by_itself_and_lifts_who_stands_on_it():
+    arena = Arena("marth", "marth", "fountain_of_dreams").play(900)
+    assert arena.players.on_ground.all()
+    assert arena.players.y[0] == pytest.approx(23.55)
+    assert arena.players.y[1] == pytest.approx(16.9)

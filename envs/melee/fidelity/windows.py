@@ -1,0 +1,81 @@
+"""Windows: from every real frame the mock plays on with the real controllers, and is compared with what happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee import actions as a
+from envs.melee.fidelity.follow import players_of
+from envs.melee.physics.compile import compiled
+from envs.melee.physics.frame import advance_frame
+from envs.melee.physics.memory import MEMORY
+from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
+from envs.melee.tables import load_tables
+
+if TYPE_CHECKING:
+    from envs.melee.replay import Replay
+
+LENGTH: Final = 30  # frames of a window
+NEAR: Final = 0.1  # units, within which a window still counts as close
+CHECKS: Final = (1, 5, 15, 30)  # frames after the start at which positions are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows that start at the frames 0 .. T - 1 - LENGTH of a replay, a row each, for both seats."""
+
+    error: NDArray[np.float64]  # [W, 2, len(CHECKS)] units between mock and real game
+    same: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, on which the actions are equal
+    close: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, within NEAR units
+    mock_action: NDArray[np.int32]  # [W, 2] the mock's action where it first differs, -1 where it never does
+
+
+def play_windows(replay: Replay, memory: NDArray[np.void]) -> Windows:
+    """Play every window of a replay; ``memory`` is what ``follow`` gives."""
+    count = max(0, len(replay.state.players) - LENGTH)
+    windows = Windows(
+        np.zeros((count, NUM_SEATS, len(CHECKS))),
+        np.zeros((count, NUM_SEATS), np.int32),
+        np.zeros((count, NUM_SEATS), np.int32),
+        np.full((count, NUM_SEATS), -1, np.int32),
+    )
+    state = replay.state
+    _play(
+        state.game.view(np.recarray), players_of(replay), state.controllers.view(np.recarray), memory,
+        records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS), np.array(CHECKS), load_tables(),
+        windows.error, windows.same, windows.close, windows.mock_action,
+    )  # fmt: skip
+    return windows
+
+
+@compiled
+def _play(games, players, controllers, memories, game, mock, memory, checks, tables, error, same, close, mock_action):
+    for start in range(len(error)):
+        game[0] = games[start]
+        for seat in range(2):
+            mock[seat] = players[start, seat]
+            memory[seat] = memories[start, seat]
+            if mock[seat].action == a.DOWN_BOUND_UP or mock[seat].action == a.DOWN_BOUND:
+                mock[seat].on_ground = 1  # the game counts the bounce as flight, though the player stays where it is
+        check = 0
+        for i in range(1, checks[-1] + 1):
+            advance_frame(game[0], mock, memory, controllers[start + i], tables)
+            for seat in range(2):
+                real = players[start + i, seat]
+                if mock_action[start, seat] < 0:
+                    if mock[seat].action == real.action:
+                        same[start, seat] = i
+                    else:
+                        mock_action[start, seat] = mock[seat].action
+                dx, dy = mock[seat].x - real.x, mock[seat].y - real.y
+                distance = np.sqrt(dx * dx + dy * dy)
+                if distance <= NEAR and close[start, seat] == i - 1:
+                    close[start, seat] = i
+                if i == checks[check]:
+                    error[start, seat, check] = distance
+            if i == checks[check]:
+                check += 1

@@ -1,0 +1,179 @@
+"""Lasers: shooting, flying, hitting, being blocked or sent back.
+
+A player's lasers stand in its memory. Those of both seats fly and are checked before any is applied, so that seats
+stay equal. A laser without knockback, as Fox's, adds damage and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+
+from envs.melee import actions as a
+from envs.melee.physics.compile import rule
+from envs.melee.physics.grab import is_held
+from envs.melee.physics.hit import hit_shield, hurt, note_damage, stale_share, touches_body_at, touches_shield_at
+from envs.melee.physics.knockback import hitlag
+from envs.melee.physics.memory import MAX_LASERS
+from envs.melee.physics.motion import sign
+from envs.melee.physics.special import is_special, special_row
+from envs.melee.physics.stage import inside_body
+from envs.melee.tables.layout import LASER_HIT
+
+NONE = -1
+REFLECTED_POWER = 1.5  # damage of a laser that was sent back
+
+
+@rule
+def forget_lasers(m):
+    """No laser is on its way."""
+    m.lasers = 0
+    for i in range(MAX_LASERS):
+        m.laser_life[i] = 0.0
+
+
+@rule
+def shoot(p, m, c, tables):
+    """Fire on the frames that the tables say."""
+    if p.hitlag > 0.0 or not (is_special(p, c) or a.THROW_F <= p.action <= a.THROW_D):
+        return
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[row]
+        if hit.kind == LASER_HIT and p.action_frame >= hit.start and not m.hit_groups & (1 << hit.group):
+            m.hit_groups |= 1 << hit.group
+            if p.action_frame - m.rate < hit.start:
+                _fire(p, m, tables, row)
+
+
+@rule
+def _fire(p, m, tables, row):
+    hit = tables.hits[row]
+    for i in range(MAX_LASERS):
+        if m.laser_life[i] <= 0.0:
+            m.lasers += 1
+            m.laser_life[i] = hit.life
+            m.laser_hit[i] = row
+            m.laser_action[i] = p.action
+            m.laser_power[i] = 1.0
+            m.laser_speed_x[i] = hit.speed_x * p.facing
+            m.laser_speed_y[i] = hit.speed_y
+            # One step back: it flies on its first frame too.
+            m.laser_x[i] = p.x + p.facing * tables.points[hit.first_point, 0] - m.laser_speed_x[i]
+            m.laser_y[i] = p.y + tables.points[hit.first_point, 1] - m.laser_speed_y[i]
+            return
+
+
+@rule
+def move_lasers(players, memory, s, tables):
+    """Let every laser fly and hit."""
+    if memory[0].lasers == 0 and memory[1].lasers == 0:
+        return
+    _fly(memory[0], s)
+    _fly(memory[1], s)
+    first = _find(memory[0], players[1], memory[1], tables)
+    second = _find(memory[1], players[0], memory[0], tables)
+    first_code = _meets(memory[0], first, players[1], memory[1], tables)
+    second_code = _meets(memory[1], second, players[0], memory[0], tables)
+    if first != NONE:
+        _meet(memory[0], first, first_code, players[1], memory[1], tables)
+    if second != NONE:
+        _meet(memory[1], second, second_code, players[0], memory[0], tables)
+
+
+@rule
+def _fly(m, s):
+    for i in range(MAX_LASERS):
+        if m.laser_life[i] <= 0.0:
+            continue
+        m.laser_x[i] += m.laser_speed_x[i]
+        m.laser_y[i] += m.laser_speed_y[i]
+        m.laser_life[i] -= 1.0
+        x, y = m.laser_x[i], m.laser_y[i]
+        outside = x < s.blast_left or x > s.blast_right or y < s.blast_bottom or y > s.blast_top
+        if outside or inside_body(s, x, y):
+            m.laser_life[i] = 0.0
+        if m.laser_life[i] <= 0.0:
+            m.lasers -= 1
+
+
+BODY, SHIELD, REFLECTOR = 0, 1, 2
+
+
+@rule
+def _find(m, victim, memory, tables):
+    """The first of a player's lasers that touches the other, or NONE."""
+    if m.lasers == 0 or is_held(victim):
+        return NONE
+    for i in range(MAX_LASERS):
+        if m.laser_life[i] > 0.0 and _touches(m, i, victim, memory, tables):
+            return i
+    return NONE
+
+
+@rule
+def _touches(m, i, victim, memory, tables):
+    """Whether a laser meets the body or the shield anywhere on this frame's way."""
+    radius = tables.hits[m.laser_hit[i]].radius
+    for part in range(2):
+        x = m.laser_x[i] - 0.5 * part * m.laser_speed_x[i]
+        y = m.laser_y[i] - 0.5 * part * m.laser_speed_y[i]
+        if touches_shield_at(victim, memory, tables, x, y, radius):
+            return True
+        if not victim.invulnerable and touches_body_at(victim, memory, tables, x, y, radius):
+            return True
+    return False
+
+
+@rule
+def _meets(m, i, victim, memory, tables):
+    """What a laser that touches meets."""
+    if i == NONE:
+        return BODY
+    c = tables.characters[memory.character_row]
+    if is_special(victim, c) and special_row(victim, memory, tables).reflects:
+        return REFLECTOR
+    radius = tables.hits[m.laser_hit[i]].radius
+    for part in range(2):
+        x = m.laser_x[i] - 0.5 * part * m.laser_speed_x[i]
+        y = m.laser_y[i] - 0.5 * part * m.laser_speed_y[i]
+        if touches_shield_at(victim, memory, tables, x, y, radius):
+            return SHIELD
+    return BODY
+
+
+@rule
+def _meet(m, i, code, victim, memory, tables):
+    row = m.laser_hit[i]
+    hit = tables.hits[row]
+    m.laser_life[i] = 0.0
+    m.lasers -= 1
+    if code == REFLECTOR:
+        _send_back(m, i, memory)
+        return
+    damage = hit.damage * m.laser_power[i] * stale_share(m, m.laser_action[i])
+    side = sign(m.laser_speed_x[i])
+    if code == SHIELD:
+        victim.hitlag = float(hitlag(damage))
+        hit_shield(victim, memory, damage, hit.shield_damage, side)
+    elif hit.kb_growth == 0.0 and hit.kb_base == 0.0:
+        note_damage(m, victim, memory, damage)
+    else:
+        lag = float(hitlag(damage))
+        victim.hitlag = math.floor(lag)
+        hurt(m, victim, memory, tables, row, side, damage)
+
+
+@rule
+def _send_back(m, i, memory):
+    for k in range(MAX_LASERS):
+        if memory.laser_life[k] <= 0.0:
+            memory.lasers += 1
+            memory.laser_life[k] = 60.0
+            memory.laser_hit[k] = m.laser_hit[i]
+            memory.laser_action[k] = m.laser_action[i]
+            memory.laser_power[k] = m.laser_power[i] * REFLECTED_POWER
+            memory.laser_x[k] = m.laser_x[i]
+            memory.laser_y[k] = m.laser_y[i]
+            memory.laser_speed_x[k] = -m.laser_speed_x[i]
+            memory.laser_speed_y[k] = -m.laser_speed_y[i]
+            return

@@ -1,0 +1,302 @@
+"""Turning published move data into the generated part of a character file.
+
+Two sources are joined: a move dump (pfirsich/meleeFrameDataExtractor: frames, damage, angles, knockback) and
+libmelee's ``framedata.csv`` (where each hit circle is on each frame, and how far the animation moves the player).
+Nothing else imports this module; ``scripts/import_character.py`` is its command line.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from envs.errors import TableError
+from envs.melee import actions as a
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARK: Final = "# Everything below is written by scripts/import_character.py; values above win, field by field.\n"
+
+# Names of the dump -> action states.
+MOVES: Final[dict[str, int]] = {
+    "jab1": a.JAB_1, "jab2": a.JAB_2, "jab3": a.JAB_3,
+    "rapidjabs_start": a.RAPID_JAB_START, "rapidjabs_loop": a.RAPID_JAB_LOOP, "rapidjabs_end": a.RAPID_JAB_END,
+    "dashattack": a.DASH_ATTACK,
+    "ftilt_h": a.FTILT_HIGH, "ftilt_mh": a.FTILT_HIGH_MID, "ftilt_m": a.FTILT, "ftilt_ml": a.FTILT_LOW_MID,
+    "ftilt_l": a.FTILT_LOW, "utilt": a.UTILT, "dtilt": a.DTILT,
+    "fsmash_h": a.FSMASH_HIGH, "fsmash_mh": a.FSMASH_HIGH_MID, "fsmash_m": a.FSMASH, "fsmash_ml": a.FSMASH_LOW_MID,
+    "fsmash_l": a.FSMASH_LOW, "usmash": a.USMASH, "dsmash": a.DSMASH,
+    "nair": a.NAIR, "fair": a.FAIR, "bair": a.BAIR, "uair": a.UAIR, "dair": a.DAIR,
+    "grab": a.CATCH, "dashgrab": a.CATCH_DASH, "pummel": a.CATCH_ATTACK,
+    "fthrow": a.THROW_F, "bthrow": a.THROW_B, "uthrow": a.THROW_U, "dthrow": a.THROW_D,
+}  # fmt: skip
+# Where libmelee has no frames of an action, those of the first of these that it has are near enough.
+_LIKE: Final[dict[int, tuple[int, ...]]] = {
+    a.FTILT_HIGH: (a.FTILT_HIGH_MID, a.FTILT),
+    a.FTILT_HIGH_MID: (a.FTILT_HIGH, a.FTILT),
+    a.FTILT_LOW_MID: (a.FTILT_LOW, a.FTILT),
+    a.FTILT_LOW: (a.FTILT_LOW_MID, a.FTILT),
+    a.FSMASH_HIGH: (a.FSMASH_HIGH_MID, a.FSMASH),
+    a.FSMASH_HIGH_MID: (a.FSMASH_HIGH, a.FSMASH),
+    a.FSMASH_LOW_MID: (a.FSMASH_LOW, a.FSMASH),
+    a.FSMASH_LOW: (a.FSMASH_LOW_MID, a.FSMASH),
+    a.DOWN_STAND_UP: (a.DOWN_STAND,),
+    a.DOWN_STAND: (a.DOWN_STAND_UP,),
+    a.DOWN_ROLL_F_UP: (a.DOWN_ROLL_F,),
+    a.DOWN_ROLL_F: (a.DOWN_ROLL_F_UP,),
+    a.DOWN_ROLL_B_UP: (a.DOWN_ROLL_B,),
+    a.DOWN_ROLL_B: (a.DOWN_ROLL_B_UP,),
+    a.CLIFF_ATTACK_SLOW: (a.CLIFF_ATTACK_QUICK,),
+    a.TAUNT_RIGHT: (a.TAUNT_LEFT,),
+    a.TAUNT_LEFT: (a.TAUNT_RIGHT,),
+}
+# Actions that only libmelee has; their attacks hit for the same figures whoever does them, or the file says others.
+_GET_UPS: Final[dict[int, dict[str, float]]] = {
+    a.DOWN_ATTACK_UP: {"damage": 6, "angle": 361, "kbGrowth": 50, "baseKb": 80},
+    a.DOWN_ATTACK: {"damage": 6, "angle": 361, "kbGrowth": 50, "baseKb": 80},
+    a.CLIFF_ATTACK_SLOW: {"damage": 8, "angle": 361, "kbGrowth": 100, "weightDepKb": 90},
+    a.CLIFF_ATTACK_QUICK: {"damage": 8, "angle": 361, "kbGrowth": 100, "weightDepKb": 90},
+}
+_PLAIN: Final[tuple[int, ...]] = (
+    a.DOWN_BOUND_UP, a.DOWN_STAND_UP, a.DOWN_ROLL_F_UP, a.DOWN_ROLL_B_UP, a.DOWN_BOUND, a.DOWN_STAND, a.DOWN_ROLL_F,
+    a.DOWN_ROLL_B, a.TECH, a.TECH_F, a.TECH_B, a.ROLL_F, a.ROLL_B, a.SPOT_DODGE, a.TAUNT_RIGHT, a.TAUNT_LEFT,
+    a.CLIFF_CLIMB_SLOW, a.CLIFF_CLIMB_QUICK, a.CLIFF_ROLL_SLOW, a.CLIFF_ROLL_QUICK,
+)  # fmt: skip
+_BACKWARDS: Final = (a.ROLL_B, a.TECH_B, a.DOWN_ROLL_B, a.DOWN_ROLL_B_UP)  # libmelee gives distances without a sign
+_CIRCLES: Final = 4  # of one frame in libmelee's table
+_NAMES: Final = {number: name.lower() for name, number in vars(a).items() if isinstance(number, int) and name.isupper()}
+
+Figures = Mapping[str, Any]
+Table = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of an animation.
+
+    Hit circles that are out (radius, forward, up), how far the player moves, and whether it has turned around.
+    """
+
+    circles: tuple[tuple[float, float, float], ...]
+    motion: tuple[float, float]
+    turned: bool
+
+
+Frames = dict[int, dict[int, Frame]]  # by action and frame
+
+
+def read_frames(path: Path, character: int) -> Frames:
+    """Every frame of one character of libmelee's ``framedata.csv``."""
+    frames: Frames = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if int(row["character"]) == character:
+                circles = tuple(
+                    (float(row[f"hitbox_{i}_size"]), float(row[f"hitbox_{i}_x"]), float(row[f"hitbox_{i}_y"]))
+                    for i in range(1, _CIRCLES + 1)
+                    if row[f"hitbox_{i}_status"] == "True"
+                )
+                motion = (float(row["locomotion_x"]), float(row["locomotion_y"]))
+                frames.setdefault(int(row["action"]), {})[int(row["frame"])] = Frame(
+                    circles, motion, row["facing_changed"] == "True"
+                )
+    return frames
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What neither source tells, from the table ``[import]`` of a character file.
+
+    ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
+    list of lists gives each hit its own. By default the first circles take one each and the others the last.
+    ``releases``: frame on which a throw lets go.
+    """
+
+    circles: Mapping[str, Sequence[Any]]
+    releases: Mapping[str, int]
+
+
+def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints) -> dict[str, Table]:
+    """The generated actions of a character, by name; hits of which no circle is known are left out."""
+    made: dict[str, Table] = {}
+    for source, action in MOVES.items():
+        move, name = moves.get(source), _NAMES[action]
+        if move and "throw" in move:
+            made[name] = _throw(move, hints.releases.get(name, 1))
+        elif move:
+            made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
+    for action, figures in _GET_UPS.items():
+        if shown := _shown(action, frames):
+            made[_NAMES[action]] = _get_up(shown, figures, climbs=action >= a.CLIFF_CLIMB_SLOW)
+    for action in _PLAIN:
+        if shown := _shown(action, frames):
+            made[_NAMES[action]] = _plain(shown, climbs=action >= a.CLIFF_CLIMB_SLOW, back=action in _BACKWARDS)
+    return dict(sorted(made.items(), key=lambda item: int(vars(a)[item[0].upper()])))
+
+
+def _shown(action: int, frames: Frames) -> dict[int, Frame]:
+    return next((frames[other] for other in (action, *_LIKE.get(action, ())) if other in frames), {})
+
+
+def _attack(action: int, move: Figures, frames: Frames, shares: Sequence[Any]) -> Table:
+    shown = _shown(action, frames)
+    table: Table = {"frames": move["totalFrames"]}
+    for field, source in (
+        ("iasa", "iasa"),
+        ("charge", "chargeFrame"),
+        ("landing_lag", "landingLag"),
+        ("autocancel_before", "autoCancelBefore"),
+        ("autocancel_after", "autoCancelAfter"),
+    ):
+        if move.get(source):
+            table[field] = move[source]
+    if not a.NAIR <= action <= a.DAIR:  # in the air the animation does not move anybody
+        _add_motion(table, shown, move["totalFrames"], climbs=False)
+    hits: list[Table] = []
+    for i, hit in enumerate(move["hitFrames"]):
+        figures = [move["hitboxes"][k] for k in hit["hitboxes"]]
+        share = shares[i % len(shares)] if shares and isinstance(shares[0], list) else shares
+        if action == a.CATCH_ATTACK:
+            hits.extend(_held(hit["start"], figures[0]))
+        else:
+            hits.extend(_hits(hit["start"], hit["end"], figures, shown, share))
+    if hits:
+        table["hits"] = hits
+    return table
+
+
+def _throw(move: Figures, release: int) -> Table:
+    """A throw and the hits before its release; the dump cuts the base knockback into two of its fields."""
+    figures = move["throw"]
+    base = (int(figures["baseKb"]) << 2) | (int(figures["element"]) >> 2)
+    hits: list[Table] = []
+    for hit in move["hitFrames"]:
+        if hit["start"] < release:
+            hits.extend(_held(hit["start"], move["hitboxes"][hit["hitboxes"][0]]))
+    thrown = _figures({**figures, "baseKb": base, "element": "normal"})
+    hits.append({"kind": "throw", "start": release, "end": release, **thrown})
+    return {"frames": move["totalFrames"], "hits": hits}
+
+
+def _held(frame: int, figures: Figures) -> list[Table]:
+    """A pummel, or a hit of a throw before it lets go: it reaches whoever is held."""
+    return [{"start": frame, "end": frame, "radius": 3.0, **_figures(figures), "path": [[9.0, 8.0]]}]
+
+
+def _figures(source: Figures) -> Table:
+    table: Table = {
+        "damage": source["damage"],
+        "angle": source["angle"],
+        "kb_growth": source["kbGrowth"],
+        "kb_base": source.get("baseKb", 0),
+    }
+    if source.get("weightDepKb"):
+        table["kb_fixed"] = source["weightDepKb"]
+    if source.get("shieldDamage"):
+        table["shield_damage"] = source["shieldDamage"]
+    if source.get("element") == "electric":
+        table["electric"] = 1
+    if not source.get("hitAirborne", True):
+        table["targets"] = "grounded"
+    if not source.get("hitGrounded", True):
+        table["targets"] = "airborne"
+    return table
+
+
+def _hits(start: int, end: int, figures: list[Figures], shown: dict[int, Frame], share: Sequence[int]) -> list[Table]:
+    """Circles of one hit that stay the same over its frames; where libmelee lacks a frame, the one before counts."""
+    paths: list[tuple[tuple[float, float, float], ...]] = []
+    for frame in range(start, end + 1):
+        circles = shown[frame].circles if frame in shown else ()
+        paths.append(circles or (paths[-1] if paths else _last_circles(shown, frame, len(figures))))
+    number = min(len(circles) for circles in paths)
+    hits = []
+    for k in range(number):
+        source = figures[min(share[k] if k < len(share) else k, len(figures) - 1)]
+        grab = source.get("element") == "grab"
+        table: Table = {"kind": "grab"} if grab else {}
+        table |= {"start": start, "end": end, "radius": round(paths[0][k][0], 3)}
+        if not grab:
+            table |= _figures(source)
+        hits.append(table | {"path": [[round(c[k][1], 2), round(c[k][2], 2)] for c in paths]})
+    return hits
+
+
+def _last_circles(shown: dict[int, Frame], frame: int, at_least: int) -> tuple[tuple[float, float, float], ...]:
+    earlier = [shown[f].circles for f in sorted(shown) if f < frame and len(shown[f].circles) >= at_least]
+    return earlier[-1] if earlier else ()
+
+
+def _get_up(shown: dict[int, Frame], figures: Figures, *, climbs: bool) -> Table:
+    table = _plain(shown, climbs=climbs)
+    hits: list[Table] = []
+    out = [frame for frame in sorted(shown) if shown[frame].circles]
+    starts = [frame for frame in out if frame - 1 not in out]
+    for start in starts:
+        end = next(frame for frame in range(start, max(out) + 1) if frame + 1 not in out)
+        hits.extend(_hits(start, end, [figures], shown, ()))
+    if hits:
+        table["hits"] = hits
+    return table
+
+
+def _plain(shown: dict[int, Frame], *, climbs: bool, back: bool = False) -> Table:
+    table: Table = {"frames": max(shown)}
+    _add_motion(table, shown, max(shown), climbs=climbs, back=back)
+    return table
+
+
+def _add_motion(table: Table, shown: dict[int, Frame], frames: int, *, climbs: bool, back: bool = False) -> None:
+    """How far the animation moves the player the way it faces; upwards only on the way up from a ledge."""
+    turns = next((i for i in range(1, frames + 1) if i in shown and shown[i].turned), 0)
+    motion: list[list[float]] = []
+    for i in range(1, frames + 1):
+        x, y = shown[i].motion if i in shown else (0.0, 0.0)
+        sign = -1.0 if back != (0 < turns <= i) else 1.0
+        motion.append([round(sign * x, 4) + 0.0, round(y, 4) + 0.0 if climbs else 0.0])
+    if turns:
+        table["turns"] = turns
+    if any(x != 0.0 or y != 0.0 for x, y in motion):
+        table["motion"] = motion
+
+
+def update(text: str, made: Mapping[str, Table]) -> str:
+    """A character file with its generated part replaced; what stands above the mark stays as it is."""
+    return text.partition(MARK)[0].rstrip("\n") + "\n\n" + MARK + "".join(_render(n, t) for n, t in made.items())
+
+
+def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
+    """A character file with its generated part made anew; ``file`` is its name for messages.
+
+    Raises:
+        TableError: what stands above the mark is not valid TOML or lacks the character's id.
+    """
+    try:
+        hand = tomllib.loads(text.partition(MARK)[0])
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(f"{file}: not valid TOML: {error}") from error
+    number = hand.get("character", {}).get("id")
+    if not isinstance(number, int):
+        raise TableError(f"{file}: character: id is missing")
+    hints = hand.get("import", {})
+    return update(
+        text, convert(moves, read_frames(frames, number), Hints(hints.get("circles", {}), hints.get("releases", {})))
+    )
+
+
+def _render(name: str, table: Table) -> str:
+    lines = [f"\n[imported.{name}]"]
+    for field, value in table.items():
+        if field == "hits":
+            lines += ["hits = [", *(f"  {{{_inline(hit)}}}," for hit in value), "]"]
+        else:
+            lines.append(f"{field} = {value}")
+    return "\n".join(lines) + "\n"
+
+
+def _inline(hit: Table) -> str:
+    return ", ".join(f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v}" for k, v in hit.items())

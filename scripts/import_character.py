@@ -1,0 +1,65 @@
+"""Write or renew the generated part of a character file from a move dump and libmelee's frame data.
+
+What stands above the mark in the file, values set by hand and hints for the import among it, is never touched. See
+docs/adding_a_character.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from envs.errors import TableError  # noqa: E402
+from envs.melee.tables import importer  # noqa: E402
+
+FOLDER = ROOT / "envs" / "melee" / "tables" / "characters"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="import_character.py", description=__doc__, allow_abbrev=False)
+    made.add_argument("name", help="of the character; NAME.toml must exist, with at least [character] id")
+    made.add_argument("--moves", type=Path, required=True, metavar="FILE", help="PlXx.framedata.json of the character")
+    made.add_argument("--frames", type=Path, metavar="FILE", help="framedata.csv (default: that of the package melee)")
+    made.add_argument(
+        "--folder", type=Path, default=FOLDER, metavar="DIR", help="of the files (default: the project's)"
+    )
+    made.add_argument("--check", action="store_true", help="write nothing; fail if the file would change")
+    return made
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the script; the exit status."""
+    options = parser().parse_args(arguments)
+    path = options.folder / f"{options.name}.toml"
+    try:
+        frames = options.frames or Path(str(files("melee"))) / "framedata.csv"
+        text = path.read_text("utf-8")
+        renewed = importer.renew(text, path.name, json.loads(options.moves.read_text("utf-8")), frames)
+    except ModuleNotFoundError:
+        print("libmelee is not installed: pip install melee, or name its framedata.csv with --frames", file=sys.stderr)
+        return 2
+    except (OSError, ValueError, TableError) as error:
+        print(f"import_character.py: {error}", file=sys.stderr)
+        return 2
+    if renewed == text:
+        print(f"{path.name} is up to date")
+        return 0
+    if options.check:
+        print(f"{path.name} would change")
+        return 1
+    unfinished = path.with_suffix(".toml.new")
+    unfinished.write_text(renewed, "utf-8")
+    unfinished.replace(path)
+    print(f"{path.name} written")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
