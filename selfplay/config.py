@@ -25,9 +25,11 @@ class GameConfig(_Group):
     """What is played."""
 
     type: Literal["mock", "dolphin"] = Field("mock", description="`mock` (fast physics) or `dolphin` (the real game)")
-    character: str = Field("mewtwo", description="Character of the learner")
-    opponent_character: str | None = Field(None, description="Character of the other seat; by default the same")
-    stage: str = Field("final_destination", description="Stage")
+    character: str = Field("mewtwo", description="Character of the learner, or `random`")
+    opponent_character: str | None = Field(
+        None, description="Character of the other seat, or `random`; by default the same"
+    )
+    stage: str = Field("final_destination", description="Stage, or `random`: one is drawn for the run")
     max_episode_frames: Positive = Field(3600, description="Cap of an episode in frames (60 a second)")
     frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
     delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
@@ -134,6 +136,9 @@ class Config(_Group):
             raise ValueError("--deterministic refuses --max-minutes: a clock is not reproducible")
         return self
 
+
+RANDOM: Final = "random"
+"""Name of a character or stage that a new run draws by its seed."""
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     # What learned best on two cores; docs/learning.md has the figures.

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from envs.melee import bots
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.config import OPTIONS, PRESETS, Config, by_path
+from selfplay.config import OPTIONS, PRESETS, RANDOM, Config, by_path
 from selfplay.errors import ConfigError
 from selfplay.league.matchmaker import MODES
 
@@ -194,9 +194,9 @@ def _validate(values: dict[str, dict[str, Any]]) -> Config:
 def _check_names(config: Config) -> None:
     """Names that only other packages know."""
     checks: list[tuple[str, str | None, Sequence[str]]] = [
-        ("--character", config.game.character, sorted(CHARACTERS)),
-        ("--opponent-character", config.game.opponent_character, sorted(CHARACTERS)),
-        ("--stage", config.game.stage, sorted(STAGES)),
+        ("--character", config.game.character, [*sorted(CHARACTERS), RANDOM]),
+        ("--opponent-character", config.game.opponent_character, [*sorted(CHARACTERS), RANDOM]),
+        ("--stage", config.game.stage, [*sorted(STAGES), RANDOM]),
         ("--mode", config.league.mode, sorted(MODES)),
         *(("--held-out", name, bots.NAMES) for name in config.league.held_out),
     ]

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Final
 from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
+from selfplay.config import RANDOM
 from selfplay.league.records import OUTSIDE
 from selfplay.runner.match import Rules
+from selfplay.seeding import derive
 from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
@@ -28,11 +31,17 @@ def runners(run: RunConfig) -> int:
 
 
 def settled(config: Config) -> Config:
-    """The configuration of a new run, with what was left to the machine: it holds where the run is resumed, too."""
+    """The configuration of a new run, with what was left to machine and chance: it holds where it is resumed, too."""
     values = {"runners": runners(config.run)}
     if config.run.deterministic:
         values["threads"] = update_threads(config.run)
-    return config.model_copy(update={"run": config.run.model_copy(update=values)})
+    drawn = {
+        name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
+        for name, choices in (("character", CHARACTERS), ("opponent_character", CHARACTERS), ("stage", STAGES))
+        if getattr(config.game, name) == RANDOM
+    }
+    run, game = config.run.model_copy(update=values), config.game.model_copy(update=drawn)
+    return config.model_copy(update={"run": run, "game": game})
 
 
 def update_threads(run: RunConfig) -> int:

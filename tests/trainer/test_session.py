@@ -4,6 +4,7 @@ import pytest
 
 from envs.melee import bots
 from envs.melee.mock import MockMelee
+from envs.melee.tables import CHARACTERS
 from selfplay.checkpoint import RunDir
 from selfplay.trainer.cli import parse
 from selfplay.trainer.session import Session, settled
@@ -82,3 +83,15 @@ def test_rating_settings_tell_what_makes_games_comparable():
     other = session("--opponent-character", "fox").rating
     assert one.settings == other.settings  # who of the two is the learner's makes no difference
     assert (session().rating.games_each, one.games_each) == (2, 4)
+
+
+def test_a_random_character_and_stage_are_drawn_by_the_runs_seed():
+    arguments = ("--character", "random", "--opponent-character", "random", "--stage", "random", "--seed")
+    drawn = [settled(parse([*arguments, str(seed)]).config).game for seed in range(20)]
+    assert drawn[0] == settled(parse([*arguments, "0"]).config).game
+    assert {game.character for game in drawn} <= set(CHARACTERS)
+    assert len({game.character for game in drawn}) > 3
+    assert len({game.stage for game in drawn}) > 2
+    assert any(game.character != game.opponent_character for game in drawn)
+    fixed = settled(parse(["--stage", "battlefield"]).config).game
+    assert (fixed.character, fixed.opponent_character, fixed.stage) == ("mewtwo", None, "battlefield")

@@ -146,9 +146,9 @@ def _farthest(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.floa
 
 def figures(files: Sequence[Measured]) -> dict[str, Any]:
     """The score of some files together; None where there is nothing to judge."""
-    windows = np.concatenate([file.windows for file in files])
+    windows = np.concatenate([np.zeros(0, WINDOW), *(file.windows for file in files)])
     moving = windows[windows["moves"]]
-    hits = np.concatenate([file.hits for file in files])
+    hits = np.concatenate([np.zeros(0, HIT), *(file.hits for file in files)])
     error = moving["error"][:, CHECKS.index(30)]
     counted = sum(file.counted for file in files)
     within = np.abs(hits["mock_knockback"] / np.maximum(hits["real_knockback"], 1e-9) - 1) <= KNOCKBACK_SHARE
@@ -207,7 +207,7 @@ def rows(files: Sequence[Measured]) -> list[Row]:
 def report(files: Sequence[Measured]) -> dict[str, Any]:
     """The whole score as a JSON document: the files that are judged together, and each file."""
     judged = [file for file in files if file.judged]
-    return (figures(judged) if judged else {}) | {
+    return figures(judged) | {
         "characters": sorted(CHARACTERS),
         "stages": sorted(STAGES),
         "mechanics": list(cover.NAMES),
