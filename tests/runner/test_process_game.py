@@ -118,7 +118,7 @@ def test_its_file_has_no_name(shared):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("mock", {"stage": "dreamland"}, "unknown stage 'dreamland'"),
+        ("mock", {"stage": "hyrule_temple"}, "unknown stage 'hyrule_temple'"),
         ("chess", {}, "unknown game 'chess'"),
     ],
 )
