@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from envs.melee import actions as a
 from envs.melee.physics import ledge
-from envs.melee.physics.act import LANDING_FRAMES, attack_lag, set_lag
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull
 from envs.melee.physics.compile import compiled, rule
@@ -25,6 +24,7 @@ from envs.melee.physics.ground import PLATFORM_DROP_LOCK
 from envs.melee.physics.hit import remember_move
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
+from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
 from envs.melee.physics.memory import MEMORY
 from envs.melee.physics.motion import sign
 from envs.melee.physics.platforms import platforms_at

@@ -1,0 +1,89 @@
+"""Touching down: what follows depends on how the player came."""
+
+from __future__ import annotations
+
+from envs.melee import actions as a
+from envs.melee.physics import damage, special
+from envs.melee.physics.air import AIR_DODGE_LANDING
+from envs.melee.physics.change import enter, touch_ground
+from envs.melee.physics.compile import rule
+from envs.melee.tables.layout import PATH
+
+SOFT_LANDING = -1.0  # falling slower than this has no landing animation
+LANDING_FRAMES = 30.0  # of every landing animation; after a plain one the player may act long before its end
+L_CANCEL_WINDOW = 7
+
+
+@rule
+def land(p, m, c, s, tables, surface, fall_speed):
+    """Touch down on a surface: what follows depends on how the player came."""
+    action = p.action
+    if damage.is_flying(p) or action == a.DAMAGE_FALL:
+        damage.meet_floor(p, m, s, surface)
+        return
+    frame = p.action_frame
+    touch_ground(p, m, s, surface)
+    p.speed_attack_y = 0.0
+    if a.NAIR <= action <= a.DAIR:
+        _land_attack(p, m, tables, frame)
+    elif a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B:
+        start_lag(p, m, a.LANDING_FALL_SPECIAL, m.landing_lag)
+    elif action == a.AIR_DODGE:
+        start_lag(p, m, a.LANDING_FALL_SPECIAL, AIR_DODGE_LANDING)
+    elif special.is_special(p, c):
+        _land_special(p, m, tables)
+    elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
+        enter(p, m, a.SHIELD_BREAK_DOWN)
+        p.speed_ground_x = 0.0
+    elif p.hitstun > 0.0:
+        return  # hitstun goes on, sliding
+    elif fall_speed > SOFT_LANDING:
+        enter(p, m, a.WAIT)
+    else:
+        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+
+
+@rule
+def start_lag(p, m, action, frames):
+    """Land in ``action`` for ``frames``; its animation is stretched to last as long."""
+    enter(p, m, action)
+    set_lag(m, action, frames)
+
+
+@rule
+def set_lag(m, action, frames):
+    """Stretch a landing animation to ``frames``; by a little less, so that it is over in time."""
+    m.duration = LANDING_FRAMES
+    m.rate = 1.0 if action == a.LANDING else (LANDING_FRAMES + 0.1) / frames
+
+
+@rule
+def _land_special(p, m, tables):
+    """Go on with the move on the ground, or land with its lag."""
+    row = special.special_row(p, m, tables)
+    if row.lands_as > 0:
+        if row.drive == PATH:
+            p.speed_ground_x = 0.0  # the animation goes on moving the player
+        p.action = row.lands_as
+    elif row.landing_lag > 0.0:
+        start_lag(p, m, a.LANDING_FALL_SPECIAL, row.landing_lag)
+    else:
+        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+
+
+@rule
+def attack_lag(m, tables, landing):
+    """Frames of lag of the landing action of an aerial attack, halved by an L-cancel."""
+    lag = float(tables.actions[m.character_row, landing - a.LANDING_NAIR + a.NAIR].landing_lag)
+    return float(int(lag / 2.0)) if m.shoulder_age < L_CANCEL_WINDOW else lag
+
+
+@rule
+def _land_attack(p, m, tables, frame):
+    """Landing during an aerial attack: its lag, none in its first and last frames."""
+    entry = tables.actions[m.character_row, p.action]
+    if frame < entry.autocancel_before or (entry.autocancel_after > 0 and frame > entry.autocancel_after):
+        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+        return
+    landing = a.LANDING_NAIR + (p.action - a.NAIR)
+    start_lag(p, m, landing, attack_lag(m, tables, landing))
