@@ -1,6 +1,7 @@
 """Measure how the main job learns: trains the laptop preset for some seeds and writes docs/learning.md.
 
-A finished seed is kept in docs/data/learning/ and not trained again; delete its file to repeat it.
+A finished seed is kept in docs/data/learning/ (with --character NAME in learning_NAME/) and not trained again; delete
+its file to repeat it.
 """
 
 from __future__ import annotations
@@ -19,19 +20,27 @@ def main() -> int:
     """Train what is missing, write the page, exit code."""
     parser = argparse.ArgumentParser(prog="learn_study.py", description=__doc__)
     parser.add_argument("--seeds", default="0,1,2", metavar="N,N", help="(default: %(default)s)")
-    parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "learning", help="where the runs go")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "learning", help="where figures go")
+    parser.add_argument("--character", metavar="NAME", help="dittos of another character than the preset's")
+    parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints", help="where the runs go")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "data", help="where figures go")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
     options = parser.parse_args()
-    from selfplay.trainer.study import read_cells, run_cell, write_page
+    from selfplay.trainer.pages import put_between
+    from selfplay.trainer.study import read_cells, run_cell, table, write_page
 
+    name = f"learning_{options.character}" if options.character else "learning"
+    arguments = ("--character", options.character) if options.character else ()
     for seed in (int(word) for word in options.seeds.split(",")):
-        out = options.out / f"seed_{seed}.json"
+        out = options.out / name / f"seed_{seed}.json"
         if out.exists():
             print(f"seed {seed}: measured already ({out})")
         else:
-            run_cell(seed, options.runs / f"seed_{seed}", out)
-    write_page(options.page, read_cells(options.out))
+            run_cell(seed, options.runs / name / f"seed_{seed}", out, arguments)
+    cells = read_cells(options.out / name)
+    if options.character:
+        put_between(options.page, name, table(cells))
+    else:
+        write_page(options.page, cells)
     print(f"wrote {options.page}")
     return 0
 
