@@ -177,6 +177,22 @@ def test_a_new_character_is_one_new_file(folder):
         ("stages/battlefield.toml", "[-6.0, 64.98]", "[6.0, 64.98]", r"stage: outline\[1\] must go down"),
         ("stages/battlefield.toml", "[-6.0, 64.98]", "[-6.0]", r"stage: outline\[1\] must be 2 numbers"),
         ("stages/battlefield.toml", "blast_top = 200.0", "", r"battlefield.toml: stage: blast_top is missing"),
+        (
+            "stages/yoshis_story.toml",
+            "floor = [[",
+            "floor = [[90.0, 0.0], [",
+            r"yoshis_story.toml: stage: floor must be 2 to 6 points from left to right",
+        ),
+        (
+            "stages/yoshis_story.toml",
+            'movement = "randall"',
+            'movement = "kalos"',
+            r"stage: movement is 'kalos', valid are still, fountain, randall",
+        ),
+        ("characters/fox.toml", 'drive = "flight"', 'drive = "fly"', r"specials.\d+: drive is 'fly', valid are"),
+        ("characters/fox.toml", "up_ground = 353", "up_ground = 399", r"leads to 399, which is not among the specials"),
+        ("characters/fox.toml", "glide = ", "glides = ", r"specials.\d+: glides is not a known field"),
+        ("characters/fox.toml", 'kind = "laser"', 'kind = "beam"', r"hits\[\d\]: kind is 'beam', valid are"),
     ],
 )
 def test_a_bad_table_names_file_row_and_field(folder, file, old, new, message):

@@ -1,0 +1,163 @@
+"""Importing move data: what is generated, what stands by hand, and the command line."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from envs.errors import TableError
+from envs.melee import actions as a
+from envs.melee.tables import importer
+
+ROOT = Path(__file__).resolve().parents[3]
+FOX = ROOT / "envs/melee/tables/characters/fox.toml"
+HIT = {"damage": 4, "angle": 70, "kbGrowth": 100, "baseKb": 5, "weightDepKb": 0, "element": "normal"}
+MOVES = {
+    "jab1": {
+        "totalFrames": 6,
+        "iasa": 5,
+        "hitFrames": [{"start": 2, "end": 3, "hitboxes": [0, 1]}],
+        "hitboxes": [HIT, {**HIT, "damage": 9, "element": "electric"}],
+    },
+    "uthrow": {
+        "totalFrames": 20,
+        "throw": {**HIT, "baseKb": 18, "element": 12},
+        "hitFrames": [{"start": 5, "end": 5, "hitboxes": [0]}],
+        "hitboxes": [HIT],
+    },
+}
+COLUMNS = ("character", "action", "frame", "locomotion_x", "locomotion_y", "facing_changed")
+CIRCLES = tuple(f"hitbox_{i}_{what}" for i in range(1, 5) for what in ("status", "size", "x", "y"))
+HAND = """[character]
+id = 1  # kept
+
+[import.releases]
+throw_u = {release}
+
+[actions.jab_1]
+iasa = 4  # this wins
+
+"""
+
+
+def frame(action, number, circles=(), x=0.0, turned=False):
+    row = dict.fromkeys((*COLUMNS, *CIRCLES), 0) | {"character": 1, "action": action, "frame": number}
+    row |= {"locomotion_x": x, "facing_changed": turned}
+    for i in range(4):
+        row[f"hitbox_{i + 1}_status"] = i < len(circles)
+        if i < len(circles):
+            row |= dict(zip(CIRCLES[4 * i + 1 : 4 * i + 4], circles[i], strict=True))
+    return row
+
+
+@pytest.fixture
+def frames(tmp_path):
+    """A frame table: a jab with two circles, a roll that turns around and another character's jab."""
+    rows = [frame(a.JAB_1, i, [(3.0, 5.0 + i, 8.0), (2.0, 9.0, 8.0)] if i in (2, 3) else (), 0.5) for i in range(1, 7)]
+    rows += [frame(a.ROLL_F, i, x=2.0, turned=i >= 3) for i in range(1, 5)]
+    rows += [frame(a.JAB_1, 2, [(99.0, 0.0, 0.0)]) | {"character": 2}]
+    path = tmp_path / "framedata.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, (*COLUMNS, *CIRCLES))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def release_in(text):
+    """The hint as this version of the files writes it."""
+    return re.search(r"^throw_u = (.*)$", text, re.MULTILINE).group(1)
+
+
+@pytest.fixture
+def hand():
+    return HAND.format(release=release_in(FOX.read_text()))
+
+
+def test_what_stands_above_the_mark_is_kept_and_a_second_run_changes_nothing(hand, frames):
+    once = importer.renew(hand, "fox.toml", MOVES, frames)
+    assert once.startswith(hand.rstrip("\n"))
+    assert once.count(importer.MARK) == 1
+    assert importer.renew(once, "fox.toml", MOVES, frames) == once
+    assert "# this wins" in once
+
+
+def test_circles_motions_and_figures_come_together(frames):
+    made = importer.convert(MOVES, importer.read_frames(frames, 1), importer.Hints({}, {}))
+    jab = made["jab_1"]
+    assert (jab["frames"], jab["iasa"]) == (6, 5)
+    assert jab["motion"] == [[0.5, 0.0]] * 6
+    first, second = jab["hits"]
+    assert (first["start"], first["end"], first["radius"], first["damage"]) == (2, 3, 3.0, 4)
+    assert first["path"] == [[7.0, 8.0], [8.0, 8.0]]
+    assert (second["damage"], second["electric"]) == (9, 1)
+    assert "electric" not in first
+    assert made["roll_f"]["turns"] == 3
+    assert made["roll_f"]["motion"] == [[2.0, 0.0]] * 2 + [[-2.0, 0.0]] * 2
+
+
+def test_hints_say_which_figures_a_circle_takes(frames):
+    made = importer.convert(MOVES, importer.read_frames(frames, 1), importer.Hints({"jab_1": [1, 0]}, {}))
+    assert [hit["damage"] for hit in made["jab_1"]["hits"]] == [9, 4]
+
+
+def test_a_throw_has_the_base_knockback_that_the_dump_cuts_in_two(hand, frames):
+    text = importer.renew(hand, "fox.toml", MOVES, frames)
+    before, throw = re.findall(r"^  \{(.*)\},$", text.partition("[imported.throw_u]")[2].partition("\n]")[0], re.M)
+    assert "start = 5" in before
+    assert 'kind = "throw"' in throw
+    assert "kb_base = 75" in throw  # 18 * 4 + 12 / 4
+
+
+@pytest.mark.parametrize("text", ["[character", "[character]\nname = 1\n"])
+def test_a_file_without_an_id_or_toml_is_refused(text, frames):
+    with pytest.raises(TableError, match=r"fox.toml: "):
+        importer.renew(text, "fox.toml", MOVES, frames)
+
+
+def run(folder, frames, *options):
+    moves = folder / "PlFx.framedata.json"
+    moves.write_text(json.dumps(MOVES))
+    command = [sys.executable, "scripts/import_character.py", "fox", "--moves", moves, "--frames", frames]
+    return subprocess.run(
+        [*command, "--folder", folder, *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_writes_checks_and_then_has_nothing_to_do(tmp_path, frames):
+    path = tmp_path / "fox.toml"
+    path.write_text(FOX.read_text().partition(importer.MARK)[0])
+    assert run(tmp_path, frames, "--check").returncode == 1
+    assert importer.MARK not in path.read_text()
+    assert run(tmp_path, frames).returncode == 0
+    assert tomllib.loads(path.read_text())["imported"]["jab_1"]["hits"][0]["damage"] == 4
+    again = run(tmp_path, frames, "--check")
+    assert again.returncode == 0
+    assert "up to date" in again.stdout
+
+
+def test_the_command_names_what_is_missing(tmp_path, frames):
+    answer = run(tmp_path, frames)
+    assert answer.returncode == 2
+    assert "fox.toml" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "dump"),
+    [
+        ("fox", "PlFx"), ("falco", "PlFc"), ("marth", "PlMs"), ("cptfalcon", "PlCa"), ("sheik", "PlSk"),
+        ("jigglypuff", "PlPr"), ("ganondorf", "PlGn"), ("mewtwo", "PlMt"),
+    ],
+)  # fmt: skip
+def test_the_files_of_the_project_are_what_the_script_writes(name, dump):
+    moves = ROOT.parent / f"shared/data/moves/{dump}.framedata.json"
+    if not moves.exists():
+        pytest.skip("needs the move dumps in ../shared")
+    frames = Path(pytest.importorskip("melee").__file__).parent / "framedata.csv"
+    text = FOX.with_stem(name).read_text()
+    assert importer.renew(text, f"{name}.toml", json.loads(moves.read_text()), frames) == text
