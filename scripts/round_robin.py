@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from selfplay.trainer.evaluation import Evaluation
 
 Results = dict[tuple[str, str], "Evaluation"]  # of (stronger, weaker) on the ladder
-BEGIN, END = "<!-- round robin: begin -->", "<!-- round robin: end -->"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -123,20 +122,10 @@ def tables(made: dict[str, Any], results: Results) -> str:
     return "\n".join(rows)
 
 
-def put_between_markers(page: Path, text: str) -> None:
-    """Replace what stands between the markers of a page."""
-    from selfplay.checkpoint.store import write_file
-
-    before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SelfPlayError(f"{page} has no markers {BEGIN} and {END}")
-    write_file(page, f"{before}{BEGIN}\n{text}\n{END}{after}".encode())
-
-
 def run(options: argparse.Namespace) -> None:
     """Play, print, keep."""
     from selfplay.checkpoint.store import write_file
+    from selfplay.trainer.pages import put_between
 
     results = measure(options)
     made = document(options, results)
@@ -145,7 +134,10 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         write_file(options.json, (json.dumps(made, indent=1) + "\n").encode())
     if options.page:
-        put_between_markers(options.page, text)
+        try:
+            put_between(options.page, "round robin", text)
+        except ValueError as error:
+            raise SelfPlayError(f"{options.page} has no markers named 'round robin'") from error
 
 
 def main() -> int:

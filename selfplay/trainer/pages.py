@@ -6,6 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from selfplay.checkpoint.store import write_file
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -39,4 +41,4 @@ def put_between(page: Path, name: str, text: str) -> None:
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, rest = page.read_text(encoding="utf-8").split(begin, 1)
     _, after = rest.split(end, 1)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+    write_file(page, f"{before}{begin}\n{text}\n{end}{after}".encode())

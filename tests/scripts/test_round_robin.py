@@ -7,7 +7,7 @@ import pytest
 from envs.melee import bots
 from scripts import round_robin
 
-PAGE = f"before\n{round_robin.BEGIN}\nold\n{round_robin.END}\nafter\n"
+PAGE = "before\n<!-- round robin: begin -->\nold\n<!-- round robin: end -->\nafter\n"
 
 
 def run(monkeypatch, *words):
