@@ -106,9 +106,9 @@ def _predict(hits, players, memory, mock, remembered, tables):
         hit.known = 1
         hit.found = 1 if row == find_hit(mock[0], remembered[0], mock[1], remembered[1], tables) else 0
         damage = damage_of(mock[0], remembered[0], tables, row)
-        mock[1].percent += damage
         hit.mock_damage = damage
-        hit.mock_knockback = knockback_on(remembered[0], mock[1], remembered[1], tables, row)
+        percent = math.floor(before.percent) + damage
+        hit.mock_knockback = knockback_on(remembered[0], mock[1], remembered[1], tables, row, percent)
         lag = hitlag(damage)
         hit.mock_hitlag = math.floor(lag * ELECTRIC_HITLAG) if tables.hits[row].electric else lag
         hit.mock_hitstun = hitstun(hit.mock_knockback)

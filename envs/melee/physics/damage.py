@@ -18,7 +18,7 @@ MAX_PERCENT = 999.0
 BOUNCE = 0.8  # share of the speed of a launch into the floor that is kept, turned upwards
 LONGEST_LIE = 200.0  # frames on the ground before getting up by itself
 GETUP_STICK = 0.5
-STEEP = 3.0  # rise over run from which a launch goes straight up
+STEEP = 2.0  # rise over run from which a launch goes straight up
 LIGHT_STUN, MIDDLE_STUN = 10, 20  # frames of hitstun up to which the lighter animations play
 SHIFT_STICK = 0.7  # how far the stick must be out
 SDI = 6.0  # units
@@ -68,6 +68,16 @@ def start_launch(p, m, s):
     x, y = (m.c_x, m.c_y) if m.c_x * m.c_x + m.c_y * m.c_y >= SHIFT_STICK * SHIFT_STICK else (m.stick_x, m.stick_y)
     if x * x + y * y >= SHIFT_STICK * SHIFT_STICK:
         shift(p, m, s, ASDI * x, ASDI * y)
+
+
+@rule
+def start_throw(p, m):
+    """A throw lets go: no hitlag, and the stick of the frame before turns the launch."""
+    m.launch = 0
+    p.hitstun = max(p.hitstun - 1.0, 0.0)
+    p.speed_attack_x, p.speed_attack_y = influence(
+        p.speed_attack_x, p.speed_attack_y, m.stick_x_before, m.stick_y_before
+    )
 
 
 @rule

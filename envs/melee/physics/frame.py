@@ -13,7 +13,7 @@ from envs.melee.physics.change import forget_moves, forget_presses
 from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
-from envs.melee.physics.hit import resolve_hits, resolve_holds
+from envs.melee.physics.hit import hold_hits, resolve_hits, resolve_holds
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.platforms import move_platforms, place_platforms
@@ -134,6 +134,7 @@ def advance_frame(game, players, memory, controllers, tables):
     for seat in range(2):
         if memory[seat].frozen == 0:
             shoot(players[seat], memory[seat], tables.characters[memory[seat].character_row], tables)
+    hold_hits(players, memory, tables)
     push_apart(players, memory, s, tables)  # from where both stood a frame ago
     for seat in range(2):
         if memory[seat].frozen == 0:

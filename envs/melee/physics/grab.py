@@ -8,6 +8,7 @@ from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import TILT
 from envs.melee.physics.motion import sign
+from envs.melee.physics.stage import over_floor
 
 PULL_FRAMES = 2.0
 HOLD_FRAMES = 90.0  # plus
@@ -113,7 +114,7 @@ def _stop(p, m):
 def follow(p, m, tables, other, memory):
     """Keep the held ``other`` in front of its holder ``p`` and in the matching action; they may break free."""
     other.x = p.x + p.facing * tables.characters[m.character_row].grab_hold_x
-    other.y = p.y
+    other.y = over_floor(tables.stages[m.stage_row], other.x, p.y)
     other.on_ground = 0
     memory.surface = -1
     if a.THROW_F <= p.action <= a.THROW_D:
@@ -140,6 +141,15 @@ def _break(p, m, direction):
         leave_ground(p, m)
         p.speed_air_x = CUT_SPEED * direction
         enter(p, m, a.CAPTURE_CUT)
+
+
+@rule
+def let_go(p, m, tables, other, point):
+    """Where a throw starts ``other`` off; from where it was held if the tables do not tell."""
+    x, y = tables.points[point]
+    if x != 0.0 or y != 0.0:
+        other.x = p.x + p.facing * x
+        other.y = over_floor(tables.stages[m.stage_row], other.x, p.y + y)
 
 
 @rule

@@ -8,8 +8,8 @@ from envs.melee import actions as a
 from envs.melee.physics.attack import charge_factor
 from envs.melee.physics.change import enter
 from envs.melee.physics.compile import rule
-from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed
-from envs.melee.physics.grab import follow, is_held, is_holding, release, start_hold
+from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_throw
+from envs.melee.physics.grab import FULL_WEIGHT, follow, is_held, is_holding, let_go, release, start_hold
 from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_stun
 from envs.melee.physics.memory import STALE_QUEUE
 from envs.melee.physics.motion import sign
@@ -214,8 +214,9 @@ def hit_shield(victim, memory, damage, extra, side):
 def hurt(m, victim, memory, tables, row, side, damage):
     """Damage and launch of a hit that was not blocked."""
     hit = tables.hits[row]
+    percent = math.floor(victim.percent) + damage
     note_damage(m, victim, memory, damage)
-    value = knockback_on(m, victim, memory, tables, row)
+    value = knockback_on(m, victim, memory, tables, row, percent)
     angle = math.radians(launch_angle(hit.angle, value, victim.on_ground != 0))
     speed = launch_speed(value)
     launch(victim, memory, value, side * speed * math.cos(angle), speed * math.sin(angle))
@@ -223,15 +224,17 @@ def hurt(m, victim, memory, tables, row, side, damage):
 
 
 @rule
-def knockback_on(m, victim, memory, tables, row):
-    """Knockback of a hit on a victim whose percent has the damage in it already.
+def knockback_on(m, victim, memory, tables, row, percent):
+    """Knockback of a hit; ``percent``: the whole percent before it and its damage.
 
-    A stale move deals less damage, but launches by the damage that it deals when fresh.
+    A stale move deals less damage, but launches by the damage that it deals when fresh. Throws take everybody for
+    equally heavy.
     """
     hit = tables.hits[row]
     c = tables.characters[memory.character_row]
     strength = hit.damage * charge_factor(m)
-    value = knockback(math.floor(victim.percent), strength, c.weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
+    weight = FULL_WEIGHT if hit.kind == THROW_HIT else c.weight
+    value = knockback(percent, strength, weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
     if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
         value *= CROUCH_FACTOR
     return value
@@ -247,7 +250,7 @@ def note_damage(m, victim, memory, damage):
 
 @rule
 def resolve_holds(players, memory, tables):
-    """Move held players with their holders, hurt them by pummels and let throws go."""
+    """Move held players with their holders; end holds of which one side is gone."""
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
@@ -258,8 +261,16 @@ def resolve_holds(players, memory, tables):
                 enter(p, m, a.CATCH_CUT)
         elif is_holding(p):
             follow(p, m, tables, other, remembered)
-            if p.hitlag <= 0.0:
-                _hold_hits(p, m, other, remembered, tables)
+
+
+@rule
+def hold_hits(players, memory, tables):
+    """Hurt held players by pummels and let throws go, before anybody moves: who is thrown moves on the same frame."""
+    for seat in range(2):
+        p, m = players[seat], memory[seat]
+        other, remembered = players[1 - seat], memory[1 - seat]
+        if is_holding(p) and is_held(other) and p.hitlag <= 0.0:
+            _hold_hits(p, m, other, remembered, tables)
 
 
 @rule
@@ -273,6 +284,8 @@ def _hold_hits(p, m, other, remembered, tables):
         damage = damage_of(p, m, tables, row)
         _note_hit(p, m, tables, row)
         if hit.kind == THROW_HIT:
+            let_go(p, m, tables, other, hit.first_point)
             hurt(m, other, remembered, tables, row, p.facing, damage)
+            start_throw(other, remembered)
             return
         note_damage(m, other, remembered, damage)

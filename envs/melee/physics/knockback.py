@@ -22,7 +22,7 @@ DI_DEGREES = 18.0
 
 @rule
 def knockback(percent, damage, weight, growth, base, fixed):
-    """Knockback of a hit of ``damage`` on a player who has ``percent`` after it.
+    """Knockback of a hit of ``damage``; ``percent``: the victim's, whole, before the hit, plus what the hit took.
 
     KB = ((p/10 + p*d/20) * 200/(w + 100) * 1.4 + 18) * growth/100 + base; with set knockback p = 10 and d = fixed.
     """

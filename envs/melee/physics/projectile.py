@@ -20,6 +20,7 @@ from envs.melee.physics.stage import inside_body
 from envs.melee.tables.layout import LASER_HIT
 
 NONE = -1
+BODY, SHIELD, REFLECTOR = 0, 1, 2  # what a laser meets
 REFLECTED_POWER = 1.5  # damage of a laser that was sent back
 
 
@@ -94,9 +95,6 @@ def _fly(m, s):
             m.laser_life[i] = 0.0
         if m.laser_life[i] <= 0.0:
             m.lasers -= 1
-
-
-BODY, SHIELD, REFLECTOR = 0, 1, 2
 
 
 @rule

@@ -52,6 +52,14 @@ def _floor_height(s, x):
 
 
 @rule
+def over_floor(s, x, y):
+    """Height y, raised to a sloped floor that is over it."""
+    if s.num_floor == FLAT or x < s.surface_left[0] or x > s.surface_right[0] or y < s.ledge_y:
+        return y
+    return max(y, _floor_height(s, x))
+
+
+@rule
 def is_sloped(m, s):
     """Standing on a floor that has slopes."""
     return m.surface == 0 and s.num_floor != FLAT

@@ -113,11 +113,11 @@ class Hints:
 
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
-    ``releases``: frame on which a throw lets go.
+    ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
     """
 
     circles: Mapping[str, Sequence[Any]]
-    releases: Mapping[str, int]
+    releases: Mapping[str, Sequence[float]]
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints) -> dict[str, Table]:
@@ -126,7 +126,7 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints) -> dict[str,
     for source, action in MOVES.items():
         move, name = moves.get(source), _NAMES[action]
         if move and "throw" in move:
-            made[name] = _throw(move, hints.releases.get(name, 1))
+            made[name] = _throw(move, *hints.releases.get(name, (1,)))
         elif move:
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
     for action, figures in _GET_UPS.items():
@@ -169,7 +169,7 @@ def _attack(action: int, move: Figures, frames: Frames, shares: Sequence[Any]) -
     return table
 
 
-def _throw(move: Figures, release: int) -> Table:
+def _throw(move: Figures, release: float, *place: float) -> Table:
     """A throw and the hits before its release; the dump cuts the base knockback into two of its fields."""
     figures = move["throw"]
     base = (int(figures["baseKb"]) << 2) | (int(figures["element"]) >> 2)
@@ -179,6 +179,8 @@ def _throw(move: Figures, release: int) -> Table:
             hits.extend(_held(hit["start"], move["hitboxes"][hit["hitboxes"][0]]))
     thrown = _figures({**figures, "baseKb": base, "element": "normal"})
     hits.append({"kind": "throw", "start": release, "end": release, **thrown})
+    if place:
+        hits[-1]["path"] = [[*place]]
     return {"frames": move["totalFrames"], "hits": hits}
 
 

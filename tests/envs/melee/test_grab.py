@@ -89,3 +89,37 @@ def test_after_a_break_both_can_act_again():
     arena = grabbed()
     arena.play_until(lambda arena: arena.actions[0] == a.CATCH_CUT, 120)
     arena.play_until(lambda arena: arena.actions == [a.WAIT, a.WAIT], 120)
+
+
+def thrown(stick=0.0, left="marth", right="falco"):
+    """An up throw on the frame that lets go; the victim holds its stick sideways until the frame before."""
+    arena = grabbed(left, right)
+    arena.play(1, pad(y=1.0), pad(x=stick))
+    arena.play_until(lambda arena: not a.THROWN_F <= arena.actions[1] <= a.THROWN_D, 60, second=pad(x=stick))
+    return arena
+
+
+def test_a_throw_lets_go_at_its_place_and_the_victim_moves_at_once():
+    arena = thrown()
+    x, y = arena.players.x[1] - arena.players.x[0], arena.players.y[1]
+    assert x - arena.players.speed_attack_x[1] == pytest.approx(5.5)
+    assert y - arena.players.speed_attack_y[1] - arena.players.speed_y[1] == pytest.approx(17.14)
+    assert arena.players.hitlag[1] == 0
+    assert arena.actions[1] == a.DAMAGE_FLY_TOP
+
+
+def test_the_stick_of_the_frame_before_turns_a_throw():
+    straight, turned = thrown(), thrown(1.0)
+    assert turned.players.speed_attack_x[1] > straight.players.speed_attack_x[1] + 0.5
+
+
+def test_a_throw_takes_everybody_for_equally_heavy():
+    heavy, light = thrown(right="ganondorf"), thrown(right="jigglypuff")
+    assert heavy.players.speed_attack_y[1] == light.players.speed_attack_y[1]
+
+
+def test_the_lasers_of_foxs_up_throw_hurt_whom_he_threw():
+    arena = thrown(left="fox", right="marth")
+    before = float(arena.players.percent[1])
+    arena.play(25)
+    assert arena.players.percent[1] == pytest.approx(before + 2 * 1.82)  # two of three, stale by the throw itself
