@@ -17,14 +17,14 @@ from envs.melee.rng import mix, unit
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
 
-VERSION: Final = 5  # part of every rating's settings: raise it when a bot changes
+VERSION: Final = 6  # part of every rating's settings: raise it when a bot changes
 FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
 NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder")
 IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER = range(7)
 LADDER: Final = NAMES[1:]  # from the weakest to the strongest
 
 # Share of the time in which a player on its feet is lost in thought, by kind, a moment of LAPSE_FRAMES at a time.
-LAPSES: Final = (0.0, 0.0, 0.0, 0.88, 0.68, 0.8, 0.77)
+LAPSES: Final = (0.0, 0.0, 0.0, 0.865, 0.6, 0.75, 0.72)
 LAPSE_FRAMES: Final = 40
 
 

@@ -8,7 +8,7 @@ from envs.melee.bots.senses import GRAB, NO_ATTACK, effect, moves, side_of, star
 from envs.melee.phase import busy_for
 from envs.melee.physics.compile import rule
 
-AIMED = 1 << (a.FTILT - a.JAB_1) | 1 << (a.FSMASH - a.JAB_1)  # these turn to the side they are aimed at
+AIMED = moves(a.FSMASH)  # turns to the side that it is aimed at
 RUNNING = GRAB | moves(a.FSMASH, a.USMASH, a.DSMASH)  # what can be started while dashing
 CATCH_BIT = 31
 PATIENCE = 12.0  # frames that an attack may be too late before its worth is halved

@@ -98,7 +98,7 @@ def perform(bot, pad, me, action, side):
         pad.main_x = me.facing
         tap(bot, pad, BUTTON_A)
     elif action == a.FTILT:
-        pad.main_x = TILT_STICK * side
+        pad.main_x = TILT_STICK * me.facing
         tap(bot, pad, BUTTON_A)
     elif action == a.UTILT or action == a.DTILT:
         pad.main_y = TILT_STICK if action == a.UTILT else -TILT_STICK

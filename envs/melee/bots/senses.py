@@ -49,6 +49,8 @@ def stands_free(p, tables):
         return False
     if a.WAIT <= p.action <= a.WALK_FAST or a.DASH <= p.action <= a.RUN or a.SQUAT <= p.action <= a.SQUAT_RISE:
         return True
+    if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3:
+        return True
     row = tables.character_rows[p.character]
     if p.action == a.TURN:
         return p.action_frame > TURNING
@@ -64,6 +66,8 @@ def flies_free(p, tables):
     if p.on_ground or p.hitlag > 0.0 or p.hitstun > 0.0:
         return False
     if a.JUMP_F <= p.action <= a.FALL_AERIAL_B or p.action == a.DAMAGE_FALL or p.action == a.PLATFORM_DROP:
+        return True
+    if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3:
         return True
     iasa = tables.actions[tables.character_rows[p.character], p.action].iasa
     return a.NAIR <= p.action <= a.DAIR and 0 < iasa <= p.action_frame

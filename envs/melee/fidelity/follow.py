@@ -16,18 +16,21 @@ from numpy.typing import NDArray
 from envs.melee import actions as a
 from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
-from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull
+from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
 from envs.melee.physics.compile import compiled, rule
+from envs.melee.physics.damage import RECOIL_FRICTION
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.ground import PLATFORM_DROP_LOCK
-from envs.melee.physics.hit import remember_move
+from envs.melee.physics.hit import recoil, remember_move
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
 from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
-from envs.melee.physics.memory import MEMORY
-from envs.melee.physics.motion import sign
+from envs.melee.physics.memory import MEMORY, NEVER
+from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
+from envs.melee.physics.run import RUN_LOCK
+from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
 from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, records
@@ -96,7 +99,11 @@ def _remember(before, p, m, s, tables):
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL else 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
-    if p.action != before.action or p.action_frame < before.action_frame:
+    if p.hitlag <= 0.0:
+        m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
+    if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
+        m.age += 1
+    elif p.action != before.action or p.action_frame < before.action_frame:
         _begin(before, p, m, c, tables)
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
@@ -125,15 +132,24 @@ def _begin(before, p, m, c, tables):
         m.dash_turn = 1 if dash_direction(m) != 0.0 else 0
     elif p.action == a.TURN_RUN:
         m.dash_turn = 0
+    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B or (
+        p.action <= a.JUMP_B and p.action >= a.JUMP_F and m.stick_jump
+    ):
+        m.y_age = NEVER
+    elif p.action == a.RUN:
+        m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
     elif p.action == a.PLATFORM_DROP:
+        m.y_age = NEVER
         m.drop_from = m.surface
         m.platform_lock = PLATFORM_DROP_LOCK
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
         m.landing_lag = AIR_DODGE_LANDING
+        m.fall_drift = 1.0
     elif is_special(p, c):
-        m.landing_lag = special_row(p, m, tables).landing_lag
+        row = special_row(p, m, tables)
+        m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
     if a.CLIFF_CATCH <= before.action <= a.CLIFF_ATTACK_QUICK and p.action != a.CLIFF_WAIT:
         m.ledge_lock = ledge.REGRAB_FRAMES
     if p.action <= a.DEAD_UP:
@@ -149,7 +165,8 @@ def _begin_landing(before, p, m, tables):
     if p.action == a.LANDING:
         set_lag(m, p.action, LANDING_FRAMES)
     elif p.action == a.LANDING_FALL_SPECIAL:
-        set_lag(m, p.action, AIR_DODGE_LANDING if before.action == a.AIR_DODGE else m.landing_lag)
+        falling = a.FALL_SPECIAL <= before.action <= a.FALL_SPECIAL_B or before.action >= a.FIRST_SPECIAL
+        set_lag(m, p.action, m.landing_lag if falling and m.landing_lag > 0.0 else AIR_DODGE_LANDING)
     elif a.LANDING_NAIR <= p.action <= a.LANDING_DAIR:
         set_lag(m, p.action, attack_lag(m, tables, p.action))
 
@@ -178,7 +195,7 @@ def _follow_hull(before, p, m, tables):
         lock_hull(m)
     if p.hitlag <= 0.0:
         m.hull_lock = max(m.hull_lock - 1, 0)
-        m.hull = 0.0 if m.hull_lock > 0 else tables.hull[m.character_row, p.action]
+        m.hull = hull_height(p, m, tables)
 
 
 @rule
@@ -191,6 +208,11 @@ def _note_hits(players, memory, t, seat):
         hurt.last_hit_by_frames = 0
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
     attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
+    if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL:
+        m.recoil = 0.0
+    if attack and p.on_ground and victim.action == a.GUARD_STUN and p.hitlag > players[t - 1, seat].hitlag:
+        taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
+        m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
     if attack and p.hitlag > players[t - 1, seat].hitlag and victim.hitlag > 0.0:
         m.hit_groups = -1
     else:

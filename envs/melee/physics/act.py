@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
-from envs.melee.physics.change import enter, finished, leave_ground, rest, start_fall, turn_around
+from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import PASS_STICK
 from envs.melee.physics.landing import land
@@ -27,7 +27,7 @@ def decide(p, m, c, s, tables, side):
     _decide(p, m, c, s, tables, side)
     # Who becomes free because an action is over may act on the same frame; who chose to let go may not.
     if p.action != before and not a.CLIFF_CATCH <= before <= a.CLIFF_WAIT and before != a.DAMAGE_FALL:
-        if p.action == a.WAIT:
+        if p.action == a.WAIT or (before == a.SQUAT and p.action == a.SQUAT_RISE):
             ground.ground_options(p, m, c)
         elif p.action == a.FALL or p.action == a.FALL_AERIAL:
             p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
@@ -52,9 +52,7 @@ def _decide(p, m, c, s, tables, side):
     elif action <= a.LANDING_DAIR:
         ground.lag(p, m, c)
     elif action <= a.DAMAGE_FLY_ROLL:
-        damage.hurt(p, m, tables)
-        if damage.is_flying(p) and p.hitstun <= 0.0 and not p.on_ground:
-            air.tumble_options(p, m, c)
+        _decide_hurt(p, m, c)
     elif action <= a.GUARD_REFLECT:
         _decide_shield(p, m, c)
     elif action <= a.DIZZY:
@@ -68,12 +66,27 @@ def _decide(p, m, c, s, tables, side):
 
 
 @rule
+def _decide_hurt(p, m, c):
+    """After hitstun a player may act, and does not need to until the animation is over."""
+    over = damage.hurt(p, m)
+    if p.hitstun > 0.0:
+        return
+    if damage.is_flying(p):
+        if p.on_ground:
+            rest(p, m)
+        elif not air.tumble_options(p, m, c) and over:
+            enter(p, m, a.DAMAGE_FALL)
+    elif not (ground.ground_options(p, m, c) if p.on_ground else air.air_options(p, m, c)) and over:
+        rest(p, m)
+
+
+@rule
 def _decide_special(p, m, c, tables):
     if special.is_air_jump(p, c):
         air.jump(p, m, c, tables)
     elif special.jump_cancels(p, m, tables) and (p.on_ground or p.jumps_left > 0):
         if p.on_ground:
-            ground.start_jump_squat(p, m)
+            ground.start_jump_squat(p, m, c)
         else:
             air.double_jump(p, m, c)
     else:
@@ -131,7 +144,7 @@ def _decide_shield(p, m, c):
     if p.action == a.GUARD_STUN:
         shield.guard_stun(p, m)
     elif p.action == a.GUARD_OFF:
-        shield.guard_off(p, m)
+        shield.guard_off(p, m, c)
     else:
         shield.guard(p, m, c)
 
@@ -140,7 +153,7 @@ def _decide_shield(p, m, c):
 def _decide_down(p, m, tables):
     if p.action >= a.SHIELD_BREAK_FLY:
         shield.broken(p, m)
-    elif a.DOWN_BOUND <= p.action <= a.DOWN_DAMAGE:
+    elif damage.is_down(p):
         damage.down(p, m, tables)
     else:
         damage.get_up(p, m, tables)
@@ -171,7 +184,7 @@ def _decide_grab_or_dodge(p, m, c, tables):
 @rule
 def _decide_ledge(p, m, c, s, tables):
     if p.action <= a.CLIFF_WAIT:
-        ledge.hang(p, m, c, s)
+        ledge.hang(p, m, c, s, tables)
     elif p.action >= a.TAUNT_RIGHT:
         if finished(p, m, tables):
             enter(p, m, a.WAIT)
@@ -197,6 +210,7 @@ def is_climbing(p):
 @rule
 def move(p, m, c, s, tables):
     """Change speeds as the action says, then move and meet the stage."""
+    m.recoil = toward(m.recoil, 0.0, damage.RECOIL_FRICTION * c.traction)
     if is_placed(p):
         return
     if is_climbing(p):
@@ -218,7 +232,7 @@ def _move_on_ground(p, m, c, s, tables):
     speed = before if p.action == a.DASH and p.action_frame == 1.0 else p.speed_ground_x
     damage.slow_launch(p, c)
     p.speed_air_x = speed
-    x = p.x + speed + p.speed_attack_x
+    x = p.x + speed + p.speed_attack_x + m.recoil
     if is_sloped(m, s):
         x = along_slope(s, p.x, x - p.x)
     edge = past_edge(m, s, x)
@@ -256,8 +270,9 @@ def _ground_speed(p, m, c):
     elif action == a.TURN_RUN:
         run.turn_run_speed(p, m, c)
     else:
-        fast = abs(p.speed_ground_x) > c.walk_max and action != a.RUN_BRAKE
-        ground_friction(p, c, 2.0 if fast else 1.0)
+        fast = abs(p.speed_ground_x) > c.walk_max
+        slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
+        ground_friction(p, c, 2.0 if fast and not slides else 1.0)
 
 
 @rule
@@ -278,12 +293,14 @@ def _falls_off(p, m, tables, edge):
 def _move_in_air(p, m, c, s, tables):
     _air_speed(p, m, c, tables)
     damage.slow_launch(p, c)
-    dx = p.speed_air_x + p.speed_attack_x
-    dy = p.speed_y + p.speed_attack_y
+    dx = p.speed_air_x + p.speed_attack_x + m.recoil + m.shift_x
+    dy = p.speed_y + p.speed_attack_y + m.shift_y
+    m.shift_x = 0.0
+    m.shift_y = 0.0
     before = p.speed_y
     m.falls_through = 1 if m.stick_y <= PASS_STICK and _may_fall_through(p.action) else 0
     m.hull_lock = max(m.hull_lock - 1, 0)
-    hull = 0.0 if m.hull_lock > 0 else tables.hull[m.character_row, p.action]
+    hull = hull_height(p, m, tables)
     surface = fly(p, m, s, dx, dy, hull)
     if surface >= 0:
         land(p, m, c, s, tables, surface, before)

@@ -83,13 +83,14 @@ def jump(p, m, c, tables):
         start_fall(p, m)
         if aerial:
             p.action = a.FALL_AERIAL
+            m.fast_fall = 0
 
 
 @rule
 def air_dodge(p, m, tables):
     """Helpless until the ground."""
     if p.action_frame > tables.actions[m.character_row, p.action].frames:
-        start_fall_special(p, m, AIR_DODGE_LANDING)
+        start_fall_special(p, m, AIR_DODGE_LANDING, 1.0)
 
 
 @rule

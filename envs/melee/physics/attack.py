@@ -6,12 +6,12 @@ from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.change import enter, finished, rest
 from envs.melee.physics.compile import rule
-from envs.melee.physics.inputs import C_STICK, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
+from envs.melee.physics.inputs import C_STICK, DASH_AGE, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
 from envs.melee.physics.motion import sign
 
 MAX_CHARGE = 60.0  # frames that a smash attack can be charged
 CHARGE_DAMAGE = 0.3671  # damage that a full charge adds, as a share
-JAB_AGAIN_FRAMES = 3.0  # frames of a jab before another press counts
+JAB_AGAIN_FRAMES = 2.0  # frames of a jab before another press counts
 NO_ACTION = -1
 STEEP = 1.19175  # tangent of 50 degrees: from there on the stick counts as up or down
 C_AGE = 4  # frames for which a c-stick that went out in the jump squat still asks for an aerial
@@ -42,12 +42,13 @@ def _by_c_stick(p, m, side, up, down):
 @rule
 def _by_a_button(p, m):
     x = abs(m.stick_x)
-    if x >= DASH_STICK and m.x_age < SMASH_AGE:
+    ahead = m.stick_x * p.facing > 0.0 or p.action == a.TURN
+    if x >= DASH_STICK and m.x_age < (SMASH_AGE if ahead else DASH_AGE):
         p.facing = sign(m.stick_x)
         return a.FSMASH
     if m.y_age < SMASH_AGE and abs(m.stick_y) >= JUMP_STICK:
         return a.USMASH if m.stick_y > 0.0 else a.DSMASH
-    if x >= TILT and abs(m.stick_y) <= STEEP * x:
+    if x >= TILT and abs(m.stick_y) <= STEEP * x and ahead:
         p.facing = sign(m.stick_x)
         return a.FTILT
     if abs(m.stick_y) >= TILT:

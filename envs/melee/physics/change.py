@@ -8,6 +8,7 @@ from envs.melee import actions as a
 from envs.melee.physics.compile import rule
 from envs.melee.physics.memory import NEVER, STALE_QUEUE
 from envs.melee.physics.stage import surface_height
+from envs.melee.tables.layout import HULL_FRAMES
 
 
 def _first_frames():
@@ -78,6 +79,13 @@ def lock_hull(m):
 
 
 @rule
+def hull_height(p, m, tables):
+    """Units from the feet up to the lowest point that meets floors, in the air."""
+    frame = min(max(int(p.action_frame), 0), HULL_FRAMES - 1)
+    return 0.0 if m.hull_lock > 0 else tables.hull[m.character_row, p.action, frame]
+
+
+@rule
 def leave_ground(p, m):
     """Become airborne with the speed of the ground."""
     if p.on_ground:
@@ -99,11 +107,12 @@ def start_fall(p, m):
 
 
 @rule
-def start_fall_special(p, m, landing_lag):
-    """Fall helplessly; landing will cost ``landing_lag`` frames."""
+def start_fall_special(p, m, landing_lag, share):
+    """Fall helplessly, with this share of the character's drift; landing will cost ``landing_lag`` frames."""
     leave_ground(p, m)
     enter(p, m, a.FALL_SPECIAL)
     m.landing_lag = landing_lag
+    m.fall_drift = share
 
 
 @rule

@@ -7,22 +7,30 @@ from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, leave_ground, rest, touch_ground
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import SMASH_AGE, TILT, dash_direction, jump_pressed, shield_held
-from envs.melee.physics.knockback import LAUNCH_SPEED, TUMBLE, decay, hitstun, influence
-from envs.melee.physics.memory import NEVER
+from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED, TUMBLE, decay, hitstun, influence
 from envs.melee.physics.motion import toward
 from envs.melee.physics.stage import fly, surface_height, surface_left, surface_right
 
 TECH_WINDOW = 20
 TECH_ROLL_STICK = 0.5
 MAX_PERCENT = 999.0
+LIGHT_FRAMES, MIDDLE_FRAMES, STRONG_FRAMES = 11.0, 23.0, 29.0  # of the animations of being hurt
+TOP_FRAMES, ROLL_FRAMES = (
+    59.0,
+    15.0,
+)  # of those of flying upwards and of rolling over; of the others that of a strong hit
+TOP_FACE_UP = 44.0  # frames of flying upwards, and
+FACE_UP = 22.0  # of the other flights, after which a player falls on the belly
 BOUNCE = 0.8  # share of the speed of a launch into the floor that is kept, turned upwards
 LONGEST_LIE = 200.0  # frames on the ground before getting up by itself
 GETUP_STICK = 0.5
 STEEP = 2.0  # rise over run from which a launch goes straight up
 LIGHT_STUN, MIDDLE_STUN = 10, 20  # frames of hitstun up to which the lighter animations play
+BACK_BOUNCE, BELLY_BOUNCE, BOUNCE_END = 3.0, 2.0, 22.0  # frames of falling down; measured from replays
 SHIFT_STICK = 0.7  # how far the stick must be out
 SDI = 6.0  # units
 ASDI = 3.0
+RECOIL_FRICTION = 1.1  # of an attacker whom a shield pushed back, as a share of traction; measured from replays
 
 
 @rule
@@ -43,6 +51,7 @@ def launch(p, m, value, speed_x, speed_y):
     p.speed_air_x = 0.0
     p.speed_ground_x = 0.0
     p.speed_y = 0.0
+    m.recoil = 0.0
     m.fast_fall = 0
     enter(p, m, action)
 
@@ -65,9 +74,14 @@ def start_launch(p, m, s):
     """Hitlag is over: the stick turns the launch (DI) and shifts the player (ASDI, by the c-stick if that is out)."""
     m.launch = 0
     p.speed_attack_x, p.speed_attack_y = influence(p.speed_attack_x, p.speed_attack_y, m.stick_x, m.stick_y)
-    x, y = (m.c_x, m.c_y) if m.c_x * m.c_x + m.c_y * m.c_y >= SHIFT_STICK * SHIFT_STICK else (m.stick_x, m.stick_y)
-    if x * x + y * y >= SHIFT_STICK * SHIFT_STICK:
-        shift(p, m, s, ASDI * x, ASDI * y)
+    x, y = (m.c_x, m.c_y) if is_out(m.c_x, m.c_y) else (m.stick_x, m.stick_y)
+    if not is_out(x, y):
+        return
+    if p.on_ground:
+        shift(p, m, s, ASDI * x, 0.0)
+    else:  # together with the first step of the launch, so that a shift down may hold it on the floor
+        m.shift_x = ASDI * x
+        m.shift_y = ASDI * y
 
 
 @rule
@@ -82,13 +96,18 @@ def start_throw(p, m):
 
 @rule
 def smash_influence(p, m, s):
-    """A fresh flick of the stick in hitlag shifts the player (SDI)."""
-    fresh = m.x_age < SMASH_AGE or m.y_age < SMASH_AGE
-    if not fresh or m.stick_x * m.stick_x + m.stick_y * m.stick_y < SHIFT_STICK * SHIFT_STICK:
-        return
-    m.x_age = NEVER
-    m.y_age = NEVER
-    shift(p, m, s, SDI * m.stick_x, SDI * m.stick_y)
+    """A flick of the stick in hitlag, out or to another side, shifts the player (SDI)."""
+    flicked = m.x_age < SMASH_AGE or m.y_age < SMASH_AGE
+    if flicked and is_out(m.stick_x, m.stick_y):
+        turned = m.x_age == 0 or m.y_age == 0
+        if turned or not is_out(m.stick_x_before, m.stick_y_before):
+            shift(p, m, s, SDI * m.stick_x, SDI * m.stick_y)
+
+
+@rule
+def is_out(x, y):
+    """The stick is far enough out to shift a player."""
+    return x * x + y * y >= SHIFT_STICK * SHIFT_STICK
 
 
 @rule
@@ -104,7 +123,10 @@ def shift(p, m, s, x, y):
 @rule
 def slow_launch(p, c):
     """The launch loses speed: by itself in the air, by friction on the ground."""
-    if p.on_ground:
+    if p.on_ground and is_bouncing(p.action, p.action_frame):
+        p.speed_ground_x = 0.0
+        p.speed_attack_x = toward(p.speed_attack_x, 0.0, DECAY)
+    elif p.on_ground:
         p.speed_attack_x = toward(p.speed_attack_x, 0.0, c.traction)
         p.speed_attack_y = 0.0
     else:
@@ -112,16 +134,40 @@ def slow_launch(p, c):
 
 
 @rule
-def hurt(p, m, tables):
-    """In hitstun; what follows is standing, falling or tumbling."""
+def hurt(p, m):
+    """One frame of being hurt; whether the animation is over, which waits on its last frame for the end of hitstun."""
     if m.age > 1:
         p.hitstun = max(p.hitstun - 1.0, 0.0)
-    if p.hitstun > 0.0:
-        return
-    if p.on_ground or not is_flying(p):
-        rest(p, m)
-    elif finished(p, m, tables):
-        enter(p, m, a.DAMAGE_FALL)
+    last = _last_frame(p.action)
+    over = p.action_frame > last
+    p.action_frame = min(p.action_frame, last)
+    return over
+
+
+@rule
+def _last_frame(action):
+    if action == a.DAMAGE_FLY_TOP:
+        return TOP_FRAMES
+    if action == a.DAMAGE_FLY_ROLL:
+        return ROLL_FRAMES
+    if action >= a.DAMAGE_FLY_HIGH:
+        return STRONG_FRAMES
+    level = (action - a.DAMAGE_HIGH_1) % 3
+    return LIGHT_FRAMES if level == 0 else MIDDLE_FRAMES if level == 1 else STRONG_FRAMES
+
+
+@rule
+def is_down(p):
+    """Lying on the ground, on the back or on the belly."""
+    on_back = a.DOWN_BOUND_UP <= p.action <= a.DOWN_DAMAGE_UP
+    return on_back or a.DOWN_BOUND <= p.action <= a.DOWN_DAMAGE
+
+
+@rule
+def is_bouncing(action, frame):
+    """In the air for a moment after falling down, though no higher than the ground."""
+    back = action == a.DOWN_BOUND_UP and frame >= BACK_BOUNCE
+    return (back or (action == a.DOWN_BOUND and frame >= BELLY_BOUNCE)) and frame < BOUNCE_END
 
 
 @rule
@@ -139,7 +185,7 @@ def wiggled(m):
 @rule
 def meet_floor(p, m, s, surface):
     """A tumbling player reaches the floor: tech, or lie down."""
-    face_up = p.action == a.DAMAGE_FLY_TOP
+    face_up = p.action_frame < (TOP_FACE_UP if p.action == a.DAMAGE_FLY_TOP else FACE_UP)
     touch_ground(p, m, s, surface)
     p.speed_attack_y = 0.0
     p.hitstun = 0.0

@@ -97,12 +97,14 @@ def clear_memory(m):
     m.short_hop = 0
     m.stick_jump = 0
     m.fast_fall = 0
+    m.run_lock = 0
     m.dash_turn = 0
     m.jab_again = 0
     m.charge = 0.0
     m.hit_groups = 0
     m.staled = 0
     m.landing_lag = 0.0
+    m.fall_drift = 1.0
     m.aim_x = 0.0
     m.aim_y = 0.0
     m.intangible = 0.0
@@ -116,6 +118,9 @@ def clear_memory(m):
     m.rival_ledge = 0
     m.knockback = 0.0
     m.launch = 0
+    m.shift_x = 0.0
+    m.shift_y = 0.0
+    m.recoil = 0.0
     forget_moves(m)
     m.damage_dealt = 0.0
     m.self_destructs = 0

@@ -58,7 +58,7 @@ def action_options(p, m, c):
         enter(p, m, a.TAUNT_RIGHT if p.facing > 0.0 else a.TAUNT_LEFT)
         return True
     if jump_pressed(m):
-        start_jump_squat(p, m)
+        start_jump_squat(p, m, c)
         return True
     return False
 
@@ -72,19 +72,22 @@ def grab_asked(m):
 @rule
 def _move_options(p, m, c):
     direction = dash_direction(m)
-    if direction != 0.0:
-        if direction == p.facing:
-            enter(p, m, a.DASH)
-        else:
-            start_turn(p, m, True)
+    if direction == p.facing:
+        enter(p, m, a.DASH)
+        return True
+    rising = p.action == a.SQUAT_RISE  # which leaves no turn
+    if direction != 0.0 and not rising:
+        start_turn(p, m, True)
         return True
     if p.action == a.SQUAT or p.action == a.SQUAT_WAIT:
         if m.stick_y <= STAY_DOWN_STICK:
             return False
-    elif m.stick_y <= CROUCH_STICK and p.action != a.LANDING and not a.JAB_1 <= p.action <= a.DSMASH:
+    elif m.stick_y <= CROUCH_STICK and p.action != a.LANDING and not rising:
+        if p.action == a.DTILT:
+            return False
         enter(p, m, a.SQUAT)
         return True
-    if m.stick_x * p.facing < 0.0:
+    if m.stick_x * p.facing < 0.0 and not rising:
         start_turn(p, m, False)
         return True
     if m.stick_x * p.facing > 0.0 and not a.WALK_SLOW <= p.action <= a.WALK_FAST:
@@ -102,8 +105,10 @@ def start_guard(p, m):
 
 
 @rule
-def start_jump_squat(p, m):
+def start_jump_squat(p, m, c):
     """Bend the knees; the jump follows."""
+    if p.action == a.DASH:
+        p.speed_ground_x = min(max(p.speed_ground_x, -c.run_max), c.run_max)
     enter(p, m, a.JUMP_SQUAT)
     m.short_hop = 0
 
@@ -154,11 +159,13 @@ def turn(p, m, c):
     if p.action_frame == (DASH_TURN_FLIP if m.dash_turn else TURN_FLIP):
         p.facing = -p.facing
     flick = flick and (m.dash_turn != 0 or m.x_age < DASH_AGE)
-    if p.action_frame == DASH_TURN_FLIP and flick:
+    dashes = p.action_frame == DASH_TURN_FLIP and flick
+    if dashes:
         p.facing = sign(m.stick_x)
-        enter(p, m, a.DASH)
-        return
     if action_options(p, m, c):
+        return
+    if dashes:
+        enter(p, m, a.DASH)
         return
     if p.action_frame > c.turn_frames:
         enter(p, m, a.WAIT)
@@ -214,7 +221,8 @@ def _jump(p, m, c):
     speed = p.speed_ground_x * c.ground_to_air + m.stick_x_before * c.jump_start_x
     leave_ground(p, m)
     p.jumps_left = m.air_jumps
-    m.y_age = NEVER  # the same flick does not jump again
+    if m.stick_jump:
+        m.y_age = NEVER  # the same flick does not jump again
     p.speed_air_x = min(max(speed, -c.jump_max_x), c.jump_max_x)
     p.speed_y = c.short_hop if m.short_hop else c.full_hop
     enter(p, m, a.JUMP_B if m.stick_x_before * p.facing < 0.0 else a.JUMP_F)

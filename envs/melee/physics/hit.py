@@ -10,7 +10,8 @@ from envs.melee.physics.change import enter
 from envs.melee.physics.compile import rule
 from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_throw
 from envs.melee.physics.grab import FULL_WEIGHT, follow, is_held, is_holding, let_go, release, start_hold
-from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_stun
+from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
+from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_give, shield_stun
 from envs.melee.physics.memory import STALE_QUEUE
 from envs.melee.physics.motion import sign
 from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
@@ -23,8 +24,10 @@ STALE_STEP = 0.01
 LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
-PUSH_BASE = 0.24  # units a frame, and
-PUSH_PER_DAMAGE = 0.054  # of a hit on a shield; both measured from replays
+PUSH_BASE = 0.24  # units a frame that a hit on a shield pushes its bearer, and
+PUSH_PER_DAMAGE = 0.18  # per damage and ``shield_give``; both measured from replays
+RECOIL_BASE = 0.02  # units a frame that it sends the attacker back, and
+RECOIL_PER_DAMAGE = 0.1  # per damage and trigger beyond its dead zone; both measured from replays
 
 
 @rule
@@ -192,6 +195,8 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
     # Both may hit each other: the longer lag counts, whichever is applied first.
     victim.hitlag = max(victim.hitlag, math.floor(lag * ELECTRIC_HITLAG) if hit.electric else lag)
     if blocked:
+        if p.on_ground:
+            m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
     hurt(m, victim, memory, tables, row, side, damage)
@@ -206,8 +211,21 @@ def hit_shield(victim, memory, damage, extra, side):
         break_shield(victim, memory)
         return
     enter(victim, memory, a.GUARD_STUN)
-    memory.rate = STUN_LENGTH / shield_stun(damage, max(memory.trigger, 0.3))
-    victim.speed_ground_x += side * (PUSH_BASE + PUSH_PER_DAMAGE * damage)
+    give = shield_give(_hold(memory))
+    memory.rate = STUN_LENGTH / shield_stun(damage, give)
+    victim.speed_ground_x += side * (PUSH_BASE + PUSH_PER_DAMAGE * damage * give)
+
+
+@rule
+def recoil(memory, damage):
+    """Speed at which a shield, hit, sends its attacker back."""
+    return RECOIL_BASE + RECOIL_PER_DAMAGE * damage * (_hold(memory) - TRIGGER_DEAD_ZONE)
+
+
+@rule
+def _hold(memory):
+    """How far down the trigger of a shield is, 0.3 to 1."""
+    return max(memory.trigger, TRIGGER_DEAD_ZONE)
 
 
 @rule

@@ -19,7 +19,7 @@ from envs.melee.physics.memory import NEVER
 
 DEAD_ZONE = 0.28  # stick positions below this count as 0, per axis
 TRIGGER_DEAD_ZONE = 0.3
-C_STICK = 0.3  # the c-stick acts from here on
+C_STICK = 0.28  # the c-stick acts from here on
 
 TILT = 0.25  # least stick for a tilt attack
 DASH_STICK = 0.8
@@ -27,11 +27,12 @@ DASH_AGE = 2  # frames that the stick may take from the dead zone
 SMASH_AGE = 4
 RUN_STICK = 0.62
 JUMP_STICK = 0.6625
+RUN_JUMP_STICK = 0.5625  # while dashing or running
 CROUCH_STICK = -0.6875
 STAY_DOWN_STICK = -0.625
 DROP_STICK = -0.6625  # fast fall and platform drop
 PASS_STICK = -0.65  # falling through platforms
-DODGE_STICK = 0.7
+DODGE_STICK = 0.6999  # 0.7 in single precision
 
 JUMP_BUTTONS = BUTTON_X | BUTTON_Y
 TRIGGERS = BUTTON_L | BUTTON_R
@@ -50,6 +51,7 @@ def read_inputs(m, pad):
     m.stick_x = x
     m.stick_y = y
 
+    light = m.trigger
     before = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
     out = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
@@ -63,6 +65,8 @@ def read_inputs(m, pad):
     if m.held & TRIGGERS:
         m.trigger = 1.0
     _age_presses(m)
+    if light == 0.0 and m.trigger > 0.0:
+        m.shoulder_age = 0
 
 
 @rule
@@ -107,10 +111,16 @@ def _age_presses(m):
 @rule
 def jump_pressed(m):
     """X or Y, or a flick up; sets whether the stick did it."""
+    return jump_asked(m, JUMP_STICK)
+
+
+@rule
+def jump_asked(m, stick):
+    """X or Y, or a flick up as far as ``stick``; sets whether the stick did it."""
     if m.pressed & JUMP_BUTTONS:
         m.stick_jump = 0
         return True
-    if m.stick_y >= JUMP_STICK and m.y_age < SMASH_AGE:
+    if m.stick_y >= stick and m.y_age < SMASH_AGE:
         m.stick_jump = 1
         return True
     return False
@@ -120,7 +130,7 @@ def jump_pressed(m):
 def jump_held(m):
     """The input that started the jump is still down."""
     if m.stick_jump:
-        return m.stick_y >= JUMP_STICK
+        return m.stick_y > 0.0
     return (m.held & JUMP_BUTTONS) != 0
 
 

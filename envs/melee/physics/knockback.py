@@ -57,10 +57,15 @@ def hitstun(value):
 
 
 @rule
-def shield_stun(damage, trigger):
-    """Stun of a shield held with ``trigger`` (0.3..1), frames and parts of one; a lighter shield is stunned longer."""
-    lightness = 0.65 * (1.0 - (trigger - 0.3) / 0.7)
-    return (math.floor(damage) * (lightness + 0.3) * 1.5 + 2.0) * 200.0 / 201.0
+def shield_stun(damage, give):
+    """Stun of a shield that gives way by ``give``, frames and parts of one: a lighter shield is stunned longer."""
+    return (math.floor(damage) * give * 1.5 + 2.0) * 200.0 / 201.0
+
+
+@rule
+def shield_give(trigger):
+    """How much a shield held with ``trigger`` (0.3..1) gives way: 0.95 for the lightest down to 0.3."""
+    return 0.65 * (1.0 - (trigger - 0.3) / 0.7) + 0.3
 
 
 @rule

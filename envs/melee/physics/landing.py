@@ -35,8 +35,10 @@ def land(p, m, c, s, tables, surface, fall_speed):
     elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         enter(p, m, a.SHIELD_BREAK_DOWN)
         p.speed_ground_x = 0.0
-    elif p.hitstun > 0.0:
-        return  # hitstun goes on, sliding
+    elif a.DAMAGE_HIGH_1 <= action <= a.DAMAGE_AIR_3:
+        if p.hitstun > 0.0:
+            p.hitstun = 0.0
+            start_lag(p, m, a.LANDING, LANDING_FRAMES)
     elif fall_speed > SOFT_LANDING:
         enter(p, m, a.WAIT)
     else:

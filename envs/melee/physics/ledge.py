@@ -27,8 +27,8 @@ def can_grab(p, m, c, tables):
         return takes_ledge(p, m, tables)
     if p.speed_y + p.speed_attack_y >= 0.0:
         return False
-    free = a.JUMP_F <= p.action <= a.DAMAGE_FALL and p.hitstun <= 0.0
-    return free or p.action == a.PLATFORM_DROP
+    free = a.JUMP_F <= p.action <= a.DAMAGE_FALL or a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3
+    return (free and p.hitstun <= 0.0) or p.action == a.PLATFORM_DROP
 
 
 @rule
@@ -50,14 +50,21 @@ def try_grab(p, m, c, s, tables):
     p.jumps_left = m.air_jumps
     p.hitstun = 0.0
     m.fast_fall = 0
-    _hang(p, m, c, s)
+    _hang(p, m, c, s, tables)
     return True
 
 
 @rule
-def _hang(p, m, c, s):
-    p.x = m.ledge * (s.surface_right[0] + c.hang_x)
-    p.y = s.ledge_y - c.hang_y
+def _hang(p, m, c, s, tables):
+    """Where the player hangs, or still is on the way there; each motion of a catch leads to the frame after it."""
+    x, y = 0.0, 0.0
+    if p.action == a.CLIFF_CATCH:
+        entry = tables.actions[m.character_row, a.CLIFF_CATCH]
+        for i in range(int(p.action_frame) - 1, entry.num_motion):
+            x += tables.points[entry.first_motion + i, 0]
+            y += tables.points[entry.first_motion + i, 1]
+    p.x = m.ledge * (s.surface_right[0] + c.hang_x + x)
+    p.y = s.ledge_y - c.hang_y - y
     p.speed_air_x = 0.0
     p.speed_y = 0.0
     p.speed_attack_x = 0.0
@@ -65,13 +72,14 @@ def _hang(p, m, c, s):
 
 
 @rule
-def hang(p, m, c, s):
+def hang(p, m, c, s, tables):
     """Hanging: wait for a fresh input."""
-    _hang(p, m, c, s)
     if p.action == a.CLIFF_CATCH:
         if p.action_frame > CATCH_FRAMES:
             enter(p, m, a.CLIFF_WAIT)
+        _hang(p, m, c, s, tables)
         return
+    _hang(p, m, c, s, tables)
     slow = p.percent >= SLOW_PERCENT
     inward = -float(m.ledge)
     fresh = m.x_age == 0 or m.y_age == 0

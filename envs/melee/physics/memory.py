@@ -28,7 +28,7 @@ MEMORY: Final = np.dtype(
         ("c_age", "i4"),  # frames that the c-stick has been out, 0 on the first
         ("x_age", "i4"),  # frames since the stick left the dead zone on this side, 0 on the first
         ("y_age", "i4"),
-        ("shoulder_age", "i4"),  # frames since a trigger or Z was pressed, for L-cancels
+        ("shoulder_age", "i4"),  # frames since a trigger, if lightly, or Z was pressed, for L-cancels
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
         ("mashed", "i4"),  # button presses and stick flicks on this frame
@@ -43,12 +43,14 @@ MEMORY: Final = np.dtype(
         ("hull", "f8"),  # units from the feet up to the lowest point that meets floors, 0 on the ground
         ("hull_lock", "i4"),  # frames for which a jump keeps that point at the feet
         ("fast_fall", "i4"),
+        ("run_lock", "i4"),  # frames for which a run goes on without the stick
         ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays
         ("jab_again", "i4"),  # A was pressed again during a jab
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
         ("staled", "i4"),  # this action already entered the staleness queue
         ("landing_lag", "f8"),  # frames of landing lag after the current special fall
+        ("fall_drift", "f8"),  # share of the drift that it leaves
         # Lasers on their way, see ``projectile``.
         ("lasers", "i4"),  # how many
         ("laser_life", "f8", (MAX_LASERS,)),  # frames left, 0: free
@@ -80,6 +82,9 @@ MEMORY: Final = np.dtype(
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
         ("launch", "i4"),  # hitlag will end with a launch
+        ("shift_x", "f8"),  # how far the stick moves the player on top as the launch begins
+        ("shift_y", "f8"),
+        ("recoil", "f8"),  # units a frame that a shield, hit, sends this attacker back
         ("stale", "i4", (STALE_QUEUE,)),  # actions that connected, newest first
         # Counters of the game, for statistics.
         ("damage_dealt", "f8"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from envs.melee import actions as a
 from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import flicked_down
+
+AT_REST = 1e-4  # upward speed below which a jump is over its top, where single precision leaves a trace of falling
 
 
 @rule
@@ -35,6 +38,8 @@ def drift(p, m, c):
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         return
     target = c.air_max * m.stick_x
+    if a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B:
+        target *= m.fall_drift
     if abs(p.speed_air_x) > abs(target) and p.speed_air_x * target > 0.0:
         p.speed_air_x = toward(p.speed_air_x, target, c.air_friction)
         return
@@ -54,7 +59,7 @@ def fall(p, m, c):
 @rule
 def fast_fall(p, m):
     """Start a fast fall on a flick down while falling."""
-    if not m.fast_fall and p.speed_y < 0.0 and flicked_down(m):
+    if not m.fast_fall and p.speed_y < AT_REST and p.speed_y != 0.0 and flicked_down(m):
         m.fast_fall = 1
 
 

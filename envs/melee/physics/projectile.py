@@ -110,16 +110,30 @@ def _find(m, victim, memory, tables):
 
 @rule
 def _touches(m, i, victim, memory, tables):
-    """Whether a laser meets the body or the shield anywhere on this frame's way."""
-    radius = tables.hits[m.laser_hit[i]].radius
-    for part in range(2):
-        x = m.laser_x[i] - 0.5 * part * m.laser_speed_x[i]
-        y = m.laser_y[i] - 0.5 * part * m.laser_speed_y[i]
-        if touches_shield_at(victim, memory, tables, x, y, radius):
-            return True
+    """Whether a laser meets the shield or the body anywhere on this frame's way."""
+    if _meets_shield(m, i, victim, memory, tables):
+        return True
+    for half in range(2):
+        x, y = _place(m, i, half)
+        radius = tables.hits[m.laser_hit[i]].radius
         if not victim.invulnerable and touches_body_at(victim, memory, tables, x, y, radius):
             return True
     return False
+
+
+@rule
+def _meets_shield(m, i, victim, memory, tables):
+    for half in range(2):
+        x, y = _place(m, i, half)
+        if touches_shield_at(victim, memory, tables, x, y, tables.hits[m.laser_hit[i]].radius):
+            return True
+    return False
+
+
+@rule
+def _place(m, i, half):
+    """Where a laser is, or with ``half`` 1 was half a frame ago."""
+    return m.laser_x[i] - 0.5 * half * m.laser_speed_x[i], m.laser_y[i] - 0.5 * half * m.laser_speed_y[i]
 
 
 @rule
@@ -130,13 +144,7 @@ def _meets(m, i, victim, memory, tables):
     c = tables.characters[memory.character_row]
     if is_special(victim, c) and special_row(victim, memory, tables).reflects:
         return REFLECTOR
-    radius = tables.hits[m.laser_hit[i]].radius
-    for part in range(2):
-        x = m.laser_x[i] - 0.5 * part * m.laser_speed_x[i]
-        y = m.laser_y[i] - 0.5 * part * m.laser_speed_y[i]
-        if touches_shield_at(victim, memory, tables, x, y, radius):
-            return SHIELD
-    return BODY
+    return SHIELD if _meets_shield(m, i, victim, memory, tables) else BODY
 
 
 @rule

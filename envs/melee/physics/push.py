@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.physics.compile import rule
+from envs.melee.physics.damage import is_bouncing
 from envs.melee.physics.grab import is_held, is_holding
 from envs.melee.physics.motion import sign
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 
 PUSH = 0.3  # units a frame, as measured from replays
-BOUNCE_FRAME = 2.0  # of falling down, after which the player is in the air for a moment
 SAME_HEIGHT = 1.0
 
 
@@ -33,14 +33,14 @@ def push_apart(players, memory, s, tables):
 
 @rule
 def _takes_room(p):
-    bouncing = (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and p.action_frame > BOUNCE_FRAME
-    return p.on_ground and p.hitlag <= 0.0 and not bouncing and not is_held(p) and not is_holding(p)
+    bounced = is_bouncing(p.action, p.action_frame - 1.0)  # a frame ago
+    return p.on_ground and p.hitlag <= 0.0 and not bounced and not is_held(p) and not is_holding(p)
 
 
 @rule
 def _slips_past(p):
     """Pushes the other one, but is not pushed."""
-    return a.ROLL_F <= p.action <= a.ROLL_B or a.TECH_F <= p.action <= a.TECH_B
+    return a.ROLL_F <= p.action <= a.ROLL_B
 
 
 @rule

@@ -8,12 +8,21 @@ from envs.melee.physics.attack import ground_attack
 from envs.melee.physics.change import enter
 from envs.melee.physics.compile import rule
 from envs.melee.physics.ground import grab_asked, ground_options, start_guard, start_jump_squat, start_turn
-from envs.melee.physics.inputs import CROUCH_STICK, RUN_STICK, dash_direction, jump_pressed, shield_held
+from envs.melee.physics.inputs import (
+    CROUCH_STICK,
+    RUN_JUMP_STICK,
+    RUN_STICK,
+    dash_direction,
+    jump_asked,
+    jump_pressed,
+    shield_held,
+)
 from envs.melee.physics.motion import ground_friction, toward
 from envs.melee.physics.special import start_special
 
 REST_STICK = 0.3  # a dash slows down below this stick
-RUN_BRAKE_CROUCH = 2.0
+RUN_BRAKE_CROUCH = 1.0
+RUN_LOCK = 10  # frames of a run out of a turn in which it goes on without the stick
 
 
 @rule
@@ -23,6 +32,7 @@ def dash(p, m, c):
         return
     if p.action_frame > c.dash_to_run and m.stick_x * p.facing >= RUN_STICK:
         enter(p, m, a.RUN)
+        m.run_lock = 0
     elif p.action_frame > c.dash_frames:
         enter(p, m, a.WAIT)
         ground_options(p, m, c)
@@ -38,8 +48,8 @@ def _dash_options(p, m, c):
     if dash_direction(m) == -p.facing:
         start_turn(p, m, True)
         return True
-    if jump_pressed(m):
-        start_jump_squat(p, m)
+    if jump_asked(m, RUN_JUMP_STICK):
+        start_jump_squat(p, m, c)
         return True
     return False
 
@@ -66,19 +76,20 @@ def run(p, m, c):
         return
     if shield_held(m):
         start_guard(p, m)
-    elif jump_pressed(m):
-        start_jump_squat(p, m)
+    elif jump_asked(m, RUN_JUMP_STICK):
+        start_jump_squat(p, m, c)
     elif m.stick_x * p.facing <= -REST_STICK:
         start_turn_run(p, m, 0.0)
-    elif m.stick_x * p.facing < RUN_STICK:
+    elif m.stick_x * p.facing < RUN_STICK and m.run_lock <= 0:
         enter(p, m, a.RUN_BRAKE)
+    m.run_lock = max(m.run_lock - 1, 0)
 
 
 @rule
 def run_brake(p, m, c):
     """Coming to a stop from a run; a crouch or a jump ends it early."""
     if jump_pressed(m):
-        start_jump_squat(p, m)
+        start_jump_squat(p, m, c)
     elif m.stick_y <= CROUCH_STICK and p.action_frame >= RUN_BRAKE_CROUCH:
         enter(p, m, a.SQUAT)
     elif m.stick_x * p.facing <= -REST_STICK:
@@ -100,7 +111,7 @@ def start_turn_run(p, m, frame):
 def turn_run(p, m, c):
     """Turning around from a run: slide until the speed is gone, then face the other way and run on."""
     if jump_pressed(m):
-        start_jump_squat(p, m)
+        start_jump_squat(p, m, c)
     elif not m.dash_turn and p.action_frame > c.run_turn_break:
         p.action_frame = c.run_turn_break
         if p.speed_ground_x * p.facing <= 0.0:
@@ -109,6 +120,7 @@ def turn_run(p, m, c):
     elif p.action_frame > c.run_turn_frames:
         if m.stick_x * p.facing >= RUN_STICK:
             enter(p, m, a.RUN)
+            m.run_lock = RUN_LOCK
         else:
             enter(p, m, a.WAIT)
 

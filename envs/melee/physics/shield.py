@@ -23,7 +23,7 @@ BREAK_STAND_FRAMES = 29.0
 DIZZY_FRAMES = 490.0  # less the percent
 MASH_RELIEF = 3.0  # frames that an input takes off
 GUARD_ON_FRAMES = 8  # before the shield can be let down
-REFLECT_AGE = 3  # frames within which a press still reflects
+REFLECT_AGE = 1  # frames within which a press still reflects
 STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
 GUARD_OFF_FRAMES = 14.0
 
@@ -50,18 +50,19 @@ def shield_options(p, m, c):
     if up_special_asked(m) and start_special(p, m, c):
         return True
     if jump_pressed(m) or (m.c_pressed and m.c_y >= C_STICK):
-        start_jump_squat(p, m)
+        start_jump_squat(p, m, c)
         return True
     return False
 
 
 @rule
 def dodge(p, m):
-    """Roll or spot dodge by a flick of either stick; whether one was started."""
-    x = m.c_x if m.c_pressed else m.stick_x
-    y = m.c_y if m.c_pressed else m.stick_y
-    fresh_x = m.c_pressed != 0 or m.x_age < SMASH_AGE
-    fresh_y = m.c_pressed != 0 or m.y_age < SMASH_AGE
+    """Roll or spot dodge by a flick of the stick, or by the c-stick if it is out; whether one was started."""
+    by_c = max(abs(m.c_x), abs(m.c_y)) >= DODGE_STICK
+    x = m.c_x if by_c else m.stick_x
+    y = m.c_y if by_c else m.stick_y
+    fresh_x = by_c or m.x_age < SMASH_AGE
+    fresh_y = by_c or m.y_age < SMASH_AGE
     if y <= -DODGE_STICK and fresh_y:
         enter(p, m, a.SPOT_DODGE)
         return True
@@ -78,15 +79,16 @@ def guard(p, m, c):
     if p.shield <= 0.0:
         break_shield(p, m)
         return
+    settled = p.action == a.GUARD or m.age >= GUARD_ON_FRAMES
+    if settled and not shield_held(m):
+        enter(p, m, a.GUARD_OFF)
+        return
     if shield_options(p, m, c):
         return
     if p.action == a.GUARD_ON and m.age <= REFLECT_AGE and m.pressed & TRIGGERS:
         p.action = a.GUARD_REFLECT
-    if p.action == a.GUARD or m.age >= GUARD_ON_FRAMES:
-        if not shield_held(m):
-            enter(p, m, a.GUARD_OFF)
-        elif p.action != a.GUARD:
-            enter(p, m, a.GUARD)
+    if settled and p.action != a.GUARD:
+        enter(p, m, a.GUARD)
 
 
 @rule
@@ -97,10 +99,10 @@ def guard_stun(p, m):
 
 
 @rule
-def guard_off(p, m):
+def guard_off(p, m, c):
     """Letting the shield down; only a jump is quicker."""
     if jump_pressed(m):
-        start_jump_squat(p, m)
+        start_jump_squat(p, m, c)
     elif p.action_frame > GUARD_OFF_FRAMES:
         enter(p, m, a.WAIT)
 

@@ -84,7 +84,7 @@ def go_on(p, m, tables):
     m.special_frames = 0
     following = row.next_ground if p.on_ground else row.next_air
     if following == HELPLESS:
-        start_fall_special(p, m, row.landing_lag)
+        start_fall_special(p, m, row.landing_lag, row.fall_drift)
     elif following == NOTHING:
         rest(p, m)
     else:

@@ -19,7 +19,6 @@ GAME_END: Final = 0x39
 FRAME_START: Final = 0x3A
 ITEM: Final = 0x3B
 FRAME_BOOKEND: Final = 0x3C
-GECKO_LIST: Final = 0x3D
 FOUNTAIN: Final = 0x3F
 WHISPY: Final = 0x40
 STADIUM: Final = 0x41

@@ -13,7 +13,7 @@ import numpy as np
 
 from envs.errors import TableError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
-from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULLS, NUM_IDS, SPECIAL, STAGE, Tables
+from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, HULLS, NUM_IDS, SPECIAL, STAGE, Tables
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
 __all__ = ["CHARACTERS", "STAGES", "Tables", "load_tables"]
@@ -47,14 +47,14 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
     stage_rows = np.zeros(len(stages), STAGE)
     specials = np.zeros((len(characters), NUM_ACTIONS - FIRST_SPECIAL), SPECIAL)
     actions = _Actions(len(characters))
-    hull = np.zeros((len(characters), NUM_ACTIONS))
+    hull = np.zeros((len(characters), NUM_ACTIONS, HULL_FRAMES))
     for row, character in enumerate(characters):
         rows[row]["id"] = character.id
         for name, value in character.attributes.items():
             rows[row][name] = value
-        hull[row] = character.hull["default"]
-        for group, (first, last) in HULLS.items():
-            hull[row, first : last + 1] = character.hull.get(group, hull[row, first])
+        for group, (first, last) in {"default": (0, NUM_ACTIONS - 1), **HULLS}.items():
+            for frame, height in character.hull.get(group, ()):
+                hull[row, first : last + 1, int(frame) :] = height
         for action, entry in character.actions.items():
             actions.add(row, action, entry)
         for action, numbers in character.specials.items():

@@ -8,6 +8,7 @@ Nothing else imports this module; ``scripts/import_character.py`` is its command
 from __future__ import annotations
 
 import csv
+import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,8 +68,11 @@ _PLAIN: Final[tuple[int, ...]] = (
     a.CLIFF_CLIMB_SLOW, a.CLIFF_CLIMB_QUICK, a.CLIFF_ROLL_SLOW, a.CLIFF_ROLL_QUICK,
 )  # fmt: skip
 _BACKWARDS: Final = (a.ROLL_B, a.TECH_B, a.DOWN_ROLL_B, a.DOWN_ROLL_B_UP)  # libmelee gives distances without a sign
+_ROUNDING: Final = 0.0015  # units to which two frames of libmelee's table may disagree
 _CIRCLES: Final = 4  # of one frame in libmelee's table
 _NAMES: Final = {number: name.lower() for name, number in vars(a).items() if isinstance(number, int) and name.isupper()}
+
+_TECHS: Final = tuple(_NAMES[action] for action in (a.TECH, a.TECH_F, a.TECH_B))
 
 Figures = Mapping[str, Any]
 Table = dict[str, Any]
@@ -120,8 +124,12 @@ class Hints:
     releases: Mapping[str, Sequence[float]]
 
 
-def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints) -> dict[str, Table]:
-    """The generated actions of a character, by name; hits of which no circle is known are left out."""
+def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
+    """The generated actions of a character, by name; hits of which no circle is known are left out.
+
+    libmelee measured motions in play. What decreases by ``traction`` a frame is no animation, but a player who still
+    slid: it is left out. The first frame of a tech, on which players land, is told from the two after it.
+    """
     made: dict[str, Table] = {}
     for source, action in MOVES.items():
         move, name = moves.get(source), _NAMES[action]
@@ -135,7 +143,24 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints) -> dict[str,
     for action in _PLAIN:
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _plain(shown, climbs=action >= a.CLIFF_CLIMB_SLOW, back=action in _BACKWARDS)
+    for name, table in made.items():
+        tech = name in _TECHS
+        motion = table.get("motion", [])
+        if _slides(motion[1:] if tech else motion, traction):
+            del table["motion"]
+        elif motion and tech:
+            motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
     return dict(sorted(made.items(), key=lambda item: int(vars(a)[item[0].upper()])))
+
+
+def _slides(motion: list[list[float]], traction: float) -> bool:
+    """Whether a motion is nothing but friction, single or double, until the player stands."""
+    speeds = [abs(x) for x, _ in motion]
+    for before, speed in itertools.pairwise(speeds):
+        slower = (max(before - traction, 0.0), max(before - 2 * traction, 0.0))
+        if min(abs(speed - expected) for expected in slower) > _ROUNDING:
+            return False
+    return bool(speeds)
 
 
 def _shown(action: int, frames: Frames) -> dict[int, Frame]:
@@ -284,10 +309,12 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     number = hand.get("character", {}).get("id")
     if not isinstance(number, int):
         raise TableError(f"{file}: character: id is missing")
-    hints = hand.get("import", {})
-    return update(
-        text, convert(moves, read_frames(frames, number), Hints(hints.get("circles", {}), hints.get("releases", {})))
-    )
+    traction = hand.get("attributes", {}).get("traction")
+    if not isinstance(traction, float):
+        raise TableError(f"{file}: attributes: traction is missing")
+    found = hand.get("import", {})
+    hints = Hints(found.get("circles", {}), found.get("releases", {}))
+    return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 
 def _render(name: str, table: Table) -> str:

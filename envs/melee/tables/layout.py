@@ -153,6 +153,7 @@ SPECIAL: Final = np.dtype(
         ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
         ("decay_to", "i4"),  # last frame with ``decay``
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
+        ("fall_drift", "f8"),  # share of the character's speed in the air that the stick gives in that fall
         ("gravity", "f8"),
         ("fall_speed", "f8"),
         ("friction", "f8"),
@@ -168,6 +169,7 @@ SPECIAL: Final = np.dtype(
     align=True,
 )
 SPECIAL_DEFAULTS: Final = {
+    "fall_drift": 1.0,
     "gravity": -1.0,
     "fall_speed": -1.0,
     "friction": -1.0,
@@ -206,6 +208,7 @@ STAGE: Final = np.dtype(
 )
 
 
+HULL_FRAMES: Final = 64  # of an action, from which on the height of the hull stays the same
 # Groups of actions with one height of the hull's bottom over the feet; every other action has the default.
 HULLS: Final[dict[str, tuple[int, int]]] = {
     "jump": (a.JUMP_F, a.JUMP_B),
@@ -234,7 +237,7 @@ class Tables(NamedTuple):
     actions: NDArray[np.void]  # ACTION [C, NUM_ACTIONS]
     specials: NDArray[np.void]  # SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
     hits: NDArray[np.void]  # HIT [H]
-    hull: NDArray[np.float64]  # [C, NUM_ACTIONS] units from the feet up to the hull's bottom, in the air
+    hull: NDArray[np.float64]  # [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
     points: NDArray[np.float64]  # [N, 2] hit circle centres and motions, x forward, y up
     stages: NDArray[np.void]  # STAGE [S]
     character_rows: NDArray[np.int32]  # [NUM_IDS] row of an internal character id, -1 none

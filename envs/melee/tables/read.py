@@ -86,7 +86,7 @@ class CharacterFile:
     name: str
     id: int
     attributes: dict[str, float]
-    hull: dict[str, float]  # height of the hull's bottom: "default", and by group of actions where it differs
+    hull: dict[str, list[list[float]]]  # [first frame, height] of the hull's bottom: "default", and by group of actions
     actions: dict[int, ActionEntry]
     specials: dict[int, dict[str, float]]
 
@@ -137,7 +137,7 @@ def read_character(path: Path) -> CharacterFile:
     attributes = {name: row.number(name) for name in ATTRIBUTES}
     row.done()
     hulls = top.table("hull")
-    hull = {"default": hulls.number("default")} | {name: hulls.number(name) for name in HULLS if name in hulls.left}
+    hull = {name: hulls.steps(name) for name in ("default", *HULLS) if name == "default" or name in hulls.left}
     hulls.done()
     top.take("import", {})  # hints for ``importer``
     listed = _with_imported(top.table("actions"), top.take("imported", {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Final
 
@@ -75,6 +76,16 @@ class Row:
             if not isinstance(point, list) or len(point) != width or not all(isinstance(x, int | float) for x in point):
                 raise self.fail(f"{field}[{i}]", f"must be {width} numbers, got {point!r}")
             points.append([float(x) for x in point])
+        return points
+
+    def steps(self, field: str) -> list[list[float]]:
+        """[first frame, value] of each stretch of frames; a number alone counts for all."""
+        if not isinstance(self.left.get(field), list):
+            return [[0.0, self.number(field)]]
+        points = self.points(field)
+        firsts = [first for first, _ in points]
+        if not points or firsts[0] != 0 or any(x >= y for x, y in itertools.pairwise(firsts)):
+            raise self.fail(field, f"must have rising first frames from 0 on, got {points!r}")
         return points
 
     def table(self, field: str) -> Row:

@@ -27,7 +27,7 @@ def hit(arena):
     [
         (pad("A"), a.JAB_1),
         (pad("A", x=0.5), a.FTILT),
-        (pad("A", x=-0.5), a.FTILT),
+        (pad("A", x=-0.5), a.JAB_1),  # a tilt goes ahead only
         (pad("A", y=0.5), a.UTILT),
         (pad("A", y=-0.5), a.DTILT),
         (pad("A", x=1.0), a.FSMASH),
@@ -43,7 +43,7 @@ def hit(arena):
 def test_ground_attacks_by_input(inputs, action):
     arena = Arena().play(1, inputs)
     assert arena.actions[0] == action
-    facing = inputs["main_x"] + inputs["c_x"]
+    facing = 0.0 if action == a.JAB_1 else inputs["main_x"] + inputs["c_x"]
     assert arena.players.facing[0] == (math.copysign(1, facing) if facing else 1)
 
 

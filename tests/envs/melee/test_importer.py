@@ -31,10 +31,14 @@ MOVES = {
         "hitboxes": [HIT],
     },
 }
+TRACTION = 0.08
 COLUMNS = ("character", "action", "frame", "locomotion_x", "locomotion_y", "facing_changed")
 CIRCLES = tuple(f"hitbox_{i}_{what}" for i in range(1, 5) for what in ("status", "size", "x", "y"))
 HAND = """[character]
 id = 1  # kept
+
+[attributes]
+traction = 0.08
 
 [import.releases]
 throw_u = {release}
@@ -88,7 +92,7 @@ def test_what_stands_above_the_mark_is_kept_and_a_second_run_changes_nothing(han
 
 
 def test_circles_motions_and_figures_come_together(frames):
-    made = importer.convert(MOVES, importer.read_frames(frames, 1), importer.Hints({}, {}))
+    made = importer.convert(MOVES, importer.read_frames(frames, 1), importer.Hints({}, {}), TRACTION)
     jab = made["jab_1"]
     assert (jab["frames"], jab["iasa"]) == (6, 5)
     assert jab["motion"] == [[0.5, 0.0]] * 6
@@ -102,7 +106,7 @@ def test_circles_motions_and_figures_come_together(frames):
 
 
 def test_hints_say_which_figures_a_circle_takes(frames):
-    made = importer.convert(MOVES, importer.read_frames(frames, 1), importer.Hints({"jab_1": [1, 0]}, {}))
+    made = importer.convert(MOVES, importer.read_frames(frames, 1), importer.Hints({"jab_1": [1, 0]}, {}), TRACTION)
     assert [hit["damage"] for hit in made["jab_1"]["hits"]] == [9, 4]
 
 

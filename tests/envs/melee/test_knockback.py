@@ -64,13 +64,15 @@ def test_hitstun(value, frames):
 # Shield stun as FightCore lists it for full shields.
 @pytest.mark.parametrize(("damage", "frames"), [(3, 3), (5, 4), (6, 4), (10, 6), (15, 8), (20, 10), (27, 14)])
 def test_shield_stun_of_a_full_shield(damage, frames):
-    assert math.floor(as_python(formulas.shield_stun)(float(damage), 1.0)) == frames
+    give = as_python(formulas.shield_give)(1.0)
+    assert math.floor(as_python(formulas.shield_stun)(float(damage), give)) == frames
 
 
 def test_a_light_shield_is_stunned_longer():
-    stun = as_python(formulas.shield_stun)
-    assert stun(10.0, 0.3) == pytest.approx((10 * 0.95 * 1.5 + 2) * 200 / 201)
-    assert stun(10.0, 0.3) > stun(10.0, 0.65) > stun(10.0, 1.0)
+    give = as_python(formulas.shield_give)
+    assert give(0.3) == pytest.approx(0.95)
+    assert give(0.3) > give(0.65) > give(1.0)
+    assert as_python(formulas.shield_stun)(10.0, 0.95) == pytest.approx((10 * 0.95 * 1.5 + 2) * 200 / 201)
 
 
 def degrees(x, y):
