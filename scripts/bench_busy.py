@@ -23,7 +23,7 @@ def main() -> int:
     options = parser.parse_args()
     from selfplay.trainer.bench import ROWS
     from selfplay.trainer.bench_loop import with_tree
-    from selfplay.trainer.machine import processor
+    from selfplay.trainer.machine import processor, usable_cores
     from selfplay.trainer.pages import write_page
 
     with_tree()  # compile, allocate, warm up
@@ -37,7 +37,7 @@ def main() -> int:
                 spinner.kill()
     figures: dict[str, float | int | str] = {
         "processor": processor(),
-        "cores": os.cpu_count() or 1,
+        "cores": usable_cores(),
         "free_agent_steps_per_s": median(free),
         "busy_agent_steps_per_s": median(busy),
         "share_kept": median(b / f for b, f in zip(busy, free, strict=True)),

@@ -25,7 +25,7 @@ from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
-from selfplay.trainer.machine import pick_device, processor
+from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.resume import continued
 from selfplay.trainer.session import Session, settled
@@ -175,7 +175,7 @@ def _run_document(config: Config, device: str) -> dict[str, Any]:
         "config": config.model_dump(mode="json"),
         "device": device,
         "processor": processor(),
-        "cores": os.cpu_count(),
+        "cores": usable_cores(),
         "versions": {name: version(name) for name in ("torch", "numpy", "numba", "gymnasium")},
     }
 
@@ -208,7 +208,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
         ("Seed", str(run.seed)),
         ("Deterministic", run.deterministic or None),
-        ("Device", f"{session.device} ({processor()}, {os.cpu_count()} cores)"),
+        ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
         ("Host", f"{run.host}, {len(session.blocks)} runners"),
         ("Run folder", session.run.path),
         ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),

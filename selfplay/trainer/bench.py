@@ -6,7 +6,6 @@ parts use the loop's threads: one runner a core in the rollout, one chunk of a m
 
 from __future__ import annotations
 
-import os
 import resource
 import tempfile
 import time
@@ -27,7 +26,7 @@ from envs.melee.observation import OBS_WIDTH
 from envs.melee.slp.speed import frames_per_second, write_games
 from envs.melee.state import CONTROLLER, records
 from selfplay.config import Config
-from selfplay.trainer.machine import processor
+from selfplay.trainer.machine import processor, usable_cores
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -194,7 +193,7 @@ def measure(
     train, net = rate(ROWS, tree.total), rate(ROWS, samples["net"])
     return {
         "processor": processor(),
-        "cores": os.cpu_count() or 1,
+        "cores": usable_cores(),
         "loop_threads": threads,
         "obs_width": OBS_WIDTH,
         "rollout_agent_steps_per_s": rate(ROWS, tree.collect),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +26,13 @@ def pick_device(name: str) -> str:
     if wanted not in valid:
         raise ConfigError(f"--device {name}: not on this machine (valid: auto, {', '.join(valid)})")
     return wanted
+
+
+def usable_cores() -> int:
+    """Processor cores that this process may run on, fewer than the machine has where it is confined to some."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def processor() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from selfplay.config import RANDOM
 from selfplay.league.records import OUTSIDE
 from selfplay.runner.match import Rules
 from selfplay.seeding import derive
+from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ THREADS: Final = 4  # of the update at most: a minibatch cut finer than that onl
 
 def runners(run: RunConfig) -> int:
     """How many blocks the games are dealt out to."""
-    count = run.runners or max(1, min(os.cpu_count() or 1, run.num_games // 16, 8))
+    count = run.runners or max(1, min(usable_cores(), run.num_games // 16, 8))
     return min(count, run.num_games)
 
 
@@ -46,7 +46,7 @@ def settled(config: Config) -> Config:
 
 def update_threads(run: RunConfig) -> int:
     """Threads of the learner's update."""
-    return run.threads or min(os.cpu_count() or 1, THREADS)
+    return run.threads or min(usable_cores(), THREADS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from selfplay.report.curves import Curve, svg
 from selfplay.trainer.app import train
 from selfplay.trainer.cli import parse
 from selfplay.trainer.evaluation import evaluate
-from selfplay.trainer.machine import processor
+from selfplay.trainer.machine import processor, usable_cores
 from selfplay.trainer.pages import put_between
 from selfplay.trainer.players import contender, home_rules
 
@@ -63,6 +63,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
         "seed": seed,
         "processor": processor(),
+        "cores": usable_cores(),
         "date": datetime.now(UTC).date().isoformat(),
         "wall_s": round(wall, 1),
         "training_s": summary["elapsed_s"],
@@ -102,6 +103,7 @@ def table(cells: Sequence[dict[str, Any]]) -> str:
         "training, minutes": lambda c: f"{c['training_s'] / 60:.1f}",
         "steps/s, median": lambda c: f"{c['steps_per_s_median']:,.0f}",
         "processor": lambda c: c["processor"],
+        "cores": lambda c: f"{c['cores']}",
         "date": lambda c: c["date"],
     }
     lines += [f"| {name} | " + " | ".join(fact(cell) for cell in cells) + " |" for name, fact in facts.items()]

@@ -43,6 +43,7 @@ def cell(seed):
         "steps_per_s_median": 20_000.0,
         "steps_per_iteration": 8192,
         "processor": "a processor",
+        "cores": 2,
         "date": "2026-01-01",
         "curve": [{"iteration": 0, "elo": 1500.0, "low": 1400.0, "high": 1600.0}],
         "bots": {"random": 1500.0},

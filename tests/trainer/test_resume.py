@@ -156,11 +156,11 @@ def test_a_damaged_state_is_skipped_and_later_generations_are_set_aside(run):
 
 def test_another_machine_may_have_other_cores(tmp_path, monkeypatch):
     games = ("--num-games", 32, "--rollout-length", 2)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("selfplay.trainer.session.usable_cores", lambda: 2)
     code, text = train(tmp_path / "run", *games, "--timesteps", 64)
     assert code == 0
     assert "2 runners" in text
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr("selfplay.trainer.session.usable_cores", lambda: 1)
     code, text = train(tmp_path / "run", "--timesteps", 128, resume=True)
     assert code == 0
     assert "2 runners" in text

@@ -1,5 +1,3 @@
-import os
-
 import pytest
 
 from envs.melee import bots
@@ -26,19 +24,19 @@ def session(*arguments):
     ],
 )
 def test_games_are_dealt_out_evenly(monkeypatch, cores, games, runners, expected):
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr("selfplay.trainer.session.usable_cores", lambda: cores)
     blocks = session("--num-games", games, "--runners", runners).blocks
     assert list(blocks.values()) == expected
     assert list(blocks) == [f"runner-{i:03d}" for i in range(len(expected))]
 
 
 def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("selfplay.trainer.session.usable_cores", lambda: 2)
     plain = settled(parse(["--num-games", "64"]).config)
     exact = settled(parse(["--num-games", "64", "--deterministic"]).config)
     assert (plain.run.runners, exact.run.runners) == (2, 2)
     assert (plain.run.threads, exact.run.threads) == (0, 2)  # their number changes the last bits of a sum
-    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr("selfplay.trainer.session.usable_cores", lambda: 16)
     assert settled(exact) == exact
     assert settled(parse(["--runners", "1", "--threads", "3"]).config).run.threads == 3
 
