@@ -154,7 +154,7 @@ def _begin(before, p, m, c, tables):
         m.ledge_lock = ledge.REGRAB_FRAMES
     if p.action <= a.DEAD_UP:
         forget_moves(m)
-    if before.action == a.REBIRTH_WAIT:
+    if a.REBIRTH <= before.action <= a.REBIRTH_WAIT < p.action:
         m.intangible = RESPAWN_INTANGIBLE
     _begin_landing(before, p, m, tables)
 

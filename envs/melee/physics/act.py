@@ -68,7 +68,7 @@ def _decide(p, m, c, s, tables, side):
 @rule
 def _decide_hurt(p, m, c):
     """After hitstun a player may act, and does not need to until the animation is over."""
-    over = damage.hurt(p, m)
+    over = damage.hurt(p)
     if p.hitstun > 0.0:
         return
     if damage.is_flying(p):

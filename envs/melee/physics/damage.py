@@ -134,10 +134,9 @@ def slow_launch(p, c):
 
 
 @rule
-def hurt(p, m):
+def hurt(p):
     """One frame of being hurt; whether the animation is over, which waits on its last frame for the end of hitstun."""
-    if m.age > 1:
-        p.hitstun = max(p.hitstun - 1.0, 0.0)
+    p.hitstun = max(p.hitstun - 1.0, 0.0)
     last = _last_frame(p.action)
     over = p.action_frame > last
     p.action_frame = min(p.action_frame, last)

@@ -80,6 +80,7 @@ def clear_memory(m):
     m.c_x = 0.0
     m.c_y = 0.0
     m.trigger = 0.0
+    m.trigger_before = 0.0
     m.held = 0
     m.pressed = 0
     m.c_pressed = 0
@@ -166,15 +167,16 @@ def _begin(p, m, pad, s, tables, side):
             m.frozen = 1
             if m.launch:
                 smash_influence(p, m, s)
+            heal_shield(p)
             return
         p.hitlag = 0.0
     m.frozen = 0
     if m.launch:
         start_launch(p, m, s)
-    heal_shield(p)
     p.action_frame += m.rate
     m.age += 1
     decide(p, m, c, s, tables, side)
+    heal_shield(p)
 
 
 @rule

@@ -27,8 +27,7 @@ from envs.melee.physics.stage import on_platform
 DASH_STOP = 0.25  # share of the speed of a dash that a turn or a shield leaves
 FAST_WALK = 0.8  # of top walking speed
 MIDDLE_WALK = 0.4
-TURN_FLIP = 6.0  # frame on which a turn changes the facing, and
-DASH_TURN_FLIP = 2.0  # of a turn by a flick
+DASH_TURN_FLIP = 2.0  # frame on which a turn by a flick changes the facing
 WALK_GAIN = 0.5  # of the first step's strength, for those that follow
 DROP_FRAMES = 3.0  # of crouching before a platform lets go
 DROP_SPEED = -0.5
@@ -156,16 +155,23 @@ def _walk_action(p, c):
 def turn(p, m, c):
     """Turning on the spot, or the one frame before a dash the other way."""
     flick = -m.stick_x * p.facing >= DASH_STICK
-    if p.action_frame == (DASH_TURN_FLIP if m.dash_turn else TURN_FLIP):
+    flip = DASH_TURN_FLIP if m.dash_turn else c.turn_flip
+    if p.action_frame == flip:
         p.facing = -p.facing
     flick = flick and (m.dash_turn != 0 or m.x_age < DASH_AGE)
-    dashes = p.action_frame == DASH_TURN_FLIP and flick
-    if dashes:
+    if p.action_frame == DASH_TURN_FLIP and flick:
         p.facing = sign(m.stick_x)
-    if action_options(p, m, c):
+        if not action_options(p, m, c):
+            enter(p, m, a.DASH)
         return
-    if dashes:
-        enter(p, m, a.DASH)
+    if p.action_frame < flip:  # attacks and grabs go the new way already
+        p.facing = -p.facing
+        acts = action_options(p, m, c)
+        if not acts or p.action == a.JUMP_SQUAT or a.GUARD_ON <= p.action <= a.GUARD_REFLECT:
+            p.facing = -p.facing
+        if acts:
+            return
+    elif action_options(p, m, c):
         return
     if p.action_frame > c.turn_frames:
         enter(p, m, a.WAIT)

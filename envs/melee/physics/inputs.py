@@ -51,7 +51,7 @@ def read_inputs(m, pad):
     m.stick_x = x
     m.stick_y = y
 
-    light = m.trigger
+    m.trigger_before = m.trigger
     before = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
     out = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
@@ -65,7 +65,7 @@ def read_inputs(m, pad):
     if m.held & TRIGGERS:
         m.trigger = 1.0
     _age_presses(m)
-    if light == 0.0 and m.trigger > 0.0:
+    if m.trigger_before == 0.0 and m.trigger > 0.0:
         m.shoulder_age = 0
 
 

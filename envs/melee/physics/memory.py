@@ -22,6 +22,7 @@ MEMORY: Final = np.dtype(
         ("c_x", "f8"),
         ("c_y", "f8"),
         ("trigger", "f8"),
+        ("trigger_before", "f8"),  # one frame ago
         ("held", "i4"),  # button bits that are down
         ("pressed", "i4"),  # button bits that went down on this frame
         ("c_pressed", "i4"),  # the c-stick left its rest on this frame

@@ -146,7 +146,7 @@ def start_dash_speed(p, c):
     """Speed of the first frame of a dash; what the player had the other way is taken off."""
     speed = p.speed_ground_x * p.facing
     speed = max(speed, c.dash_start) if speed > 0.0 else speed + c.dash_start
-    p.speed_ground_x = p.facing * min(speed, c.run_max)
+    p.speed_ground_x = p.facing * speed
 
 
 @rule

@@ -75,7 +75,7 @@ def dodge(p, m):
 @rule
 def guard(p, m, c):
     """Holding the shield up, from the first frame on."""
-    p.shield -= SHIELD_DRAIN * m.trigger
+    p.shield -= SHIELD_DRAIN * m.trigger_before
     if p.shield <= 0.0:
         break_shield(p, m)
         return

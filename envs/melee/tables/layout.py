@@ -41,6 +41,7 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     "run_brake_frames",
     "run_turn_frames",
     "run_turn_break",
+    "turn_flip",
     "turn_frames",
     "squat_frames",
     "squat_rise_frames",

@@ -145,3 +145,52 @@ def test_fire_fox_flies_far():
     before = float(arena.players.y[1])
     arena.play(30)
     assert arena.players.y[1] > before + 40
+
+
+def test_a_fast_fall_may_start_at_the_very_top_of_a_jump():
+    arena = Arena()
+    arena.play_until(lambda arena: arena.actions[1] == a.JUMP_F, 9, second=pad("X"))
+    arena.play(16, second=pad("X"))
+    assert arena.players.speed_y[1] == pytest.approx(0.0, abs=1e-9)  # 3.68 less 16 times 0.23
+    arena.players.speed_y[1] = -2e-7  # what single precision makes of it
+    assert arena.play(1, second=pad(y=-1.0)).players.speed_y[1] == pytest.approx(-3.4)
+
+
+def test_walking_off_does_not_fall_fast_at_once():
+    arena = Arena().place(1, 60.0, 40.0, grounded=False).place(0, -60.0)
+    arena.play(1, second=pad(y=-1.0))
+    assert arena.players.speed_y[1] == pytest.approx(-0.23)
+
+
+def test_a_double_jump_that_ends_in_a_fast_fall_goes_on_slower():
+    arena = Arena("sheik").place(0, 0.0, 150.0, grounded=False).place(1, 60.0)
+    arena.play(1, pad("X"))
+    arena.play_until(lambda arena: arena.players.speed_y[0] < 0.0, 60)
+    arena.play(1, pad(y=-1.0))
+    assert arena.players.speed_y[0] == pytest.approx(-3.0)
+    arena.play_until(lambda arena: arena.actions[0] == a.FALL_AERIAL, 60)
+    assert arena.players.speed_y[0] == pytest.approx(-2.13)
+
+
+def test_a_light_press_cancels_landing_lag_too():
+    arena = Arena("marth").place(0, 0.0, 12.0, grounded=False).place(1, 60.0)
+    arena.play(1, pad("A", x=1.0))
+    arena.play_until(lambda arena: arena.players.y[0] < 4.0, 60)
+    arena.play(1, pad(shoulder=0.5))
+    arena.play_until(lambda arena: arena.actions[0] == a.LANDING_FAIR, 60, pad(shoulder=0.5))
+    assert arena.play_until(lambda arena: arena.actions[0] != a.LANDING_FAIR, 60) == 7
+
+
+def test_marths_helpless_fall_drifts_slowly():
+    arena = Arena("marth").place(0, -60.0, 100.0, grounded=False).place(1, 60.0)
+    arena.play(1, pad("B", y=1.0))
+    arena.play_until(lambda arena: arena.actions[0] == a.FALL_SPECIAL, 80, pad(x=1.0))
+    arena.play(30, pad(x=1.0))
+    assert arena.players.speed_air_x[0] == pytest.approx(0.36)  # 0.4 of the 0.9 of other falls
+
+
+def test_the_stick_has_to_stay_up_a_little_for_a_full_hop():
+    for y, speed in ((0.4, 2.3), (0.0, 1.4)):
+        arena = Arena().play(1, pad(y=1.0))
+        arena.play_until(lambda arena: arena.actions[0] == a.JUMP_F, 9, pad(y=y))
+        assert arena.players.speed_y[0] == pytest.approx(speed)

@@ -114,3 +114,44 @@ def test_players_push_each_other_apart():
     assert arena.players.x.tolist() == pytest.approx([-0.3, 2.3])
     arena.play(30)
     assert arena.players.x[1] - arena.players.x[0] == pytest.approx(6.6, abs=0.6)
+
+
+def test_rising_from_a_crouch_leaves_no_turn():
+    arena = Arena().play(12, pad(y=-1.0)).play(1)
+    assert arena.actions[0] == a.SQUAT_RISE
+    assert arena.play(1, pad(x=-1.0)).actions[0] == a.SQUAT_RISE
+    arena = Arena().play(12, pad(y=-1.0)).play(1)
+    assert arena.play(1, pad(x=1.0)).actions[0] == a.DASH
+
+
+def test_a_dash_that_is_faster_than_a_run_jumps_with_the_speed_of_a_run():
+    arena = Arena("falco").play(3, pad(x=1.0))
+    assert arena.players.speed_ground_x[0] > 1.6
+    arena.play(1, pad("X", x=1.0))
+    assert arena.players.speed_ground_x[0] == pytest.approx(1.5 - 2 * 0.08)
+
+
+def test_a_dash_jumps_by_a_stick_that_is_not_quite_up():
+    assert Arena().play(4, pad(x=1.0)).play(1, pad(x=0.8, y=0.6)).actions[0] == a.JUMP_SQUAT
+    assert Arena().play(1, pad(y=0.6)).actions[0] == a.WAIT
+
+
+def test_a_jump_comes_before_the_dash_of_a_turn():
+    arena = Arena().play(1, pad(x=-1.0)).play(1, pad("X", x=-1.0))
+    assert (arena.actions[0], arena.players.facing[0]) == (a.JUMP_SQUAT, -1)
+
+
+def test_a_run_out_of_a_turn_goes_on_for_a_moment():
+    arena = Arena()
+    arena.play_until(lambda arena: arena.actions[0] == a.RUN, 30, pad(x=1.0))
+    arena.play(1, pad(x=-1.0))
+    arena.play_until(lambda arena: arena.actions[0] == a.RUN, 60, pad(x=-1.0))
+    assert arena.play_until(lambda arena: arena.actions[0] == a.RUN_BRAKE, 30) == 11
+
+
+def test_grabs_slide_on_plain_friction():
+    arena = Arena("sheik").place(1, 80.0).play(6, pad(x=1.0)).play(1, pad("X"))
+    before = float(arena.players.speed_ground_x[0])
+    arena.play(1, pad("Z"))
+    assert arena.actions[0] == a.CATCH
+    assert before - arena.players.speed_ground_x[0] == pytest.approx(0.08)

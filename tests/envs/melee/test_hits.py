@@ -251,3 +251,86 @@ def test_wiggling_out_of_a_tumble():
     arena = launched()
     arena.play_until(lambda arena: arena.actions[1] == a.DAMAGE_FALL, 200)
     assert arena.play(1, second=pad(x=1.0)).actions[1] == a.FALL
+
+
+def after_hitstun(percent):
+    """Fox's jab has made Mewtwo flinch on the ground, and hitstun is over."""
+    arena = close(percent=percent).play(1, pad("A"))
+    hit(arena)
+    arena.play_until(lambda arena: arena.players.hitstun[1] == 0 and arena.players.hitlag[1] == 0, 60)
+    return arena
+
+
+def test_after_hitstun_a_player_may_act_before_the_animation_is_over():
+    arena = after_hitstun(0.0)
+    assert a.DAMAGE_HIGH_1 <= arena.actions[1] <= a.DAMAGE_AIR_3
+    assert arena.play(1, second=pad("R")).actions[1] in (a.GUARD_ON, a.GUARD_REFLECT, a.AIR_DODGE)
+    arena = after_hitstun(0.0)
+    arena.play_until(lambda arena: arena.actions[1] == a.WAIT, 40)
+
+
+def test_who_comes_down_in_light_hitstun_lands():
+    arena = close(percent=0.0).play(1, pad("A"))
+    hit(arena)
+    arena.place(1, 10.0, 3.0, grounded=False)
+    player = arena.players[1]
+    player.action, player.action_frame, player.hitstun, player.hitlag = a.DAMAGE_AIR_2, 5.0, 12.0, 0.0
+    player.speed_y, player.speed_attack_x, player.speed_attack_y = -2.0, 0.0, 0.0
+    arena.memory.launch[1] = 0
+    arena.play_until(lambda arena: arena.actions[1] == a.LANDING, 10)
+    assert arena.players.hitstun[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("action", "frame", "down"),
+    [
+        (a.DAMAGE_FLY_TOP, 10.0, a.DOWN_BOUND_UP),
+        (a.DAMAGE_FLY_TOP, 50.0, a.DOWN_BOUND),
+        (a.DAMAGE_FLY_MID, 5.0, a.DOWN_BOUND_UP),
+        (a.DAMAGE_FLY_MID, 29.0, a.DOWN_BOUND),
+    ],
+)
+def test_the_side_that_a_player_falls_on_depends_on_the_flight(action, frame, down):
+    arena = Arena().place(0, -60.0).place(1, 0.0, 9.0, grounded=False)
+    arena.players.action[1], arena.players.action_frame[1] = action, frame
+    arena.players.hitstun[1], arena.players.speed_y[1] = 30.0, -2.5
+    arena.play_until(lambda arena: arena.players.on_ground[1], 20)
+    assert arena.actions[1] == down
+    arena.play_until(lambda arena: arena.actions[1] == down + 1, 40)  # lies there
+    side = down - a.DOWN_BOUND
+    assert arena.play(1, second=pad(y=1.0)).actions[1] == a.DOWN_STAND + side
+
+
+def test_the_animation_of_a_flight_waits_for_the_end_of_hitstun():
+    arena = launched(60.0)
+    arena.play_until(lambda arena: arena.players.action_frame[1] >= 29, 120)
+    if arena.players.hitstun[1] > 3:
+        frame = float(arena.players.action_frame[1])
+        assert frame <= 59
+    arena.play_until(lambda arena: arena.actions[1] == a.DAMAGE_FALL, 200)
+    assert arena.players.hitstun[1] == 0
+
+
+def test_only_a_new_flick_shifts_in_hitlag():
+    """Held from before the hit the stick shifts nobody (SDI)."""
+    shifted = []
+    for before, after in ((1.0, 1.0), (0.0, 1.0), (-1.0, 1.0)):
+        arena = close(percent=60.0).play(1, USMASH, pad(x=0.2))
+        hit(arena)
+        start = float(arena.players.x[1])
+        arena.play(2, second=pad(x=before))
+        middle = float(arena.players.x[1])
+        arena.play(1, second=pad(x=after))
+        shifted.append(float(arena.players.x[1]) - middle)
+        assert abs(start - middle) in (0.0, pytest.approx(6.0))
+    assert shifted == pytest.approx([0.0, 6.0, 6.0])
+
+
+def test_a_shift_down_holds_a_weak_launch_on_the_floor():
+    arena = Arena().place(0, -60.0).place(1, 0.0)
+    player, memory = arena.players[1], arena.memory[1]
+    player.on_ground, memory.surface = 0, -1
+    player.action, player.action_frame, player.hitstun, player.hitlag = a.DAMAGE_MID_3, 1.0, 20.0, 2.0
+    player.speed_attack_x, player.speed_attack_y, memory.launch, memory.hull_lock = 1.5, 0.7, 1, 11
+    arena.play(2, second=pad(y=-1.0))
+    assert arena.actions[1] == a.LANDING

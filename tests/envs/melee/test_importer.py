@@ -165,3 +165,38 @@ def test_the_files_of_the_project_are_what_the_script_writes(name, dump):
     frames = Path(pytest.importorskip("melee").__file__).parent / "framedata.csv"
     text = FOX.with_stem(name).read_text()
     assert importer.renew(text, f"{name}.toml", json.loads(moves.read_text()), frames) == text
+
+
+def moving(tmp_path, action, speeds):
+    path = tmp_path / "moving.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, (*COLUMNS, *CIRCLES))
+        writer.writeheader()
+        writer.writerows(frame(action, i + 1, x=x) for i, x in enumerate(speeds))
+    return importer.convert({}, importer.read_frames(path, 1), importer.Hints({}, {}), TRACTION)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "kept"),
+    [
+        ([0.5, 0.42, 0.34, 0.26], False),  # friction
+        ([0.3, 0.14, 0.06, 0.0, 0.0], False),  # double, then single, to a stop
+        ([0.5, 0.5, 0.5, 0.5], True),
+        ([0.5, 0.42, 0.6, 0.52], True),
+    ],
+)
+def test_motions_that_are_but_friction_are_left_out(tmp_path, speeds, kept):
+    made = moving(tmp_path, a.ROLL_F, speeds)["roll_f"]
+    assert ("motion" in made) == kept
+
+
+@pytest.mark.parametrize(("speeds", "first"), [([0.8, 0.0, 0.0, 2.0], 0.0), ([0.1, 2.1, 2.0, 1.8], 2.2)])
+def test_the_first_frame_of_a_tech_follows_from_the_next_two(tmp_path, speeds, first):
+    motion = moving(tmp_path, a.TECH_F, speeds)["tech_f"]["motion"]
+    assert motion[0] == [pytest.approx(first), 0.0]
+    assert [x for x, _ in motion[1:]] == speeds[1:]
+
+
+def test_a_file_without_traction_is_refused(frames):
+    with pytest.raises(TableError, match=r"fox.toml: attributes: traction is missing"):
+        importer.renew("[character]\nid = 1\n", "fox.toml", MOVES, frames)

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 from envs.melee import actions as a
@@ -113,3 +115,38 @@ def test_a_small_shield_lets_high_hits_through():
     arena.play(2, second=pad("R")).play(1, pad("A", y=0.5), pad("R"))
     arena.play_until(lambda arena: arena.players.percent[1] > 0 or arena.players.hitlag[1] > 0, 40, second=pad("R"))
     assert arena.players.percent[1] > 0
+
+
+def test_a_shield_sends_the_attacker_back():
+    arena = shielded(pad(c_y=1.0))  # Fox's up smash, 18 damage, on a hard shield
+    arena.play(9, second=pad("R"))
+    speeds = [-float(arena.players.x[0]), *(-float(arena.play(1, second=pad("R")).players.x[0]) for _ in range(3))]
+    # 0.02 + 0.07 * 18, less 1.1 of Fox's traction of 0.08 each frame
+    steps = [after - before for before, after in itertools.pairwise(speeds)]
+    assert steps == pytest.approx([1.28 - 0.088 * k for k in (2, 3, 4)], abs=1e-6)
+
+
+def test_a_light_shield_slides_farther_and_sends_back_less():
+    hard, light = shielded(pad(c_y=1.0)), Arena("fox", "mewtwo").place(0, 0.0).place(1, 8.0)
+    light.play(9, second=pad(shoulder=0.5)).play(1, pad(c_y=1.0), pad(shoulder=0.5))
+    light.play_until(lambda arena: arena.actions[1] == a.GUARD_STUN, 40, second=pad(shoulder=0.5))
+    assert light.players.speed_ground_x[1] > hard.players.speed_ground_x[1]
+    assert abs(light.memory.recoil[0]) < abs(hard.memory.recoil[0])
+
+
+def test_letting_go_of_a_shield_comes_before_a_jump():
+    arena = Arena().play(12, pad("R"))
+    assert arena.play(1, pad(y=1.0)).actions[0] == a.GUARD_OFF
+    assert arena.play(1, pad(y=1.0)).actions[0] == a.JUMP_SQUAT
+
+
+def test_a_c_stick_that_is_out_already_rolls():
+    arena = Arena()
+    arena.players.action[0], arena.players.action_frame[0], arena.memory.duration[0] = a.LANDING, 0.0, 30.0
+    arena.play(2, pad(c_x=-1.0)).play(4, pad("R", c_x=-1.0))
+    assert arena.actions[0] == a.ROLL_B
+
+
+def test_only_a_press_on_the_second_frame_reflects():
+    assert Arena().play(1, pad(shoulder=0.5)).play(1, pad("R")).actions[0] == a.GUARD_REFLECT
+    assert Arena().play(2, pad(shoulder=0.5)).play(1, pad("R")).actions[0] == a.GUARD_ON

@@ -1,3 +1,4 @@
+import re
 import shutil
 from pathlib import Path
 
@@ -209,3 +210,21 @@ def test_fields_of_a_hit_are_named_in_the_file_as_in_the_table():
     for name in ("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"):
         assert name in layout.HIT.names
         assert f"{name} = " in text
+
+
+def test_a_hull_may_change_with_the_frames(folder):
+    path = folder / "characters/fox.toml"
+    text = path.read_text()
+    path.write_text(re.sub(r"^nair = .*$", "nair = [[0, 1.5], [20, 3.0]]", text, count=1, flags=re.MULTILINE))
+    tables = load_tables(folder)
+    hull = tables.hull[tables.character_rows[CHARACTERS["fox"]]]
+    assert hull[actions.NAIR, [0, 19, 20, 63]].tolist() == [1.5, 1.5, 3.0, 3.0]
+    assert (hull[actions.FAIR] == hull[actions.FAIR, 0]).all()
+
+
+@pytest.mark.parametrize("steps", ["[]", "[[5, 1.0]]", "[[0, 1.0], [0, 2.0]]", "[[0, 1.0, 2.0]]", '"high"'])
+def test_a_bad_hull_is_named(folder, steps):
+    path = folder / "characters/fox.toml"
+    path.write_text(re.sub(r"^nair = .*$", f"nair = {steps}", path.read_text(), count=1, flags=re.MULTILINE))
+    with pytest.raises(TableError, match=r"fox.toml: hull(: |\.)nair"):
+        load_tables(folder)
