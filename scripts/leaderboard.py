@@ -29,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(prog="leaderboard.py", description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--all", action="store_true", help="every player, not the top 20 and the anchors only")
-    made.add_argument("--json", action="store_true", help="as JSON")
+    form = made.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
     made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
     made.add_argument(
         "--result-rule",
@@ -45,7 +47,7 @@ def show(options: argparse.Namespace) -> None:
     """Read the ledger, rate, print."""
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import FILE_NAME, read_games
-    from selfplay.league.render import to_json, to_table, to_text
+    from selfplay.league.render import to_csv, to_json, to_table, to_text
     from selfplay.league.runs import resolve_run
 
     run = resolve_run(options.run, ROOT / "checkpoints")
@@ -56,6 +58,8 @@ def show(options: argparse.Namespace) -> None:
     board = build(games, options.elo, options.result_rule, options.settings)
     if options.json:
         print(to_json(board, options.all))
+    elif options.csv:
+        print(to_csv(board), end="")
     elif sys.stdout.isatty():
         from rich.console import Console
 

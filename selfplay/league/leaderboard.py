@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.errors import LeagueError
+from selfplay.league.diagnosis import Diagnosis, diagnose
 from selfplay.league.elo import sequential_elo
+from selfplay.league.nash import nash_weights
 from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import ANCHOR, ResultRule, check_rule, generation_number, scores
 from selfplay.league.schedule import START
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats, Games, Ints
 
 TOP: Final = 20
+MISFIT_ALARM: Final = 1e-3
+SIDE_ALARM: Final = 3.0  # standard errors
 Method = Literal["batch", "sequential"]
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 Bound = Literal["both", "below", "above", "none"]
@@ -30,6 +35,7 @@ class Row(_Frozen):
     """One player. ``low`` and ``high`` are the ends of the 95% interval, None where there is none."""
 
     rank: int
+    ranks: tuple[int, int]  # the best and the worst that the games leave possible, for all players at once (95%)
     policy: str
     elo: float
     low: float | None
@@ -42,6 +48,24 @@ class Row(_Frozen):
     scripted: bool
     fixed: bool  # the anchor
     bound: Bound  # from which sides the games bound the rating: a perfect score leaves it open above
+    above_next: float | None  # likelihood of being stronger than the row below; None in the last row
+    nash: float  # weight in the mixture that nobody of the table beats
+
+
+class CycleFound(_Frozen):
+    """Three players of whom each beats the next, and the last the first; ``scores`` in that order."""
+
+    players: tuple[str, str, str]
+    scores: tuple[float, float, float]
+
+
+class Fit(_Frozen):
+    """How well one number a player describes the results; see ``diagnosis``."""
+
+    misfit_p: float | None  # small: ratings cannot explain the results; None: too few games to tell
+    dispersion: float | None  # noise of games as a multiple of coins'
+    cycles: tuple[CycleFound, ...]
+    side: tuple[float, float, float] | None  # worth of the first seat in Elo, with its 95% interval
 
 
 class Leaderboard(_Frozen):
@@ -56,6 +80,7 @@ class Leaderboard(_Frozen):
     decided_by_stocks: float
     newest: str | None
     left_out: dict[str, int]  # games that do not count, by reason
+    fit: Fit
     warnings: tuple[str, ...]
 
     def top(self, count: int = TOP) -> tuple[Row, ...]:
@@ -93,6 +118,7 @@ def build(
     unequal = chosen.games.stocks[:, 0] != chosen.games.stocks[:, 1]
     generations = [name for name in ratings.players if generation_number(name) is not None]
     outcomes = _outcomes(chosen.games, ratings, rule)
+    diagnosis = diagnose(ratings, chosen.games, rule)
     return Leaderboard(
         rows=_rows(ratings, elo, outcomes, method),
         method=method,
@@ -103,7 +129,8 @@ def build(
         decided_by_stocks=_share(float(unequal.sum()), len(chosen.games)) or 0.0,
         newest=generations[-1] if generations else None,
         left_out=dict(chosen.left_out),
-        warnings=tuple(_warnings(ratings, games)),
+        fit=_fit(diagnosis),
+        warnings=(*_warnings(ratings, games), *_alarms(diagnosis)),
     )
 
 
@@ -122,16 +149,48 @@ def _outcomes(games: Games, ratings: Ratings, rule: ResultRule) -> Ints:
 
 def _rows(ratings: Ratings, elo: Floats, outcomes: Ints, method: Method) -> tuple[Row, ...]:
     order = np.argsort(-elo, kind="stable")
-    played = [int(i) for i in order if ratings.games[i] > 0]
-    return tuple(_row(rank, i, ratings, elo, outcomes[i], method) for rank, i in enumerate(played, 1))
+    played = np.array([i for i in order if ratings.games[i] > 0], dtype=np.int64)
+    ranks, nash = _rank_ranges(ratings, played), nash_weights(ratings)
+    rows = []
+    for rank, i in enumerate(played.tolist(), 1):
+        below = ratings.players[played[rank]] if rank < len(played) else None
+        above_next = None if below is None else ratings.difference(ratings.players[i], below).superiority
+        rows.append(_row(rank, i, ratings, elo, outcomes[i], method, ranks[rank - 1], above_next, float(nash[i])))
+    return tuple(rows)
 
 
-def _row(rank: int, i: int, ratings: Ratings, elo: Floats, outcome: Ints, method: Method) -> Row:
+def _rank_ranges(ratings: Ratings, played: Ints) -> list[tuple[int, int]]:
+    """For each of ``played`` the ranks that no clear difference excludes.
+
+    Clear means clear among all pairs at once (Bonferroni), so that of ten equal players nobody is called better in 95%
+    of all cases.
+    """
+    if len(played) < 2:
+        return [(1, 1)] * len(played)
+    gaps, errors = ratings.gaps()
+    z = gaps[np.ix_(played, played)] / np.maximum(errors[np.ix_(played, played)], 1e-9)
+    clear = NormalDist().inv_cdf(1.0 - 0.025 / (len(played) * (len(played) - 1) / 2))
+    better, worse = (z < -clear).sum(axis=1), (z > clear).sum(axis=1)
+    return [(1 + int(b), len(played) - int(w)) for b, w in zip(better, worse, strict=True)]
+
+
+def _row(
+    rank: int,
+    i: int,
+    ratings: Ratings,
+    elo: Floats,
+    outcome: Ints,
+    method: Method,
+    ranks: tuple[int, int],
+    above_next: float | None,
+    nash: float,
+) -> Row:
     name, has_interval = ratings.players[i], method == "batch"
     wins, losses, draws, unequal = (int(number) for number in outcome)
     games = wins + losses + draws
     return Row(
         rank=rank,
+        ranks=ranks,
         policy=name,
         elo=float(elo[i]),
         low=float(ratings.low[i]) if has_interval else None,
@@ -144,6 +203,8 @@ def _row(rank: int, i: int, ratings: Ratings, elo: Floats, outcome: Ints, method
         scripted=generation_number(name) is None,
         fixed=name == ANCHOR,
         bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
+        above_next=above_next,
+        nash=nash,
     )
 
 
@@ -157,6 +218,49 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
+def _chained(ratings: Ratings) -> int:
+    """Generations that met nobody but their neighbours in age, if those are most of at least four; else 0."""
+    played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and ratings.games[i]]
+    alone = 0
+    for place, i in enumerate(played):
+        neighbours = {*played[max(0, place - 1) : place], *played[place + 1 : place + 2]}
+        alone += set(np.flatnonzero(ratings.met[i]).tolist()) <= neighbours
+    return alone if len(played) >= 4 and 2 * alone > len(played) else 0
+
+
+def _fit(diagnosis: Diagnosis) -> Fit:
+    misfit, side = diagnosis.misfit, diagnosis.side
+    return Fit(
+        misfit_p=None if misfit is None else misfit.p,
+        dispersion=None if misfit is None else misfit.dispersion,
+        cycles=tuple(CycleFound(players=cycle.players, scores=cycle.scores) for cycle in diagnosis.cycles),
+        side=None if side is None else (side.elo, side.low, side.high),
+    )
+
+
+def _alarms(diagnosis: Diagnosis) -> list[str]:
+    """What the ratings do not explain, in words, each with what to do about it."""
+    found = []
+    if diagnosis.misfit is not None and diagnosis.misfit.p < MISFIT_ALARM:
+        shown = ""
+        if diagnosis.cycles:
+            cycle = diagnosis.cycles[0]
+            a, b, c = cycle.players
+            scores = ", ".join(f"{score:.0%}" for score in cycle.scores)
+            shown = f" For example {a} beats {b}, {b} beats {c} and {c} beats {a} ({scores})."
+        found.append(
+            f"One number a player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): who beats whom "
+            f"depends on styles.{shown} Read the weights of the Nash mixture and single pairs, not the order."
+        )
+    if diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
+        found.append(
+            f"The first seat is worth {diagnosis.side.elo:+.0f} Elo ({diagnosis.side.z:+.1f} standard errors). Every "
+            "fixture is played from both seats, so the ratings hold; but the game or the policies treat the seats "
+            "differently."
+        )
+    return found
+
+
 def _warnings(ratings: Ratings, games: Games) -> list[str]:
     """What a reader must know before believing the table, in words."""
     found = []
@@ -166,6 +270,11 @@ def _warnings(ratings: Ratings, games: Games) -> list[str]:
         found.append(
             f"Not connected: these never met {ANCHOR!r}, not even through others, and their Elo says nothing about "
             f"the rest of the table: {names}."
+        )
+    if chained := _chained(ratings):
+        found.append(
+            f"Chained: {chained} generations only met the ones next to them. Where each beats the one before it by "
+            "knowing how, such a ladder climbs though nobody gets stronger; let them meet old generations and bots."
         )
     if games.torn:
         found.append("The last row of the ledger is incomplete (a crash?) and was ignored.")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import maximise, robust_covariance, table
+from selfplay.league.chance import Z95, normal_below
 from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, scores
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ Bools = NDArray[np.bool_]
 ANCHOR_ELO: Final = 1500.0
 ELO: Final = 400.0 / math.log(10.0)
 """Elo points in one unit of strength."""
-Z95: Final = 1.959964
 PRIOR_DRAWS: Final = 1.0
 """Virtual draws that tie each player to its elder or to the anchor."""
 
@@ -91,12 +91,18 @@ class Ratings:
             start = left[0] if left else -1
         return tuple(found)
 
+    def gaps(self) -> tuple[Floats, Floats]:
+        """[n, n] how much stronger the row's player is than the column's, in Elo, and the standard error of that."""
+        variance = np.diag(self.cov)
+        spread = variance[:, None] + variance[None, :] - 2.0 * self.cov
+        return self.elo[:, None] - self.elo[None, :], np.sqrt(np.maximum(spread, 0.0))
+
     def difference(self, player: str, other: str) -> Difference:
         """How much stronger ``player`` is than ``other``, which their two intervals alone do not tell."""
         i, j = self.index(player), self.index(other)
-        gap = float(self.elo[i] - self.elo[j])
-        se = math.sqrt(max(0.0, float(self.cov[i, i] + self.cov[j, j] - 2.0 * self.cov[i, j])))
-        likely = 0.5 * (1.0 + math.erf(gap / (se * math.sqrt(2.0)))) if se > 0 else 0.5
+        gaps, errors = self.gaps()
+        gap, se = float(gaps[i, j]), float(errors[i, j])
+        likely = normal_below(gap / se) if se > 0 else 0.5
         return Difference(gap, gap - Z95 * se, gap + Z95 * se, likely)
 
 
@@ -114,6 +120,11 @@ class Difference:
 def expected_score(elo: float, other: float) -> float:
     """Share of the points that a player rated ``elo`` takes from one rated ``other``."""
     return 1.0 / (1.0 + math.exp((other - elo) / ELO))
+
+
+def elo_of_score(share: float) -> float | None:
+    """Elo difference at which a player takes this share of the points; None at 0 and 1, where there is none."""
+    return ELO * math.log(share / (1.0 - share)) if 0.0 < share < 1.0 else None
 
 
 def rate(
