@@ -80,7 +80,10 @@ class PPOConfig(_Group):
 class LeagueConfig(_Group):
     """Opponents and ratings."""
 
-    mode: str = Field("simple_mix", description="Choice of opponents: `simple_mix` or `latest`")
+    mode: str = Field(
+        "simple_mix",
+        description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`",
+    )
     current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
     recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
     scripted: Annotated[float, Field(ge=0)] = Field(0.2, description="Share of scripted players")

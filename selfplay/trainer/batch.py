@@ -43,10 +43,7 @@ def summarise(collected: Sequence[Collected]) -> Play:
     episodes = [episode for part in collected for episode in part.episodes]
     if not episodes:
         return Play()
-    against: dict[str, list[float]] = {}
-    for episode in episodes:
-        if not episode.mirror:
-            against.setdefault(episode.opponent, []).append(episode.score)
+    against = scores_against(collected)
     draws = sum(episode.score == 0.5 for episode in episodes)
     terms = {name: _mean(episodes, f"reward_{name}") for name in ("stock", "damage")}
     return Play(
@@ -63,6 +60,16 @@ def summarise(collected: Sequence[Collected]) -> Play:
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
         reward_terms=terms,
     )
+
+
+def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
+    """Scores of the episodes that ended, by opponent; mirror games have none."""
+    against: dict[str, list[float]] = {}
+    for part in collected:
+        for episode in part.episodes:
+            if not episode.mirror:
+                against.setdefault(episode.opponent, []).append(episode.score)
+    return against
 
 
 def met(collected: Sequence[Collected]) -> dict[str, int]:

@@ -24,7 +24,7 @@ from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.trainer.batch import met, summarise
+from selfplay.trainer.batch import met, scores_against, summarise
 from selfplay.trainer.learner import Learner
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ class TrainingLoop:
         if not collected:
             why = next(iter(self._board.given_up.values()))
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
+        matchmaker.record(scores_against(collected))
         in_play = frozenset().union(*(part.in_play for part in collected))
         self._frozen = {name: net for name, net in self._frozen.items() if name in in_play}
         return collected

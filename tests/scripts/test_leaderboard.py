@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -39,6 +41,14 @@ def test_it_prints_the_table_of_a_run(rated):
 def test_it_works_from_anywhere_and_while_the_run_writes(rated, tmp_path):
     with Ledger.open(rated / "ledger.jsonl"):
         assert run(rated.name, cwd=tmp_path).returncode == 0
+
+
+def test_csv_has_a_line_a_player(rated):
+    rows = list(csv.DictReader(io.StringIO(run(rated, "--csv").stdout)))
+    board = json.loads(run(rated, "--json", "--all").stdout)
+    assert [row["policy"] for row in rows] == [row["policy"] for row in board["rows"]]
+    assert [float(row["elo"]) for row in rows] == [row["elo"] for row in board["rows"]]
+    assert [[int(row["rank_best"]), int(row["rank_worst"])] for row in rows] == [row["ranks"] for row in board["rows"]]
 
 
 def test_json_is_json_alone(rated):
