@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
 
-from selfplay.errors import LeagueError
+from selfplay.errors import ConfigError
 from selfplay.league.chance import normal_below
 from selfplay.league.ratings import expected_score
 
@@ -41,12 +41,12 @@ class Bounds:
         """Check the numbers.
 
         Raises:
-            LeagueError: bounds in the wrong order, or shares outside (0, 0.5).
+            ConfigError: bounds in the wrong order, or shares outside (0, 0.5).
         """
         if not self.elo0 < self.elo1:
-            raise LeagueError(f"elo0 must be below elo1, got {self.elo0:g} and {self.elo1:g}")
+            raise ConfigError(f"elo0 must be below elo1, got {self.elo0:g} and {self.elo1:g}")
         if not (0.0 < self.alpha < 0.5 and 0.0 < self.beta < 0.5):
-            raise LeagueError(f"alpha and beta must be above 0 and below 0.5, got {self.alpha:g} and {self.beta:g}")
+            raise ConfigError(f"alpha and beta must be above 0 and below 0.5, got {self.alpha:g} and {self.beta:g}")
 
     @property
     def low(self) -> float:

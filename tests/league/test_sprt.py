@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from selfplay.errors import LeagueError
+from selfplay.errors import ConfigError
 from selfplay.league.sprt import Bounds, sprt
 
 
@@ -61,5 +61,5 @@ def test_a_few_wins_settle_nothing():
     ("numbers", "message"), [((30.0, 0.0), "elo0 must be below elo1"), ((0.0, 30.0, 0.6), "alpha and beta must be")]
 )
 def test_bad_bounds_are_refused(numbers, message):
-    with pytest.raises(LeagueError, match=message):
+    with pytest.raises(ConfigError, match=message):
         Bounds(*numbers)
