@@ -55,7 +55,7 @@ def show(options: argparse.Namespace) -> None:
     games = read_games(ledger) if ledger.is_file() else None
     if games is None or not len(games):
         raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
-    board = build(games, options.elo, options.result_rule, options.settings)
+    board = build(games, options.elo, options.result_rule, options.settings, run)
     if options.json:
         print(to_json(board, options.all))
     elif options.csv:

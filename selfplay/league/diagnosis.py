@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from selfplay.league.bradley_terry import expected_scores
 from selfplay.league.chance import Z95, chi2_above
@@ -22,10 +21,8 @@ from selfplay.league.ratings import ANCHOR_ELO, ELO, Ratings
 from selfplay.league.records import ResultRule, scores
 
 if TYPE_CHECKING:
-    from selfplay.league.games import Games
+    from selfplay.league.games import Bools, Floats, Games, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LEAST_INFORMATION: Final = 1.0
 """Information, in p(1 - p) units, that a pair needs to count in the misfit test: its score is about normal then."""
@@ -122,6 +119,7 @@ class _Meetings:
     won: Floats  # score of the first
     expected: Floats  # share of the first by the ratings
     dispersion: float
+    pinned: Bools  # [n] players whose strength was given
 
     @classmethod
     def of(cls, ratings: Ratings, games: Games, rule: ResultRule) -> _Meetings:
@@ -147,7 +145,7 @@ class _Meetings:
         coins = float((met * share * (1.0 - share))[several].sum())
         # Half a coin of either kind: without it a handful of equal results would have no noise at all.
         dispersion = (float(within[several].sum()) + 0.5) / (coins + 0.5)
-        return cls(first, second, met, seeds, won, expected, dispersion)
+        return cls(first, second, met, seeds, won, expected, dispersion, ratings.pinned)
 
     def _deviations(self) -> Floats:
         noise = self.dispersion * self.games * self.expected * (1.0 - self.expected)
@@ -164,7 +162,7 @@ class _Meetings:
 
     def misfit(self) -> Misfit | None:
         used = self.games * self.expected * (1.0 - self.expected) >= LEAST_INFORMATION
-        df = int(used.sum()) - _fitted(self.first[used], self.second[used])
+        df = int(used.sum()) - _fitted(self.first[used], self.second[used], self.pinned)
         if df < 1:
             return None
         chi2 = float(np.square(self._deviations()[used]).sum())
@@ -199,8 +197,13 @@ def _seats(ratings: Ratings, games: Games) -> Ints:
     return np.array([position.get(name, -1) for name in games.players], dtype=np.int64)[games.seats]
 
 
-def _fitted(first: Ints, second: Ints) -> int:
-    """Strengths that results between these pairs fix: players less one for each group that hangs together."""
+def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
+    """Strengths that results between these pairs fix: players less one for each group that hangs together.
+
+    Pinned players hang together and are one player here: no strength of theirs was fitted.
+    """
+    one = int(np.flatnonzero(pinned)[0])
+    first, second = (np.where(pinned[side], one, side) for side in (first, second))
     parent: dict[int, int] = {}
 
     def root(i: int) -> int:

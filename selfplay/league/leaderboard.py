@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.errors import LeagueError
+from selfplay.league.anchors import Origin, find_table
 from selfplay.league.diagnosis import Diagnosis, diagnose
 from selfplay.league.elo import sequential_elo
 from selfplay.league.nash import nash_weights
@@ -17,6 +18,8 @@ from selfplay.league.records import ANCHOR, ResultRule, check_rule, generation_n
 from selfplay.league.schedule import START
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from selfplay.league.games import Floats, Games, Ints
 
 TOP: Final = 20
@@ -46,7 +49,7 @@ class Row(_Frozen):
     games: int
     by_stocks: float | None  # share of its games that ended with unequal stocks
     scripted: bool
-    fixed: bool  # the anchor
+    fixed: bool  # pinned at a given value
     bound: Bound  # from which sides the games bound the rating: a perfect score leaves it open above
     above_next: float | None  # likelihood of being stronger than the row below; None in the last row
     nash: float  # weight in the mixture that nobody of the table beats
@@ -75,6 +78,7 @@ class Leaderboard(_Frozen):
     method: Method
     rule: ResultRule
     settings: str  # "<settings hash>/<sampling>" of the games that count
+    anchors: Origin | None  # whose table pins the scripted players; None: only ``random`` is pinned
     games: int
     draw_share: float
     decided_by_stocks: float
@@ -94,6 +98,7 @@ def build(
     method: Method = "batch",
     rule: ResultRule = "stocks_percent",
     settings: str | None = None,
+    run: Path | None = None,
 ) -> Leaderboard:
     """Rate everybody in a ledger.
 
@@ -102,6 +107,7 @@ def build(
         method: ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
         rule: who wins a game.
         settings: rate the games of these settings (a settings hash or the start of one), not the newest game's.
+        run: folder that may have a table of anchors of its own.
 
     Raises:
         LeagueError: an unknown method or rule, or settings under which nothing was played.
@@ -110,7 +116,8 @@ def build(
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")
     chosen = games.comparable(settings)
-    ratings = rate(chosen.games, rule)
+    found = find_table(chosen.settings.partition("/")[0], run)
+    ratings = rate(chosen.games, rule, anchors=None if found is None else found[0].elo)
     elo = ratings.elo
     if method == "sequential":
         points = sequential_elo(chosen.games, rule)
@@ -124,6 +131,7 @@ def build(
         method=method,
         rule=rule,
         settings=chosen.settings,
+        anchors=None if found is None else found[1],
         games=len(chosen.games),
         draw_share=_share(float(outcomes[:, 2].sum()) / 2.0, len(chosen.games)) or 0.0,
         decided_by_stocks=_share(float(unequal.sum()), len(chosen.games)) or 0.0,
@@ -201,7 +209,7 @@ def _row(
         games=games,
         by_stocks=_share(unequal, games),
         scripted=generation_number(name) is None,
-        fixed=name == ANCHOR,
+        fixed=bool(ratings.pinned[i]),
         bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
         above_next=above_next,
         nash=nash,

@@ -24,10 +24,12 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
 from selfplay.league.records import generation_number, ladder_key
-from selfplay.league.results import Floats, Results, ResultsState, tally
+from selfplay.league.results import Results, ResultsState, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from selfplay.league.games import Floats
 
 Kind = Literal["current", "generation", "scripted"]
 CURRENT: Final = "current"

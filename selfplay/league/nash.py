@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from selfplay.league.bradley_terry import expected_scores
 from selfplay.league.ratings import ANCHOR_ELO, ELO
 
 if TYPE_CHECKING:
+    from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
 
-Floats = NDArray[np.float64]
 
 SHRINK: Final = 4.0
 """Games' worth of what the ratings expect that stands beside the real results of a pair."""

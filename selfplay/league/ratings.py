@@ -1,7 +1,8 @@
 """Ratings from a whole ledger at once: Bradley-Terry on the expected score, with intervals that hold.
 
 A draw is half a win. Elo is 1500 + strength * 400 / ln 10, where the strength of the anchor is 0. The order of the
-games does not matter.
+games does not matter. Other scripted players may be pinned too, at values that were measured once and for all (see
+``anchors``): then every ledger of the same settings is on one scale.
 
 The prior is one virtual draw of each generation with its elder, and of everybody else with the anchor: it keeps
 perfect scores and players who never met finite, and weighs nothing beside real games.
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import maximise, robust_covariance, table
@@ -24,11 +24,8 @@ from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladde
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from selfplay.league.games import Games
+    from selfplay.league.games import Bools, Floats, Games, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 ANCHOR_ELO: Final = 1500.0
 ELO: Final = 400.0 / math.log(10.0)
@@ -47,8 +44,9 @@ class Ratings:
     cov: Floats  # [n, n] of elo, in squared points; zero for the anchor, to which all errors are relative
     met: Ints  # [n, n] games between two players
     won: Floats  # [n, n] score of the row's player against the column's
-    floor: Bools  # [n] the games bound the rating from below: the player took points, through others, from the anchor
-    ceiling: Bools  # [n] they bound it from above: the anchor took points, through others, from the player
+    floor: Bools  # [n] the games bound the rating from below: the player took points, through others, from one pinned
+    ceiling: Bools  # [n] they bound it from above: one pinned took points, through others, from the player
+    pinned: Bools  # [n] the rating was given, not fitted
 
     @property
     def se(self) -> Floats:
@@ -83,12 +81,12 @@ class Ratings:
     def components(self) -> tuple[tuple[str, ...], ...]:
         """Players who met, directly or through others, together; the anchor's component first."""
         left, found = list(range(len(self.players))), []
-        start = self.players.index(ANCHOR)
+        start = self.pinned
         while left:
             reached = _reachable(self.met > 0, start)
             found.append(tuple(self.players[i] for i in left if reached[i]))
             left = [i for i in left if not reached[i]]
-            start = left[0] if left else -1
+            start = np.arange(len(self.players)) == (left[0] if left else -1)
         return tuple(found)
 
     def gaps(self) -> tuple[Floats, Floats]:
@@ -133,6 +131,7 @@ def rate(
     players: Iterable[str] = (),
     parents: Mapping[str, str] | None = None,
     settings: str | None = None,
+    anchors: Mapping[str, float] | None = None,
 ) -> Ratings:
     """Fit the ratings of everybody who played under one set of settings.
 
@@ -142,6 +141,7 @@ def rate(
         players: others to list who may not have played yet; the prior alone rates them.
         parents: the elder of a generation in the prior, where it is not simply the generation before it.
         settings: which settings; by default those of the newest game.
+        anchors: Elo of scripted players that are pinned, beside ``random`` at 1500.
 
     Raises:
         LeagueError: nothing was played under ``settings``.
@@ -155,17 +155,20 @@ def rate(
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
     ties = _prior(names, parents or {})
-    anchor = position[ANCHOR]
-    strength = maximise(met + ties, won + ties / 2.0, anchor)
-    cov = robust_covariance(strength, seats, points, games.pairs, met, ties, anchor)
+    given = {**(anchors or {}), ANCHOR: ANCHOR_ELO}
+    known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
+    pinned = ~np.isnan(known)
+    strength = maximise(met + ties, won + ties / 2.0, known)
+    cov = robust_covariance(strength, seats, points, games.pairs, met, ties, ~pinned)
     return Ratings(
         players=tuple(names),
         elo=ANCHOR_ELO + ELO * strength,
         cov=ELO**2 * cov,
         met=met.astype(np.int64),
         won=won,
-        floor=_reachable(won > 0, anchor, backwards=True),
-        ceiling=_reachable(won > 0, anchor),
+        floor=_reachable(won > 0, pinned, backwards=True),
+        ceiling=_reachable(won > 0, pinned),
+        pinned=pinned,
     )
 
 
@@ -186,14 +189,14 @@ def _prior(names: list[str], parents: Mapping[str, str]) -> Floats:
     return ties
 
 
-def _reachable(edges: Bools, start: int, *, backwards: bool = False) -> Bools:
-    """[n] who can be reached from ``start``. An edge (i, j) says that i took points from j.
+def _reachable(edges: Bools, start: Bools, *, backwards: bool = False) -> Bools:
+    """[n] who can be reached from those in ``start``. An edge (i, j) says that i took points from j.
 
-    Forwards from the anchor: those against whom it scored through others. ``backwards``: those who scored against it.
+    Forwards from the anchors: those against whom one scored through others. ``backwards``: those who scored against
+    one.
     """
     steps = edges.T if backwards else edges
-    reached = np.zeros(len(edges), dtype=np.bool_)
-    reached[start] = True
+    reached = start.copy()
     while True:
         wider = reached | steps[reached].any(axis=0)
         if (wider == reached).all():

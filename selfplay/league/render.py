@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
     from selfplay.league.leaderboard import Leaderboard, Row
 
+_ANCHORS: Final = {
+    "shipped": "anchors: scripted players pinned by the project's table for these settings",
+    "run": "anchors: scripted players pinned by this run's own calibration",
+    None: "anchors: random alone is pinned; rate.py RUN --calibrate measures the other scripted players",
+}
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games", "By stocks")
 
@@ -116,6 +121,8 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
     ]
     notes += _fit(board)
+    if board.method == "batch":
+        notes.append(_ANCHORS[board.anchors])
     if hidden := len(board.rows) - len(_shown(board, show_all)):
         notes.append(f"{hidden} more players: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]

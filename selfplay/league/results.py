@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from selfplay.league.games import Floats
 
 MEMORY: Final = 200.0
 """Games that results of one opponent are worth at most: older ones count for less and less."""

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
-from selfplay.league.ratings import ELO, Floats, Ratings
+from selfplay.league.ratings import ELO, Ratings
 from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id, generation_number, ladder_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from selfplay.league.games import Floats
 
 START: Final = generation_id(0)
 _SEEDS: Final = 2**53

@@ -40,7 +40,7 @@ class RaterResource:
         """Plan and play at most ``budget`` games. Blocks."""
         settings = self._session.rating
         rng = np.random.default_rng(derive(settings.seed, "rating", iteration, part))
-        fixtures = plan_games(games, settings, players, budget, rng)
+        fixtures = plan_games(games, settings, players, budget, rng, self._session.run.path)
         if not fixtures:
             return []
         names = sorted({name for fixture in fixtures for name in (fixture.a, fixture.b)})
@@ -126,9 +126,9 @@ class Rater:
         self.budget.pay(max(len(records), 1), time.monotonic() - started)
         if records:
             await self._ledger.record(records)
-        board = build(await self._ledger.games())
+        board = await self.leaderboard()
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
 
     async def leaderboard(self) -> Leaderboard:
         """The table of now."""
-        return build(await self._ledger.games())
+        return build(await self._ledger.games(), run=self._session.run.path)

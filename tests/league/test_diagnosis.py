@@ -133,3 +133,17 @@ def test_too_few_games_say_nothing():
     games = Games.of([record("gen_0", "random")])
     assert diagnose(rate(games), games).misfit is None
     assert build(games).fit.misfit_p is None
+
+
+@pytest.mark.parametrize("pins", [{}, {"gen_1": 1530.0, "gen_3": 1530.0, "gen_5": 1590.0, "gen_7": 1590.0}])
+def test_the_misfit_knows_what_was_given_and_what_was_fitted(pins):
+    """Under true pins the p values stay uniform; each pair of pinned players is a degree of freedom of its own."""
+    rng = np.random.default_rng(3)
+    truth = POOL | pins
+    found = []
+    for _ in range(300):
+        games = tournament(truth, EVERYBODY, 20, rng)
+        found.append(diagnose(rate(games, anchors=pins), games).misfit)
+    assert found[0].df == len(EVERYBODY) - (len(POOL) - 1 - len(pins))
+    assert np.mean([misfit.p < 0.1 for misfit in found]) == pytest.approx(0.1, abs=0.055)
+    assert np.mean([misfit.p > 0.5 for misfit in found]) == pytest.approx(0.5, abs=0.13)
