@@ -78,10 +78,11 @@ class Leaderboard(_Frozen):
     method: Method
     rule: ResultRule
     settings: str  # "<settings hash>/<sampling>" of the games that count
-    anchors: Origin | None  # whose table pins the scripted players; None: only ``random`` is pinned
+    anchor: str  # who stands at 1500
+    anchors: Origin | None  # whose table pins the scripted players; None: only the anchor is pinned
     games: int
     draw_share: float
-    decided_by_stocks: float
+    decided_by_stocks: float | None  # share of games with unequal stocks; None: games of another program
     newest: str | None
     left_out: dict[str, int]  # games that do not count, by reason
     fit: Fit
@@ -99,6 +100,7 @@ def build(
     rule: ResultRule = "stocks_percent",
     settings: str | None = None,
     run: Path | None = None,
+    anchor: str = ANCHOR,
 ) -> Leaderboard:
     """Rate everybody in a ledger.
 
@@ -108,37 +110,41 @@ def build(
         rule: who wins a game.
         settings: rate the games of these settings (a settings hash or the start of one), not the newest game's.
         run: folder that may have a table of anchors of its own.
+        anchor: who stands at 1500; for games of other programs.
 
     Raises:
-        LeagueError: an unknown method or rule, or settings under which nothing was played.
+        LeagueError: an unknown method, rule or anchor, or settings under which nothing was played.
     """
     check_rule(rule)
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")
     chosen = games.comparable(settings)
     found = find_table(chosen.settings.partition("/")[0], run)
-    ratings = rate(chosen.games, rule, anchors=None if found is None else found[0].elo)
+    if games.foreign and anchor not in games.players:
+        raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
+    ratings = rate(chosen.games, rule, anchors=None if found is None else found[0].elo, anchor=anchor)
     elo = ratings.elo
     if method == "sequential":
-        points = sequential_elo(chosen.games, rule)
+        points = sequential_elo(chosen.games, rule, anchor)
         elo = np.array([points.get(name, elo[i]) for i, name in enumerate(ratings.players)])
     unequal = chosen.games.stocks[:, 0] != chosen.games.stocks[:, 1]
-    generations = [name for name in ratings.players if generation_number(name) is not None]
+    generations = [] if games.foreign else [name for name in ratings.players if generation_number(name) is not None]
     outcomes = _outcomes(chosen.games, ratings, rule)
     diagnosis = diagnose(ratings, chosen.games, rule)
     return Leaderboard(
-        rows=_rows(ratings, elo, outcomes, method),
+        rows=_rows(ratings, elo, outcomes, method, foreign=games.foreign),
         method=method,
         rule=rule,
         settings=chosen.settings,
+        anchor=anchor,
         anchors=None if found is None else found[1],
         games=len(chosen.games),
         draw_share=_share(float(outcomes[:, 2].sum()) / 2.0, len(chosen.games)) or 0.0,
-        decided_by_stocks=_share(float(unequal.sum()), len(chosen.games)) or 0.0,
+        decided_by_stocks=None if games.foreign else _share(float(unequal.sum()), len(chosen.games)) or 0.0,
         newest=generations[-1] if generations else None,
         left_out=dict(chosen.left_out),
         fit=_fit(diagnosis),
-        warnings=(*_warnings(ratings, games), *_alarms(diagnosis)),
+        warnings=(*_warnings(ratings, games, anchor), *_alarms(diagnosis)),
     )
 
 
@@ -155,7 +161,7 @@ def _outcomes(games: Games, ratings: Ratings, rule: ResultRule) -> Ints:
     return counts
 
 
-def _rows(ratings: Ratings, elo: Floats, outcomes: Ints, method: Method) -> tuple[Row, ...]:
+def _rows(ratings: Ratings, elo: Floats, outcomes: Ints, method: Method, *, foreign: bool) -> tuple[Row, ...]:
     order = np.argsort(-elo, kind="stable")
     played = np.array([i for i in order if ratings.games[i] > 0], dtype=np.int64)
     ranks, nash = _rank_ranges(ratings, played), nash_weights(ratings)
@@ -164,6 +170,8 @@ def _rows(ratings: Ratings, elo: Floats, outcomes: Ints, method: Method) -> tupl
         below = ratings.players[played[rank]] if rank < len(played) else None
         above_next = None if below is None else ratings.difference(ratings.players[i], below).superiority
         rows.append(_row(rank, i, ratings, elo, outcomes[i], method, ranks[rank - 1], above_next, float(nash[i])))
+    if foreign:
+        rows = [row.model_copy(update={"by_stocks": None, "scripted": False}) for row in rows]
     return tuple(rows)
 
 
@@ -269,17 +277,17 @@ def _alarms(diagnosis: Diagnosis) -> list[str]:
     return found
 
 
-def _warnings(ratings: Ratings, games: Games) -> list[str]:
+def _warnings(ratings: Ratings, games: Games, anchor: str) -> list[str]:
     """What a reader must know before believing the table, in words."""
     found = []
     islands = [part for part in ratings.components()[1:] if ratings.games[ratings.index(part[0])] > 0]
     if islands:
         names = "; ".join(", ".join(part[:6]) + (", ..." if len(part) > 6 else "") for part in islands)
         found.append(
-            f"Not connected: these never met {ANCHOR!r}, not even through others, and their Elo says nothing about "
+            f"Not connected: these never met {anchor!r}, not even through others, and their Elo says nothing about "
             f"the rest of the table: {names}."
         )
-    if chained := _chained(ratings):
+    if not games.foreign and (chained := _chained(ratings)):
         found.append(
             f"Chained: {chained} generations only met the ones next to them. Where each beats the one before it by "
             "knowing how, such a ladder climbs though nobody gets stronger; let them meet old generations and bots."

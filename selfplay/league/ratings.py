@@ -132,6 +132,7 @@ def rate(
     parents: Mapping[str, str] | None = None,
     settings: str | None = None,
     anchors: Mapping[str, float] | None = None,
+    anchor: str = ANCHOR,
 ) -> Ratings:
     """Fit the ratings of everybody who played under one set of settings.
 
@@ -141,21 +142,22 @@ def rate(
         players: others to list who may not have played yet; the prior alone rates them.
         parents: the elder of a generation in the prior, where it is not simply the generation before it.
         settings: which settings; by default those of the newest game.
-        anchors: Elo of scripted players that are pinned, beside ``random`` at 1500.
+        anchors: Elo of scripted players that are pinned, beside the anchor.
+        anchor: who stands at 1500.
 
     Raises:
         LeagueError: nothing was played under ``settings``.
     """
     games = games.comparable(settings).games
-    names = sorted({ANCHOR, *players, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
+    names = sorted({anchor, *players, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
     position = {name: i for i, name in enumerate(names)}
     seats = np.array([position.get(name, -1) for name in games.players], dtype=np.int64)[games.seats]
     points = scores(games.stocks, games.percents, rule)
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
-    ties = _prior(names, parents or {})
-    given = {**(anchors or {}), ANCHOR: ANCHOR_ELO}
+    ties = _prior(names, parents or {}, anchor)
+    given = {**(anchors or {}), anchor: ANCHOR_ELO}
     known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
     pinned = ~np.isnan(known)
     strength = maximise(met + ties, won + ties / 2.0, known)
@@ -172,15 +174,15 @@ def rate(
     )
 
 
-def _prior(names: list[str], parents: Mapping[str, str]) -> Floats:
+def _prior(names: list[str], parents: Mapping[str, str], anchor: str) -> Floats:
     """[n, n] virtual draws."""
     ties = np.zeros((len(names), len(names)))
-    elder = names.index(ANCHOR)
+    elder = base = names.index(anchor)
     for i, name in enumerate(names):
-        if name == ANCHOR:
+        if i == base:
             continue
         is_generation = generation_number(name) is not None
-        tied = elder if is_generation else names.index(ANCHOR)
+        tied = elder if is_generation else base
         if parents.get(name) in names:
             tied = names.index(parents[name])
         ties[i, tied] += PRIOR_DRAWS

@@ -117,11 +117,15 @@ def _markdown(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     notes = [
-        f"{method}, random = 1500; {board.games} games, {board.draw_share:.0%} draws, "
-        f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
+        f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, "
+        + (
+            f"from {board.settings}"
+            if board.decided_by_stocks is None
+            else f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
+        )
     ]
     notes += _fit(board)
-    if board.method == "batch":
+    if board.method == "batch" and board.decided_by_stocks is not None:
         notes.append(_ANCHORS[board.anchors])
     if hidden := len(board.rows) - len(_shown(board, show_all)):
         notes.append(f"{hidden} more players: --all")

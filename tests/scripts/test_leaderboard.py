@@ -101,3 +101,18 @@ def test_it_starts_without_torch_and_without_games(rated):
     )
     done = run(code=code)
     assert done.returncode == 0, done.stderr
+
+
+def test_it_rates_games_of_other_programs(tmp_path, rated):
+    (tmp_path / "games.csv").write_text("first,second,score\nA,B,1\nB,A,0.5\n")
+    done = run("--games", tmp_path / "games.csv", "--anchor", "B")
+    assert done.returncode == 0, done.stderr
+    assert "B = 1500; 2 games" in done.stdout
+    for arguments, message in (
+        (("--games", tmp_path / "games.csv", rated), "neither RUN nor --settings"),
+        ((rated, "--anchor", "B"), "goes with --games"),
+        (("--games", tmp_path / "none.csv"), "cannot read the games"),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert message in done.stderr
