@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin: on a busy machine two are slower than one
 
 from envs.errors import GameError  # noqa: E402
 from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
@@ -39,15 +41,17 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.league.ledger import read_games
     from selfplay.league.render import to_text
     from selfplay.league.runs import resolve_run
+    from selfplay.report.rating_events import write_ratings
     from selfplay.trainer.calibration import GAMES, calibrate, rate_run, save_table
-    from selfplay.trainer.rating import settings_of
+    from selfplay.trainer.rating import config_of, settings_of
 
     if (options.games is not None or options.ship) and not options.calibrate:
         raise ConfigError("--games and --ship go with --calibrate; without it --budget says how many games are played")
     if options.budget < 1 or (options.games is not None and options.games < 1):
         raise ConfigError("a number of games must be at least 1")
     folder = RunDir(resolve_run(options.run, ROOT / "checkpoints"))
-    settings = settings_of(folder)
+    config = config_of(folder)
+    settings = settings_of(config)
     if options.calibrate:
         table = calibrate(settings, options.games or GAMES, options.seed, _tell)
         path = FOLDER / f"{table.settings}.json" if options.ship else folder.path / FILE_NAME
@@ -59,8 +63,10 @@ def run(options: argparse.Namespace) -> None:
     with folder.lock():  # nobody trains it meanwhile
         generations = [generation.id for generation in list_generations(folder)]
         played = rate_run(folder, settings, generations, options.budget, options.seed, _tell)
+    board = build(read_games(folder.ledger), run=folder.path)
+    write_ratings(folder.rating_events, board, config.steps_per_iteration)
     print(f"{played} games played")
-    print(to_text(build(read_games(folder.ledger), run=folder.path)))
+    print(to_text(board))
 
 
 def _tell(text: str) -> None:

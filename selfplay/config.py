@@ -133,6 +133,11 @@ class Config(_Group):
     league: LeagueConfig = LeagueConfig()
     run: RunConfig = RunConfig()
 
+    @property
+    def steps_per_iteration(self) -> int:
+        """Over all games."""
+        return self.run.num_games * self.ppo.rollout_length
+
     @model_validator(mode="after")
     def _agree(self) -> Config:
         if self.run.deterministic and self.run.max_minutes is not None:

@@ -68,6 +68,11 @@ class RunDir:
         return self.path / "events"
 
     @property
+    def rating_events(self) -> Path:
+        """TensorBoard's curve of ratings, made anew with each table."""
+        return self.events / "ratings"
+
+    @property
     def lock_file(self) -> Path:
         """Locked by the one trainer of the run; holds its process id."""
         return self.path / LOCK

@@ -119,7 +119,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
     run = session.run
     board: Leaderboard | None = None
     if tree.rater is not None and run.ledger.exists():
-        board = build(read_games(run.ledger))
+        board = build(read_games(run.ledger), run=run.path)
     run.write_summary(
         {
             "finished": progress.finished,

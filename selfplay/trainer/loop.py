@@ -173,7 +173,7 @@ class TrainingLoop:
             update = await worker.submit(learner.update, rollouts, self._share_done())
             phases.end("update")
             progress.iteration += 1
-            progress.total_steps += self.session.steps_per_iteration
+            progress.total_steps += self.session.config.steps_per_iteration
             if self._rater is not None:
                 await self._rater.rate_if_due(progress)
                 phases.end("rate")
@@ -295,7 +295,7 @@ def iteration_report(
     return IterationReport(
         iteration=progress.iteration,
         iterations=session.iterations,
-        steps=session.steps_per_iteration,
+        steps=session.config.steps_per_iteration,
         total_steps=progress.total_steps,
         timesteps=config.run.timesteps,
         experiences=sum(part.rollout.experiences for part in collected),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.policy.policy import load_policy
+from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
@@ -126,9 +128,11 @@ class Rater:
         self.budget.pay(max(len(records), 1), time.monotonic() - started)
         if records:
             await self._ledger.record(records)
-        board = await self.leaderboard()
+        board = await asyncio.to_thread(self._publish, await self._ledger.games())
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
 
-    async def leaderboard(self) -> Leaderboard:
-        """The table of now."""
-        return build(await self._ledger.games(), run=self._session.run.path)
+    def _publish(self, games: Games) -> Leaderboard:
+        """The table of now, for TensorBoard too. Blocks."""
+        board = build(games, run=self._session.run.path)
+        write_ratings(self._session.run.rating_events, board, self._session.config.steps_per_iteration)
+        return board

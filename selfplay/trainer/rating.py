@@ -118,14 +118,18 @@ class RatingSettings:
         return settings_hash(self.described)
 
 
-def settings_of(run: RunDir) -> RatingSettings:
-    """Settings of the rating games of a run that is there already.
+def config_of(run: RunDir) -> Config:
+    """How a run was started.
 
     Raises:
-        SelfPlayError: the run was made by a version with other settings.
+        SelfPlayError: by a version with other settings.
     """
     with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
-        config = Config.model_validate(run.read_run()["config"])
+        return Config.model_validate(run.read_run()["config"])
+
+
+def settings_of(config: Config) -> RatingSettings:
+    """How rating games of a run outside training are played."""
     rules = Rules(stage=config.game.stage, max_episode_frames=config.game.max_episode_frames)
     return RatingSettings(config.game.characters, rules, ladder(), config.run.seed)
 

@@ -80,16 +80,11 @@ class Session:
         return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
 
     @property
-    def steps_per_iteration(self) -> int:
-        """Over all games."""
-        return self.config.run.num_games * self.config.ppo.rollout_length
-
-    @property
     def iterations(self) -> int | None:
         """Planned, whole ones, at least one; None where time alone ends the run."""
         if self.config.run.timesteps is None:
             return None
-        return max(1, -(-self.config.run.timesteps // self.steps_per_iteration))
+        return max(1, -(-self.config.run.timesteps // self.config.steps_per_iteration))
 
     @property
     def training_bots(self) -> tuple[str, ...]:

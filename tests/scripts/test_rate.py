@@ -20,6 +20,7 @@ def test_it_plays_a_budget_of_games_and_shows_the_table(trained, tmp_path):
     assert "gen_0" in done.stdout
     assert "random alone is pinned" in done.stdout
     assert done.stderr.splitlines()[-1] == "12 of 12 games"
+    assert list((trained / "events" / "ratings").iterdir())
 
 
 def test_calibrating_leaves_a_table_that_the_leaderboard_names(trained, tmp_path):

@@ -11,7 +11,7 @@ from selfplay.league.ledger import read_games
 from selfplay.runner.match import Rules
 from selfplay.trainer.calibration import calibrate, rate_run, save_table
 from selfplay.trainer.cli import parse
-from selfplay.trainer.rating import RatingSettings, ladder, plan_games, settings_of
+from selfplay.trainer.rating import RatingSettings, config_of, ladder, plan_games, settings_of
 from tests.trainer.runs import CAP, train
 
 SETTINGS = RatingSettings(("mewtwo", "mewtwo"), Rules(max_episode_frames=300), ("random", "walker", "rusher"), seed=0)
@@ -68,7 +68,7 @@ def run(tmp_path):
 
 
 def test_settings_of_a_run_are_those_it_was_trained_with(run):
-    settings = settings_of(run)
+    settings = settings_of(config_of(run))
     assert settings.rules.max_episode_frames == CAP
     assert settings.anchors == ladder()
     assert "idle" not in settings.anchors
@@ -79,14 +79,14 @@ def test_a_run_of_another_time_is_refused(run):
     saved["config"]["game"]["gravity"] = 3
     (run.path / "run.json").write_text(json.dumps(saved))
     with pytest.raises(IncompatibleError, match="configuration cannot be used"):
-        settings_of(run)
+        config_of(run)
 
 
 def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
     generations = [generation.id for generation in list_generations(run)]
     assert len(generations) > 1
     said = []
-    settings = settings_of(run)
+    settings = settings_of(config_of(run))
     assert rate_run(run, settings, generations, 41, seed=0, tell=said.append) == 40
     games = read_games(run.ledger)
     assert len(games) == 40
@@ -101,7 +101,6 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
     [(), ("--preset", "laptop"), ("--preset", "laptop", "--character", "fox", "--opponent-character", "fox")],
 )
 def test_the_main_jobs_have_a_table(arguments):
-    game = parse(["--game-type", "mock", *arguments]).config.game
-    rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames)
-    _, origin = find_table(RatingSettings(game.characters, rules, ladder(), 0).settings)
+    config = parse(["--game-type", "mock", *arguments]).config
+    _, origin = find_table(settings_of(config).settings)
     assert origin == "shipped"
