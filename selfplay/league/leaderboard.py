@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats, Games, Ints
 
 TOP: Final = 20
+DRAWS_ALARM: Final = 0.2
+"""Share of draws above which the table says so."""
 MISFIT_ALARM: Final = 1e-3
 SIDE_ALARM: Final = 3.0  # standard errors
 Method = Literal["batch", "sequential"]
@@ -130,6 +132,7 @@ def build(
     unequal = chosen.games.stocks[:, 0] != chosen.games.stocks[:, 1]
     generations = [] if games.foreign else [name for name in ratings.players if generation_number(name) is not None]
     outcomes = _outcomes(chosen.games, ratings, rule)
+    draws = _share(float(outcomes[:, 2].sum()) / 2.0, len(chosen.games)) or 0.0
     diagnosis = diagnose(ratings, chosen.games, rule)
     return Leaderboard(
         rows=_rows(ratings, elo, outcomes, method, foreign=games.foreign),
@@ -139,12 +142,12 @@ def build(
         anchor=anchor,
         anchors=None if found is None else found[1],
         games=len(chosen.games),
-        draw_share=_share(float(outcomes[:, 2].sum()) / 2.0, len(chosen.games)) or 0.0,
+        draw_share=draws,
         decided_by_stocks=None if games.foreign else _share(float(unequal.sum()), len(chosen.games)) or 0.0,
         newest=generations[-1] if generations else None,
         left_out=dict(chosen.left_out),
         fit=_fit(diagnosis),
-        warnings=(*_warnings(ratings, games, anchor), *_alarms(diagnosis)),
+        warnings=(*_warnings(ratings, games, anchor), *_drawn(draws, games), *_alarms(diagnosis)),
     )
 
 
@@ -252,6 +255,15 @@ def _fit(diagnosis: Diagnosis) -> Fit:
         cycles=tuple(CycleFound(players=cycle.players, scores=cycle.scores) for cycle in diagnosis.cycles),
         side=None if side is None else (side.elo, side.low, side.high),
     )
+
+
+def _drawn(share: float, games: Games) -> list[str]:
+    if share <= DRAWS_ALARM or games.foreign:
+        return []
+    return [
+        f"{share:.0%} of the games were draws, which tell little about strength: policies that cannot finish each "
+        "other need more time (--max-episode-frames) or more training."
+    ]
 
 
 def _alarms(diagnosis: Diagnosis) -> list[str]:

@@ -64,6 +64,7 @@ class IterationReport(_Record):
     limit_s: float | None = None  # --max-minutes
     update: Update
     play: Play = Play()
+    zero_sum_error: float | None = None  # largest sum of both seats' rewards in a step, without its sign
     opponents: dict[str, Count] = Field(default_factory=dict)  # who was met: id -> episodes
     restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that did not end, in the whole run
@@ -118,6 +119,7 @@ class IterationReport(_Record):
             "losses/explained_variance": update.explained_variance,
             "losses/grad_norm": update.grad_norm,
             "losses/skipped": update.skipped,
+            "reward/zero_sum_error": self.zero_sum_error,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,
             "memory/cuda_used": self.cuda_used,

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -132,6 +133,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
             "restarts": progress.restarts,
             "abandoned": Worker.abandoned,
             "ended": datetime.now(UTC).isoformat(),
+            "health": [asdict(finding) for finding in progress.health.findings()],
             "leaderboard": board.model_dump(mode="json") if board else None,
         }
     )

@@ -72,6 +72,11 @@ def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
     return against
 
 
+def zero_sum_error(collected: Sequence[Collected]) -> float:
+    """Largest sum of the two seats' rewards in a step, without its sign: 0 where one's gain is the other's loss."""
+    return max(float(np.abs(part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
+
+
 def met(collected: Sequence[Collected]) -> dict[str, int]:
     """How many episodes began against whom."""
     total: Counter[str] = Counter()

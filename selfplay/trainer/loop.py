@@ -19,12 +19,13 @@ from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, 
 from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.policy.policy import load_policy
+from selfplay.report.health import Health
 from selfplay.report.metrics import IterationReport, Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.trainer.batch import met, scores_against, summarise
+from selfplay.trainer.batch import met, scores_against, summarise, zero_sum_error
 from selfplay.trainer.learner import Learner
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Progress:
         self.finished = False
         self.restarts = 0
         self.speeds: list[float] = []
+        self.health = Health()
 
 
 class Phases:
@@ -279,6 +281,8 @@ class TrainingLoop:
         report = iteration_report(self.session, self.progress, collected, update, phases, elo)
         self.progress.speeds.append(report.steps_per_s)
         self._reporter.iteration(report)
+        for finding in self.progress.health.observe(report):
+            self._reporter.notice(f"Health: {finding.text}")
 
 
 def iteration_report(
@@ -304,6 +308,7 @@ def iteration_report(
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
         play=summarise(collected),
+        zero_sum_error=zero_sum_error(collected),
         opponents=met(collected),
         restarts=progress.restarts,
         abandoned=Worker.abandoned,
