@@ -92,6 +92,11 @@ def plan(
     return chosen
 
 
+def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: int = 2) -> list[Fixture]:
+    """Fixtures of the same two players, one at least, for at most ``budget`` games."""
+    return [Fixture(a, b, int(rng.integers(_SEEDS))) for _ in range(max(1, budget // games_each))]
+
+
 def kinds_of_opponents(player: str, names: Sequence[str]) -> dict[str, list[str]]:
     """Those whom ``player`` should have met, by kind; empty kinds are left out.
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 State = Literal["accepted", "rejected", "open"]
 _PSEUDO: Final = 0.5
 """Pairs with the noise of coins that stand beside the real ones: a few equal results have no variance of their own."""
-_COIN_PAIR: Final = 0.125
-"""Variance of the mean score of two even games without draws."""
+_COIN: Final = 0.25
+"""Variance of the score of an even game without draws."""
 
 
 @final
@@ -90,6 +90,7 @@ def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: Bounds | Non
     """
     bounds = bounds or Bounds()
     points = np.asarray(scores, dtype=np.float64).ravel()
+    games = points.size
     if pairs is not None and points.size:
         _, cluster = np.unique(pairs, return_inverse=True)
         points = np.bincount(cluster.ravel(), weights=points) / np.bincount(cluster.ravel())
@@ -97,7 +98,7 @@ def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: Bounds | Non
     if not count:
         return Test(0.0, bounds.low, bounds.high, "open", 0, 0.5)
     mean = float(points.mean())
-    variance = (float(np.square(points - mean).sum()) + _PSEUDO * _COIN_PAIR) / (count + _PSEUDO)
+    variance = (float(np.square(points - mean).sum()) + _PSEUDO * _COIN * count / games) / (count + _PSEUDO)
     s0, s1 = expected_score(bounds.elo0, 0.0), expected_score(bounds.elo1, 0.0)
     llr = count * (s1 - s0) * (2.0 * mean - s0 - s1) / (2.0 * variance)
     state: State = "accepted" if llr >= bounds.high else "rejected" if llr <= bounds.low else "open"

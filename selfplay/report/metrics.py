@@ -50,6 +50,16 @@ class Play(_Record):
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum an episode
 
 
+class GateReport(_Record):
+    """A sequential test that is under way."""
+
+    candidate: str
+    best: str
+    llr: float
+    low: float  # at which the candidate is rejected
+    high: float  # at which it is best
+
+
 class IterationReport(_Record):
     """One iteration of a run. Totals count from the run's start, over all its resumptions."""
 
@@ -71,6 +81,7 @@ class IterationReport(_Record):
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
     elo: float | None = None  # of the newest rated generation
+    gate: GateReport | None = None
 
     @property
     def seconds(self) -> float:
@@ -110,6 +121,7 @@ class IterationReport(_Record):
             "charts/experiences": self.experiences,
             "charts/learning_rate": update.learning_rate,
             "charts/elo": self.elo,
+            "gate/llr": None if self.gate is None else self.gate.llr,
             "losses/policy": update.policy_loss,
             "losses/value": update.value_loss,
             "losses/total": update.loss,

@@ -28,6 +28,7 @@ from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
+from selfplay.trainer.rater import prepare_best
 from selfplay.trainer.resume import continued
 from selfplay.trainer.session import Session, settled
 from selfplay.trainer.tree import Tree
@@ -68,6 +69,8 @@ def train(
         )
     if config.game.dolphin or config.game.iso:
         raise ConfigError("--dolphin and --iso go with --game-type dolphin; the mock needs neither")
+    if config.league.gate != "none" and not config.league.track_elo and not resume:
+        raise ConfigError("--gate decides by rating games: add --track-elo")
     if resume:
         named = "run.checkpoint" in explicit
         run = resolve_run(Path(config.run.checkpoint) if named else None)
@@ -87,6 +90,7 @@ def _start(session: Session, preset: str | None, stream: TextIO) -> int:
     resumed = session.resumed
     if session.config.run.deterministic:
         torch.use_deterministic_algorithms(mode=True)
+    prepare_best(session)
     session.run.write_run(_run_document(session.config, session.device))
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     feed = Feed(Tee(list(reporters(session.run.path, stream, resumed=place).values())))

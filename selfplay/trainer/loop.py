@@ -277,8 +277,7 @@ class TrainingLoop:
             await self._rater.rate_last(progress)
 
     def _report(self, collected: list[Collected], update: Update, phases: Mapping[str, float]) -> None:
-        elo = self._rater.newest_elo if self._rater else None
-        report = iteration_report(self.session, self.progress, collected, update, phases, elo)
+        report = iteration_report(self.session, self.progress, collected, update, phases, self._rater)
         self.progress.speeds.append(report.steps_per_s)
         self._reporter.iteration(report)
         for finding in self.progress.health.observe(report):
@@ -291,9 +290,9 @@ def iteration_report(
     collected: Sequence[Collected],
     update: Update,
     phases: Mapping[str, float],
-    elo: float | None = None,
+    rater: Rater | None = None,
 ) -> IterationReport:
-    """What people read about the iteration that ``progress`` has just counted; ``elo`` is of the newest rated one."""
+    """What people read about the iteration that ``progress`` has just counted."""
     config = session.config
     cuda = session.device.startswith("cuda")
     return IterationReport(
@@ -314,7 +313,8 @@ def iteration_report(
         abandoned=Worker.abandoned,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
-        elo=elo,
+        elo=rater.newest_elo if rater else None,
+        gate=rater.gate_report() if rater else None,
     )
 
 
