@@ -32,12 +32,17 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap (default: as in training)")
     made.add_argument("--greedy", action="store_true", help="policies take their likeliest action")
     made.add_argument("--result-rule", choices=("stocks_percent", "stocks"), default="stocks_percent")
+    made.add_argument(
+        "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),
+        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30)",
+    )  # fmt: skip
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
 
 
 def run(options: argparse.Namespace) -> None:
     """Play and print."""
+    from selfplay.league.sprt import Bounds
     from selfplay.trainer.evaluation import evaluate
     from selfplay.trainer.players import contender, home_rules
 
@@ -47,15 +52,18 @@ def run(options: argparse.Namespace) -> None:
     other = options.opponent_character or (options.character or characters[1])
     cap = rules.max_episode_frames if options.max_episode_frames is None else options.max_episode_frames
     rules = replace(rules, stage=options.stage or rules.stage, max_episode_frames=cap)
-    result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule)
+    bounds = Bounds(*options.sprt)
+    result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
+    verdict = result.verdict(Path(options.a).name, Path(options.b).name)
     if options.json:
-        print(json.dumps({"a": options.a, "b": options.b, **asdict(result)}))
+        print(json.dumps({"a": options.a, "b": options.b, **asdict(result), "verdict": verdict}))
         return
     won = "" if result.by_stocks is None else f", {result.by_stocks:.0%} of the wins by stocks"
     print(f"{options.a} against {options.b}: {result.games} games, {mine} and {other} on {rules.stage}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
     print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{won}")
     print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s a game")
+    print(f"  {verdict}")
 
 
 def main() -> int:

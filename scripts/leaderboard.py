@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
 from pathlib import Path
 from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin: on a busy machine two are slower than one
 
 from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
 
@@ -28,8 +30,16 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = Parser(prog="leaderboard.py", description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument(
+        "--games", type=Path, metavar="FILE.csv", help="rate games of another program: columns first, second, score"
+    )
+    made.add_argument(
+        "--anchor", metavar="NAME", help="with --games: who stands at 1500 (default: random, or who played most)"
+    )
     made.add_argument("--all", action="store_true", help="every player, not the top 20 and the anchors only")
-    made.add_argument("--json", action="store_true", help="as JSON")
+    form = made.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
     made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
     made.add_argument(
         "--result-rule",
@@ -43,19 +53,29 @@ def parser() -> argparse.ArgumentParser:
 
 def show(options: argparse.Namespace) -> None:
     """Read the ledger, rate, print."""
+    from selfplay.league.foreign import default_anchor, read_csv
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import FILE_NAME, read_games
-    from selfplay.league.render import to_json, to_table, to_text
+    from selfplay.league.render import to_csv, to_json, to_table, to_text
     from selfplay.league.runs import resolve_run
 
-    run = resolve_run(options.run, ROOT / "checkpoints")
-    ledger = run / FILE_NAME
-    games = read_games(ledger) if ledger.is_file() else None
-    if games is None or not len(games):
-        raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
-    board = build(games, options.elo, options.result_rule, options.settings)
+    if options.games is not None:
+        if options.run is not None or options.settings is not None:
+            raise ConfigError("--games rates a file of its own; it goes with neither RUN nor --settings")
+        games = read_csv(options.games)
+        board = build(games, options.elo, options.result_rule, anchor=options.anchor or default_anchor(games))
+    elif options.anchor is not None:
+        raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
+    else:
+        run = resolve_run(options.run, ROOT / "checkpoints")
+        ledger = run / FILE_NAME
+        if not ledger.is_file() or not len(games := read_games(ledger)):
+            raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
+        board = build(games, options.elo, options.result_rule, options.settings, run)
     if options.json:
         print(to_json(board, options.all))
+    elif options.csv:
+        print(to_csv(board), end="")
     elif sys.stdout.isatty():
         from rich.console import Console
 

@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatever they are told
 
 
 def main() -> int:

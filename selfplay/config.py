@@ -80,7 +80,10 @@ class PPOConfig(_Group):
 class LeagueConfig(_Group):
     """Opponents and ratings."""
 
-    mode: str = Field("simple_mix", description="Choice of opponents: `simple_mix` or `latest`")
+    mode: str = Field(
+        "simple_mix",
+        description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`",
+    )
     current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
     recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
     scripted: Annotated[float, Field(ge=0)] = Field(0.2, description="Share of scripted players")
@@ -92,11 +95,19 @@ class LeagueConfig(_Group):
     max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
     track_elo: bool = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Fraction = Field(0.1, description="Share of the time that rating games may take")
+    gate: Literal["none", "sprt"] = Field(
+        "none", description="`sprt`: a generation becomes `best` when a sequential test says that it is stronger"
+    )
+    gate_bounds: tuple[float, float] = Field(
+        (0.0, 30.0), description="Elo that the gate rejects and Elo that it accepts, both errors 5%"
+    )
 
     @model_validator(mode="after")
-    def _somebody_is_met(self) -> LeagueConfig:
+    def _agree(self) -> LeagueConfig:
         if self.mode == "simple_mix" and not self.current + self.recent + self.scripted + self.any_past:
             raise ValueError("simple_mix needs a share above 0: league.current, recent, scripted or any_past")
+        if not self.gate_bounds[0] < self.gate_bounds[1]:
+            raise ValueError("--gate-bounds: the Elo to reject must be below the Elo to accept")
         return self
 
 
@@ -129,6 +140,11 @@ class Config(_Group):
     ppo: PPOConfig = PPOConfig()
     league: LeagueConfig = LeagueConfig()
     run: RunConfig = RunConfig()
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Over all games."""
+        return self.run.num_games * self.ppo.rollout_length
 
     @model_validator(mode="after")
     def _agree(self) -> Config:
@@ -215,6 +231,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--held-out", "league.held_out", _TRACK, "NAME,NAME"),
     Option("--track-elo", "league.track_elo", _TRACK),
     Option("--rating-share", "league.rating_share", _TRACK, "F"),
+    Option("--gate", "league.gate", _TRACK, "TEST"),
+    Option("--gate-bounds", "league.gate_bounds", _TRACK, "F,F"),
     Option("--device", "run.device", _RUN, "NAME"),
     Option("--host", "run.host", _RUN, "HOST"),
     Option("--runners", "run.runners", _RUN, "N"),

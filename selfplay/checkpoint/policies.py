@@ -18,7 +18,7 @@ _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one more
 
 
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
-    """The policy folder at ``path``, or the newest generation where that is a run.
+    """The policy folder at ``path``; of a run the generation that passed its gate, or without a gate the newest.
 
     Raises:
         ConfigError: a file of the predecessor; names the nearest policy folder below ``root``.
@@ -29,6 +29,10 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     if _is_policy(path):
         return path
     run = RunDir(path.parent if path.name == "generations" else path)
+    if (best := run.read_best()) is not None:
+        if not _is_policy(run.generations / best):
+            raise NotARunError(f"{run.best_json} names {best}, which is not in {run.generations}")
+        return run.generations / best
     generations = list_generations(run)
     if generations:
         return generations[-1].path

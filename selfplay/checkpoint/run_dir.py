@@ -63,9 +63,19 @@ class RunDir:
         return self.path / "ledger.jsonl"
 
     @property
+    def best_json(self) -> Path:
+        """Who passed the gate; absent in a run without one."""
+        return self.path / "best.json"
+
+    @property
     def events(self) -> Path:
         """TensorBoard files."""
         return self.path / "events"
+
+    @property
+    def rating_events(self) -> Path:
+        """TensorBoard's curve of ratings, made anew with each table."""
+        return self.events / "ratings"
 
     @property
     def lock_file(self) -> Path:
@@ -83,6 +93,23 @@ class RunDir:
     def write_run(self, document: JsonObject) -> None:
         """Write ``run.json`` atomically."""
         write_file(self.run_json, encode_json(document, str(self.run_json)))
+
+    def read_best(self) -> str | None:
+        """The generation that passed the gate; None in a run without one.
+
+        Raises:
+            CheckpointError: the file says something else.
+        """
+        if not self.best_json.exists():
+            return None
+        best = _read_document(self.best_json).get("best")
+        if not isinstance(best, str) or not best.startswith("gen_") or not best.removeprefix("gen_").isdecimal():
+            raise CheckpointError(f"{self.best_json}: best is {best!r}; valid: a generation such as 'gen_50'")
+        return best
+
+    def write_best(self, document: JsonObject) -> None:
+        """Write ``best.json`` atomically."""
+        write_file(self.best_json, encode_json(document, str(self.best_json)))
 
     def read_summary(self) -> JsonObject:
         """The content of ``summary.json``; NotARunError before the run has ended."""

@@ -10,15 +10,14 @@ two players on one seed: such games share their luck, and draws make a game less
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from selfplay.errors import LeagueError
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from selfplay.league.games import Bools, Floats, Ints
 
 _PSEUDO: Final = 0.5
 """Information, in p(1 - p) units, with which the noise of a pair of players is pulled towards that of all pairs, and
@@ -41,19 +40,19 @@ def expected_scores(strength: Floats) -> Floats:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * (strength[:, None] - strength[None, :]))))
 
 
-def maximise(met: Floats, won: Floats, anchor: int) -> Floats:
-    """Strengths [n] that make the scores likeliest, the anchor's being 0: Newton's method in bounded, halved steps.
+def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
+    """Strengths [n] that make the scores likeliest, some being known: Newton's method in bounded, halved steps.
 
     Args:
         met: [n, n] games between two players, virtual ones included.
         won: [n, n] score of the row's player against the column's.
-        anchor: who is fixed.
+        known: [n] strengths of those that are fixed, at least one; NaN for the others.
 
     Raises:
         LeagueError: no convergence, which no ledger should bring about.
     """
-    strength = np.zeros(len(met))
-    free = np.arange(len(met)) != anchor
+    free = np.isnan(known)
+    strength = np.where(free, 0.0, known)
     value = _log_likelihood(strength, won)
     for _ in range(200):
         expected = expected_scores(strength)
@@ -82,9 +81,9 @@ def _laplacian(weights: Floats) -> Floats:
 
 
 def robust_covariance(
-    strength: Floats, seats: Ints, points: Floats, pairs: Ints, met: Floats, ties: Floats, anchor: int
+    strength: Floats, seats: Ints, points: Floats, pairs: Ints, met: Floats, ties: Floats, free: Bools
 ) -> Floats:
-    """[n, n] H^-1 M H^-1; the anchor's row and column are zero.
+    """[n, n] H^-1 M H^-1; rows and columns of those who are not ``free`` are zero.
 
     All games of a cluster are between the same two players, so a cluster adds its squared summed residual to one
     entry of a table of pairs of players. Each is divided by 1 - leverage (MacKinnon and White's HC2), without which
@@ -93,7 +92,6 @@ def robust_covariance(
     size = len(strength)
     expected = expected_scores(strength)
     noise = expected * expected.T
-    free = np.arange(size) != anchor
     inverse = np.zeros((size, size))
     hessian = _laplacian((met + ties) * noise)[np.ix_(free, free)]
     inverse[np.ix_(free, free)] = np.linalg.inv(hessian + _RIDGE * np.eye(len(hessian)))

@@ -40,6 +40,7 @@ class Games:
     group: Ints  # [N]
     duplicates: int = 0  # rows that repeated a match id and were ignored
     torn: bool = False  # the last row was incomplete and was ignored
+    foreign: bool = False  # of another program: any names, and counters that only say who won
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -80,7 +81,8 @@ class Games:
         latest = dict(zip(self.seats[same].ravel().tolist(), self.versions[same].ravel().tolist(), strict=True))
         newest = np.array([latest.get(player, -1) for player in range(len(self.players))], dtype=np.int64)
         current = (self.versions == newest[self.seats]).all(axis=1)
-        unranked = np.isin(np.array(self.players), list(OUTSIDE))[self.seats].any(axis=1)
+        outside = np.isin(np.array(self.players), list(OUTSIDE)) & (not self.foreign)
+        unranked = outside[self.seats].any(axis=1)
         left_out = Counter(
             {
                 OTHER_SETTINGS: int((~same).sum()),

@@ -1,8 +1,15 @@
 """Whom the learner meets in training: draws opponents in the proportions of a mode.
 
-A mode is a set of shares over categories; a category says who is eligible. Shares of categories that are empty (no
-generation saved yet, no scripted player allowed) go to the others in proportion. A new mode is a line in ``MODES``, and
-where needed a function in ``CATEGORIES``.
+A mode is a set of shares over categories; a category says who is eligible, and how likely each of them is. Shares of
+categories that are empty (no generation saved yet, no scripted player allowed) go to the others in proportion. A new
+mode is a line in ``MODES``, and where needed one in ``CATEGORIES``.
+
+- ``simple_mix``: the current policy, recent and old generations, scripted players.
+- ``latest``: the current policy alone.
+- ``delta_uniform``: any generation of the newer half alike (Bansal et al. 2018, delta = 0.5).
+- ``quality``: four fifths the current policy, one fifth generations by their quality (OpenAI Five).
+- ``pfsp``: the current policy, and generations that it finds hard (AlphaStar's prioritized fictitious self-play).
+- ``pfsp_variance``: the same with those of its own strength.
 """
 
 from __future__ import annotations
@@ -17,9 +24,12 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
 from selfplay.league.records import generation_number, ladder_key
+from selfplay.league.results import Results, ResultsState, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from selfplay.league.games import Floats
 
 Kind = Literal["current", "generation", "scripted"]
 CURRENT: Final = "current"
@@ -54,10 +64,11 @@ class Pool:
 @final
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of opponent and the players of the pool who are eligible, all alike likely."""
+    """A kind of opponent, the players of the pool who are eligible, and their chances; None: all alike likely."""
 
     kind: Kind
     eligible: Callable[[Pool], Sequence[str]]
+    chances: Callable[[Results, Sequence[str]], Floats] | None = None
 
 
 def newer_half(pool: Pool) -> Sequence[str]:
@@ -70,10 +81,17 @@ CATEGORIES: Final[Mapping[str, Category]] = {
     "recent": Category("generation", newer_half),
     "scripted": Category("scripted", lambda pool: pool.scripted),
     "any_past": Category("generation", lambda pool: pool.generations),
+    "quality": Category("generation", lambda pool: pool.generations, Results.by_quality),
+    "hard": Category("generation", lambda pool: pool.generations, Results.by_difficulty),
+    "even": Category("generation", lambda pool: pool.generations, Results.by_variance),
 }
 MODES: Final[Mapping[str, Mapping[str, float]]] = {
     "simple_mix": {"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1},
     "latest": {"current": 1.0},
+    "delta_uniform": {"recent": 0.8, "scripted": 0.2},
+    "quality": {"current": 0.64, "quality": 0.16, "scripted": 0.2},
+    "pfsp": {"current": 0.3, "hard": 0.5, "scripted": 0.2},
+    "pfsp_variance": {"current": 0.3, "even": 0.5, "scripted": 0.2},
 }
 
 
@@ -86,6 +104,7 @@ class MatchmakerState(BaseModel):
     bench: tuple[Place, ...]
     met: dict[str, dict[str, int]]
     rng: dict[str, str | int | dict[str, int]]
+    results: ResultsState = ResultsState()
 
 
 @final
@@ -122,6 +141,7 @@ class Matchmaker:
         self._pool = Pool((), tuple(sorted(scripted)))
         self._bench: tuple[Place, ...] = ()  # those that came first stand first
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
+        self._results = Results()
 
     @property
     def bench(self) -> tuple[str, ...]:
@@ -135,6 +155,11 @@ class Matchmaker:
             raise LeagueError(f"not generations: {', '.join(strangers)}")
         self._pool = Pool(names, self._pool.scripted)
         self._bench = tuple(place for place in self._bench if place.id in set(names))
+        self._results.admit(names)
+
+    def record(self, scores: Mapping[str, Sequence[float]]) -> None:
+        """Take in what the learner scored in the games that ended, by opponent; mirror games are none of them."""
+        tally(scores, self._results, self._pool.generations)
 
     def rotate(self, in_play: Iterable[str] = ()) -> None:
         """Change the bench.
@@ -159,7 +184,7 @@ class Matchmaker:
             free = min(places - held, room - len(staying))
             known = leaving | {place.id for place in staying if place.category == name}
             names = [id for id in CATEGORIES[name].eligible(self._pool) if id not in known]
-            staying += [Place(id, name) for id in self._sample(names, free)]
+            staying += [Place(id, name) for id in self._sample(name, names, free)]
         self._bench = tuple(staying)
 
     def draw(self, count: int) -> list[Opponent]:
@@ -188,6 +213,7 @@ class Matchmaker:
                 "bench": self._bench,
                 "met": self.histogram(),
                 "rng": self._rng.bit_generator.state,
+                "results": self._results.state(),
             }
         )
         return state.model_dump(mode="json")
@@ -206,6 +232,7 @@ class Matchmaker:
         self._pool = Pool(saved.generations, self._pool.scripted)
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}
+        self._results = Results(saved.results)
 
     def _candidates(self, name: str) -> Sequence[str]:
         category = CATEGORIES[name]
@@ -229,11 +256,14 @@ class Matchmaker:
             left, weight = left - places[name], weight - self._weights[name]
         return places
 
-    def _sample(self, names: Sequence[str], count: int) -> list[str]:
-        """Up to ``count`` different ones, in the order of ``names``."""
+    def _sample(self, category: str, names: Sequence[str], count: int) -> list[str]:
+        """Up to ``count`` different ones by the chances of the category, in the order of ``names``."""
         if not names or count < 1:
             return []
-        chosen = self._rng.choice(len(names), size=min(count, len(names)), replace=False)
+        chances = CATEGORIES[category].chances
+        p = None if chances is None else chances(self._results, names)
+        possible = len(names) if p is None else int((p > 0.0).sum())
+        chosen = self._rng.choice(len(names), size=min(count, possible), replace=False, p=p)
         return [names[int(index)] for index in sorted(chosen)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -11,6 +13,11 @@ if TYPE_CHECKING:
 
     from selfplay.league.leaderboard import Leaderboard, Row
 
+_ANCHORS: Final = {
+    "shipped": "anchors: scripted players pinned by the project's table for these settings",
+    "run": "anchors: scripted players pinned by this run's own calibration",
+    None: "anchors: random alone is pinned; rate.py RUN --calibrate measures the other scripted players",
+}
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games", "By stocks")
 
@@ -19,6 +26,17 @@ def to_json(board: Leaderboard, show_all: bool = False) -> str:
     """The rows that the text shows and all facts, as JSON with two spaces of indentation."""
     shown = board if show_all else board.model_copy(update={"rows": board.top()})
     return shown.model_dump_json(indent=2)
+
+
+def to_csv(board: Leaderboard) -> str:
+    """Every player, a line each, with all columns; no interval is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [name for name in type(board.rows[0]).model_fields if name != "ranks"] if board.rows else ["policy"]
+    writer.writerow([*columns, "rank_best", "rank_worst"])
+    for row in board.rows:
+        writer.writerow([*(getattr(row, name) for name in columns), *row.ranks])
+    return text.getvalue()
 
 
 def to_text(board: Leaderboard, show_all: bool = False) -> str:
@@ -76,6 +94,18 @@ def _interval(row: Row) -> str:
     return texts[row.bound]
 
 
+def _fit(board: Leaderboard) -> list[str]:
+    """What the games say about the ratings themselves, in one line."""
+    if board.fit.misfit_p is None:
+        return []
+    side = (
+        ""
+        if board.fit.side is None
+        else ", the first seat is worth {:+.0f} Elo ({:+.0f} to {:+.0f})".format(*board.fit.side)
+    )
+    return [f"fit: misfit p = {board.fit.misfit_p:.2g}, {len(board.fit.cycles)} cycles{side}"]
+
+
 def _markdown(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = (
         f"{cell:<{width}}" if name in {"Policy", "95% interval"} else f"{cell:>{width}}"
@@ -87,9 +117,16 @@ def _markdown(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     notes = [
-        f"{method}, random = 1500; {board.games} games, {board.draw_share:.0%} draws, "
-        f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
+        f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, "
+        + (
+            f"from {board.settings}"
+            if board.decided_by_stocks is None
+            else f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
+        )
     ]
+    notes += _fit(board)
+    if board.method == "batch" and board.decided_by_stocks is not None:
+        notes.append(_ANCHORS[board.anchors])
     if hidden := len(board.rows) - len(_shown(board, show_all)):
         notes.append(f"{hidden} more players: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
-from selfplay.league.ratings import ELO, Floats, Ratings
+from selfplay.league.ratings import ELO, Ratings
 from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id, generation_number, ladder_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from selfplay.league.games import Floats
 
 START: Final = generation_id(0)
 _SEEDS: Final = 2**53
@@ -88,6 +90,11 @@ def plan(
         state.add(i, j)
         chosen.append(Fixture(names[i], names[j], int(rng.integers(_SEEDS))))
     return chosen
+
+
+def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: int = 2) -> list[Fixture]:
+    """Fixtures of the same two players, one at least, for at most ``budget`` games."""
+    return [Fixture(a, b, int(rng.integers(_SEEDS))) for _ in range(max(1, budget // games_each))]
 
 
 def kinds_of_opponents(player: str, names: Sequence[str]) -> dict[str, list[str]]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from selfplay.errors import LeagueError
+from selfplay.league.chance import Z95
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-_Z95: Final = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,8 @@ def score_share(scores: ArrayLike, pairs: ArrayLike | None = None) -> Share:
     share, count = float(points.mean()), float(points.size)
     if pairs is not None:
         count /= _design_effect(points - share, np.unique(pairs, return_inverse=True)[1].ravel())
-    z = _Z95**2 / count
-    middle, half = share + z / 2.0, _Z95 * math.sqrt(share * (1.0 - share) / count + z / (4.0 * count))
+    z = Z95**2 / count
+    middle, half = share + z / 2.0, Z95 * math.sqrt(share * (1.0 - share) / count + z / (4.0 * count))
     low, high = (middle - half) / (1.0 + z), (middle + half) / (1.0 + z)
     return Share(share, min(share, max(0.0, low)), max(share, min(1.0, high)))  # rounding must not put it outside
 

@@ -65,7 +65,9 @@ def frozen_copy(network: ActorCritic) -> ActorCritic:
 
 
 def load_policy(path: str | Path, device: str = "cpu") -> Policy:
-    """The policy in a folder: a generation, what imitation exports, or a run (its newest generation).
+    """The policy in a folder: a generation, what imitation exports, or a run.
+
+    Of a run it is the generation that passed its gate, or without a gate the newest.
 
     Raises:
         CheckpointError: nothing there, damaged, or made for another version; says which.

@@ -156,6 +156,9 @@ def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> 
         rows.insert(0, ("trend", sparkline(returns)))
     if report.elo is not None:
         rows.append(("Elo", f"{report.elo:.0f}"))
+    if report.gate is not None:
+        gate = report.gate
+        rows.append((f"Gate {gate.candidate}", f"{gate.llr:+.2f} ({gate.low:.1f}, {gate.high:+.1f})"))
     return _table("Play", rows)
 
 

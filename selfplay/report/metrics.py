@@ -50,6 +50,16 @@ class Play(_Record):
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum an episode
 
 
+class GateReport(_Record):
+    """A sequential test that is under way."""
+
+    candidate: str
+    best: str
+    llr: float
+    low: float  # at which the candidate is rejected
+    high: float  # at which it is best
+
+
 class IterationReport(_Record):
     """One iteration of a run. Totals count from the run's start, over all its resumptions."""
 
@@ -64,12 +74,14 @@ class IterationReport(_Record):
     limit_s: float | None = None  # --max-minutes
     update: Update
     play: Play = Play()
+    zero_sum_error: float | None = None  # largest sum of both seats' rewards in a step, without its sign
     opponents: dict[str, Count] = Field(default_factory=dict)  # who was met: id -> episodes
     restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that did not end, in the whole run
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
     elo: float | None = None  # of the newest rated generation
+    gate: GateReport | None = None
 
     @property
     def seconds(self) -> float:
@@ -109,6 +121,7 @@ class IterationReport(_Record):
             "charts/experiences": self.experiences,
             "charts/learning_rate": update.learning_rate,
             "charts/elo": self.elo,
+            "gate/llr": None if self.gate is None else self.gate.llr,
             "losses/policy": update.policy_loss,
             "losses/value": update.value_loss,
             "losses/total": update.loss,
@@ -118,6 +131,7 @@ class IterationReport(_Record):
             "losses/explained_variance": update.explained_variance,
             "losses/grad_norm": update.grad_norm,
             "losses/skipped": update.skipped,
+            "reward/zero_sum_error": self.zero_sum_error,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,
             "memory/cuda_used": self.cuda_used,

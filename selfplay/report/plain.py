@@ -132,6 +132,8 @@ def summary_line(report: IterationReport, recent: Recent) -> str:
         parts.append(f"return {recent.play['return_mean']:+.2f}")
     if recent.win_rate:
         parts.append("wins " + ", ".join(f"{name} {share:.0%}" for name, share in sorted(recent.win_rate.items())))
+    if (gate := report.gate) is not None:
+        parts.append(f"{gate.candidate} against {gate.best} LLR {gate.llr:+.2f} of {gate.low:.1f} to {gate.high:.1f}")
     if report.restarts or report.abandoned:
         parts.append(f"runner restarts {report.restarts}, abandoned {report.abandoned}")
     if report.cuda_used is not None and report.cuda_peak is not None:

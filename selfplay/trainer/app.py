@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +28,7 @@ from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
+from selfplay.trainer.rater import prepare_best
 from selfplay.trainer.resume import continued
 from selfplay.trainer.session import Session, settled
 from selfplay.trainer.tree import Tree
@@ -67,6 +69,8 @@ def train(
         )
     if config.game.dolphin or config.game.iso:
         raise ConfigError("--dolphin and --iso go with --game-type dolphin; the mock needs neither")
+    if config.league.gate != "none" and not config.league.track_elo and not resume:
+        raise ConfigError("--gate decides by rating games: add --track-elo")
     if resume:
         named = "run.checkpoint" in explicit
         run = resolve_run(Path(config.run.checkpoint) if named else None)
@@ -86,6 +90,7 @@ def _start(session: Session, preset: str | None, stream: TextIO) -> int:
     resumed = session.resumed
     if session.config.run.deterministic:
         torch.use_deterministic_algorithms(mode=True)
+    prepare_best(session)
     session.run.write_run(_run_document(session.config, session.device))
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     feed = Feed(Tee(list(reporters(session.run.path, stream, resumed=place).values())))
@@ -119,7 +124,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
     run = session.run
     board: Leaderboard | None = None
     if tree.rater is not None and run.ledger.exists():
-        board = build(read_games(run.ledger))
+        board = build(read_games(run.ledger), run=run.path)
     run.write_summary(
         {
             "finished": progress.finished,
@@ -132,6 +137,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
             "restarts": progress.restarts,
             "abandoned": Worker.abandoned,
             "ended": datetime.now(UTC).isoformat(),
+            "health": [asdict(finding) for finding in progress.health.findings()],
             "leaderboard": board.model_dump(mode="json") if board else None,
         }
     )

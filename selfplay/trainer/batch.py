@@ -43,10 +43,7 @@ def summarise(collected: Sequence[Collected]) -> Play:
     episodes = [episode for part in collected for episode in part.episodes]
     if not episodes:
         return Play()
-    against: dict[str, list[float]] = {}
-    for episode in episodes:
-        if not episode.mirror:
-            against.setdefault(episode.opponent, []).append(episode.score)
+    against = scores_against(collected)
     draws = sum(episode.score == 0.5 for episode in episodes)
     terms = {name: _mean(episodes, f"reward_{name}") for name in ("stock", "damage")}
     return Play(
@@ -63,6 +60,21 @@ def summarise(collected: Sequence[Collected]) -> Play:
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
         reward_terms=terms,
     )
+
+
+def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
+    """Scores of the episodes that ended, by opponent; mirror games have none."""
+    against: dict[str, list[float]] = {}
+    for part in collected:
+        for episode in part.episodes:
+            if not episode.mirror:
+                against.setdefault(episode.opponent, []).append(episode.score)
+    return against
+
+
+def zero_sum_error(collected: Sequence[Collected]) -> float:
+    """Largest sum of the two seats' rewards in a step, without its sign: 0 where one's gain is the other's loss."""
+    return max(float(np.abs(part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
 
 
 def met(collected: Sequence[Collected]) -> dict[str, int]:

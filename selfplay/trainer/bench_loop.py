@@ -140,7 +140,7 @@ def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
             update = learner.update([part.rollout for part in collected], 0.0)
             phases.end("update")
             progress.iteration += 1
-            progress.total_steps += session.steps_per_iteration
+            progress.total_steps += session.config.steps_per_iteration
             if progress.iteration % session.config.run.save_interval == 0:
                 _save(session, learner, progress)
                 phases.end("save")

@@ -80,7 +80,7 @@ def make_parser() -> Parser:
 def shown(value: object) -> str:
     """A default as the user would type it."""
     if isinstance(value, tuple):
-        return ",".join(map(str, value))
+        return ",".join(map(shown, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -19,12 +19,13 @@ from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, 
 from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.policy.policy import load_policy
+from selfplay.report.health import Health
 from selfplay.report.metrics import IterationReport, Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.trainer.batch import met, summarise
+from selfplay.trainer.batch import met, scores_against, summarise, zero_sum_error
 from selfplay.trainer.learner import Learner
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Progress:
         self.finished = False
         self.restarts = 0
         self.speeds: list[float] = []
+        self.health = Health()
 
 
 class Phases:
@@ -173,7 +175,7 @@ class TrainingLoop:
             update = await worker.submit(learner.update, rollouts, self._share_done())
             phases.end("update")
             progress.iteration += 1
-            progress.total_steps += self.session.steps_per_iteration
+            progress.total_steps += self.session.config.steps_per_iteration
             if self._rater is not None:
                 await self._rater.rate_if_due(progress)
                 phases.end("rate")
@@ -215,6 +217,7 @@ class TrainingLoop:
         if not collected:
             why = next(iter(self._board.given_up.values()))
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
+        matchmaker.record(scores_against(collected))
         in_play = frozenset().union(*(part.in_play for part in collected))
         self._frozen = {name: net for name, net in self._frozen.items() if name in in_play}
         return collected
@@ -274,10 +277,11 @@ class TrainingLoop:
             await self._rater.rate_last(progress)
 
     def _report(self, collected: list[Collected], update: Update, phases: Mapping[str, float]) -> None:
-        elo = self._rater.newest_elo if self._rater else None
-        report = iteration_report(self.session, self.progress, collected, update, phases, elo)
+        report = iteration_report(self.session, self.progress, collected, update, phases, self._rater)
         self.progress.speeds.append(report.steps_per_s)
         self._reporter.iteration(report)
+        for finding in self.progress.health.observe(report):
+            self._reporter.notice(f"Health: {finding.text}")
 
 
 def iteration_report(
@@ -286,15 +290,15 @@ def iteration_report(
     collected: Sequence[Collected],
     update: Update,
     phases: Mapping[str, float],
-    elo: float | None = None,
+    rater: Rater | None = None,
 ) -> IterationReport:
-    """What people read about the iteration that ``progress`` has just counted; ``elo`` is of the newest rated one."""
+    """What people read about the iteration that ``progress`` has just counted."""
     config = session.config
     cuda = session.device.startswith("cuda")
     return IterationReport(
         iteration=progress.iteration,
         iterations=session.iterations,
-        steps=session.steps_per_iteration,
+        steps=session.config.steps_per_iteration,
         total_steps=progress.total_steps,
         timesteps=config.run.timesteps,
         experiences=sum(part.rollout.experiences for part in collected),
@@ -303,12 +307,14 @@ def iteration_report(
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
         play=summarise(collected),
+        zero_sum_error=zero_sum_error(collected),
         opponents=met(collected),
         restarts=progress.restarts,
         abandoned=Worker.abandoned,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
-        elo=elo,
+        elo=rater.newest_elo if rater else None,
+        gate=rater.gate_report() if rater else None,
     )
 
 

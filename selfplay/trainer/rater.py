@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.schedule import repeat
+from selfplay.league.sprt import Bounds
 from selfplay.policy.policy import load_policy
+from selfplay.report.metrics import GateReport
+from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
@@ -36,11 +42,21 @@ class RaterResource:
         self._session = session
         self._cancelled = False
 
-    def work(self, games: Games, players: list[str], budget: int, iteration: int, part: int) -> list[MatchRecord]:
-        """Plan and play at most ``budget`` games. Blocks."""
+    def work(
+        self,
+        games: Games,
+        players: list[str],
+        budget: int,
+        iteration: int,
+        part: int,
+        test: tuple[str, str] | None = None,
+    ) -> list[MatchRecord]:
+        """Plan and play at most ``budget`` games; those two who are being tested get their share. Blocks."""
         settings = self._session.rating
         rng = np.random.default_rng(derive(settings.seed, "rating", iteration, part))
-        fixtures = plan_games(games, settings, players, budget, rng)
+        fixtures = [] if test is None else repeat(*test, int(SHARE * budget), rng, settings.games_each)
+        budget -= len(fixtures) * settings.games_each
+        fixtures += plan_games(games, settings, players, budget, rng, self._session.run.path)
         if not fixtures:
             return []
         names = sorted({name for fixture in fixtures for name in (fixture.a, fixture.b)})
@@ -69,8 +85,12 @@ class RaterResource:
 class Rater:
     """What the training loop asks to rate."""
 
-    def __init__(self, session: Session, ledger: LedgerKeeper, board: Board[RaterResource]) -> None:
+    def __init__(
+        self, session: Session, ledger: LedgerKeeper, board: Board[RaterResource], tell: Callable[[str], None]
+    ) -> None:
         config = session.config
+        self.gate = Gate(Bounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None
+        self._tell = tell
         self.budget = RatingBudget(
             config.league.rating_share, config.game.max_episode_frames, by_frames=config.run.deterministic
         )
@@ -86,13 +106,25 @@ class Rater:
 
     def state(self) -> dict[str, JsonValue]:
         """For the checkpoint; the ledger has the rest."""
-        return {"rating_spent": self.budget.spent, "elo": self.newest_elo}
+        gate = {} if self.gate is None else {"gate": self.gate.state.model_dump(mode="json")}
+        return {"rating_spent": self.budget.spent, "elo": self.newest_elo, **gate}
 
     def restore(self, state: Mapping[str, JsonValue]) -> None:
         """From a checkpoint; one of a run that was not rated leaves things as they are."""
         match state:
             case {"rating_spent": float(spent), "elo": float() | None as elo}:
                 self.budget.spent, self.newest_elo = spent, elo
+        if self.gate is not None and "gate" in state:
+            self.gate.state = GateState.model_validate(state["gate"])
+
+    def gate_report(self) -> GateReport | None:
+        """The test under way, once it has games."""
+        if self.gate is None or self.gate.state.candidate is None or self.gate.state.llr is None:
+            return None
+        state, bounds = self.gate.state, self.gate.bounds
+        return GateReport(
+            candidate=str(state.candidate), best=state.best, llr=float(state.llr or 0), low=bounds.low, high=bounds.high
+        )
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""
@@ -119,16 +151,43 @@ class Rater:
     async def _play(self, progress: Progress, generations: list[str], games: int, part: int) -> None:
         players = [*generations, *self._session.anchors]
         known = await self._ledger.games()
-        job: Job[RaterResource] = Job(lambda r: r.work(known, players, games, progress.iteration, part), timed=False)
+        test = None if self.gate is None else self.gate.challenge(generations)
+        job: Job[RaterResource] = Job(
+            lambda r: r.work(known, players, games, progress.iteration, part, test), timed=False
+        )
         started = time.monotonic()
         results = await self._board.ask({RATER: job})
         records = results.get(RATER, [])
         self.budget.pay(max(len(records), 1), time.monotonic() - started)
         if records:
             await self._ledger.record(records)
-        board = build(await self._ledger.games())
+        board, decided = await asyncio.to_thread(self._publish, await self._ledger.games())
+        if decided is not None:
+            self._tell(decided)
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
 
-    async def leaderboard(self) -> Leaderboard:
-        """The table of now."""
-        return build(await self._ledger.games())
+    def _publish(self, games: Games) -> tuple[Leaderboard, str | None]:
+        """The table of now, for TensorBoard too, and what the gate decided. Blocks."""
+        decided = None if self.gate is None else self._decide(self.gate, games)
+        board = build(games, run=self._session.run.path)
+        write_ratings(self._session.run.rating_events, board, self._session.config.steps_per_iteration)
+        return board, decided
+
+    def _decide(self, gate: Gate, games: Games) -> str | None:
+        best = gate.state.best
+        found = gate.decide(games.comparable(self._session.rating.settings).games)
+        self._session.run.write_best(gate.state.model_dump(mode="json"))
+        if found is None or found[1].state == "open":
+            return None
+        candidate, test = found
+        became = f"{candidate} is best now" if test.state == "accepted" else f"{best} stays best"
+        return f"Gate: {candidate} against {best}, {test.pairs} pairs, LLR {test.llr:+.2f}: {became}"
+
+
+def prepare_best(session: Session) -> None:
+    """Say who is best before the first game: nobody, ``gen_0``, or whom the checkpoint names. Blocks."""
+    if session.config.league.gate == "none":
+        return
+    state = session.resumed.meta.extra.get("gate") if session.resumed else None
+    gate = GateState() if state is None else GateState.model_validate(state)
+    session.run.write_best(gate.model_dump(mode="json"))

@@ -14,16 +14,21 @@ import numpy as np
 from envs.melee import bots
 from envs.melee.mock import ENDED_BY
 from envs.melee.physics import RULES_VERSION
-from selfplay.errors import RunnerError
+from selfplay.config import Config
+from selfplay.errors import IncompatibleError, RunnerError, boundary
+from selfplay.league.anchors import find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
-from selfplay.league.records import MatchRecord, Seat, settings_hash
+from selfplay.league.records import OUTSIDE, MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.runner.match import Contender, Pairing, Rules, play
 from selfplay.runner.worker import Worker
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from selfplay.checkpoint import RunDir
     from selfplay.supervision import Context
 
 
@@ -96,26 +101,62 @@ class RatingSettings:
         return 2 if self.bodies[1] is None else 4
 
     @property
+    def described(self) -> dict[str, JsonValue]:
+        """Everything that makes games comparable."""
+        characters: list[JsonValue] = [*sorted(self.characters)]
+        return {
+            "characters": characters,
+            "stage": self.rules.stage,
+            "max_episode_frames": self.rules.max_episode_frames,
+            "rules": RULES_VERSION,
+            "bots": bots.VERSION,
+        }
+
+    @property
     def settings(self) -> str:
-        """Hash of everything that makes games comparable."""
-        return settings_hash(
-            {
-                "characters": sorted(self.characters),
-                "stage": self.rules.stage,
-                "max_episode_frames": self.rules.max_episode_frames,
-                "rules": RULES_VERSION,
-                "bots": bots.VERSION,
-            }
-        )
+        """Its hash."""
+        return settings_hash(self.described)
+
+
+def config_of(run: RunDir) -> Config:
+    """How a run was started.
+
+    Raises:
+        SelfPlayError: by a version with other settings.
+    """
+    with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
+        return Config.model_validate(run.read_run()["config"])
+
+
+def settings_of(config: Config) -> RatingSettings:
+    """How rating games of a run outside training are played."""
+    rules = Rules(stage=config.game.stage, max_episode_frames=config.game.max_episode_frames)
+    return RatingSettings(config.game.characters, rules, ladder(), config.run.seed)
+
+
+def ladder() -> tuple[str, ...]:
+    """Scripted players on the ladder."""
+    return tuple(name for name in bots.NAMES if name not in OUTSIDE)
 
 
 def plan_games(
-    games: Games, settings: RatingSettings, players: Sequence[str], budget: int, rng: np.random.Generator
+    games: Games,
+    settings: RatingSettings,
+    players: Sequence[str],
+    budget: int,
+    rng: np.random.Generator,
+    run: Path | None = None,
 ) -> list[Fixture]:
-    """The fixtures that tell most, for at most ``budget`` games."""
+    """The fixtures that tell most, for at most ``budget`` games; ``run`` may have a table of anchors."""
     group = f"{settings.settings}/{'greedy' if settings.rules.greedy else 'stochastic'}"
     known = group in games.groups
-    ratings = rate(games if known else Games.of([]), players=players, settings=group if known else None)
+    table = find_table(settings.settings, run)
+    ratings = rate(
+        games if known else Games.of([]),
+        players=players,
+        settings=group if known else None,
+        anchors=None if table is None else table[0].elo,
+    )
     return plan(ratings, players, budget, rng, settings.games_each)
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config import RANDOM
-from selfplay.league.records import OUTSIDE
 from selfplay.runner.match import Rules
 from selfplay.seeding import derive
 from selfplay.trainer.machine import usable_cores
-from selfplay.trainer.rating import RatingSettings
+from selfplay.trainer.rating import RatingSettings, ladder
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec
@@ -82,16 +80,11 @@ class Session:
         return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
 
     @property
-    def steps_per_iteration(self) -> int:
-        """Over all games."""
-        return self.config.run.num_games * self.config.ppo.rollout_length
-
-    @property
     def iterations(self) -> int | None:
         """Planned, whole ones, at least one; None where time alone ends the run."""
         if self.config.run.timesteps is None:
             return None
-        return max(1, -(-self.config.run.timesteps // self.steps_per_iteration))
+        return max(1, -(-self.config.run.timesteps // self.config.steps_per_iteration))
 
     @property
     def training_bots(self) -> tuple[str, ...]:
@@ -101,7 +94,7 @@ class Session:
     @property
     def anchors(self) -> tuple[str, ...]:
         """Scripted players on the ladder."""
-        return tuple(name for name in bots.NAMES if name not in OUTSIDE)
+        return ladder()
 
     @property
     def rating(self) -> RatingSettings:

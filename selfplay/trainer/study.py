@@ -53,7 +53,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         pair = (contender(newest, run), contender(name, run))
         characters, rules = home_rules(pair)
         results[name] = asdict(evaluate(*pair, games, characters, rules, seed=10_000 + seed))
-    rows = build(read_games(run.ledger)).rows if run.ledger.exists() else ()
+    rows = build(read_games(run.ledger), run=folder).rows if run.ledger.exists() else ()
     curve = [
         {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
         for row in rows
@@ -68,7 +68,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         "wall_s": round(wall, 1),
         "training_s": summary["elapsed_s"],
         "total_steps": summary["total_steps"],
-        "steps_per_iteration": wanted.config.run.num_games * wanted.config.ppo.rollout_length,
+        "steps_per_iteration": wanted.config.steps_per_iteration,
         "steps_per_s_median": summary["steps_per_s_median"],
         "newest": newest,
         "held_out": list(held_out),

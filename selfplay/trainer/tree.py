@@ -99,7 +99,7 @@ class Tree:
         rated = config.league.track_elo
         keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None
         self._ledger = LedgerKeeper(session.run.ledger, keep)
-        self.rater = Rater(session, self._ledger, self._rater_board) if rated else None
+        self.rater = Rater(session, self._ledger, self._rater_board, feed.notice) if rated else None
         threads = update_threads(config.run)
         self.loop = TrainingLoop(session, self.board, self.rater, feed, stop, threads, self.start_runners)
         self.root = Supervisor(self._spec(), on_report=self._on_report)

@@ -46,7 +46,7 @@ def test_shares_of_empty_categories_go_to_the_others(scripted, generations, expe
     assert shares(make(scripted=scripted, generations=generations)) == pytest.approx(expected, abs=0.015)
 
 
-@given(st.dictionaries(st.sampled_from(sorted(CATEGORIES)), st.floats(0.05, 9.0), min_size=1))
+@given(st.dictionaries(st.sampled_from(sorted(MODES["simple_mix"])), st.floats(0.05, 9.0), min_size=1))
 @settings(max_examples=25, deadline=None)
 def test_weights_can_be_set_and_need_not_sum_to_one(weights):
     expected = {name: weight / sum(weights.values()) for name, weight in weights.items()}
@@ -186,14 +186,14 @@ def test_what_is_no_state_is_refused(state):
 
 
 def test_an_unknown_mode_names_the_valid_ones():
-    with pytest.raises(LeagueError, match=r"'pfsp' \(valid: simple_mix, latest\)"):
-        make("pfsp")
+    with pytest.raises(LeagueError, match=r"'elo' \(valid: simple_mix, latest, delta_uniform, quality, pfsp, "):
+        make("elo")
 
 
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"curent": 1.0}, r"'curent' \(valid: current, recent, scripted, any_past\)"),
+        ({"curent": 1.0}, r"'curent' \(valid: current, recent, scripted, any_past, "),
         ({"current": -0.1}, "weight of 'current' is -0.1"),
         ({"recent": float("nan")}, "weight of 'recent' is nan"),
         ({"current": 0.0, "scripted": 0.0}, "all weights are zero"),
@@ -234,3 +234,77 @@ def test_the_current_policy_cannot_be_rated():
     moving = [opponent.id for opponent in make().draw(100) if opponent.kind == "current"]
     with pytest.raises(ValueError, match="no rating"):
         check_player(moving[0])
+
+
+@pytest.mark.parametrize("mode", sorted(set(MODES) - {"latest"}))
+def test_every_mode_keeps_its_shares(mode):
+    assert shares(make(mode)) == pytest.approx(MODES[mode], abs=0.015)
+
+
+def often(mode, scores, rounds=400):
+    """How often each generation has a place on the bench, after the learner had these scores against it."""
+    maker = make(mode, max_frozen=2)
+    for _ in range(60):
+        maker.record({name: [score] for name, score in scores.items()})
+    seats = dict.fromkeys(GENERATIONS, 0)
+    for _ in range(rounds):
+        maker.rotate()
+        for name in maker.bench:
+            seats[name] += 1
+    return {name: count / rounds for name, count in seats.items()}
+
+
+def test_pfsp_meets_the_hard_ones_and_counts_draws_half():
+    scores = dict.fromkeys(GENERATIONS, 1.0) | {"gen_30": 0.0, "gen_60": 0.5}
+    seats = often("pfsp", scores)
+    assert seats["gen_30"] > 0.95
+    assert seats["gen_30"] > seats["gen_60"] > 0.5
+    assert max(seats[name] for name in GENERATIONS if name not in ("gen_30", "gen_60")) < 0.2
+
+
+def test_pfsp_by_variance_meets_its_equals():
+    scores = dict.fromkeys(GENERATIONS, 1.0) | {"gen_30": 0.0, "gen_60": 0.5}
+    seats = often("pfsp_variance", scores)
+    assert seats["gen_60"] == max(seats.values()) > 0.7
+    assert seats["gen_30"] < 0.4
+
+
+def test_few_results_say_little():
+    maker = make("pfsp", max_frozen=1)
+    maker.record({"gen_0": [0.0]})
+    met = {maker.bench[0] for _ in range(200) if maker.rotate() is None}
+    assert met == set(GENERATIONS)
+
+
+def test_quality_falls_for_those_who_are_beaten_and_newcomers_start_at_the_top():
+    maker = make("quality", generations=GENERATIONS[:4], max_frozen=1)
+    for _ in range(3000):
+        maker.record({"gen_0": [1.0], "gen_10": [0.0, 0.5]})
+    met = [maker.bench[0] for _ in range(600) if maker.rotate() is None]
+    assert met.count("gen_0") < 0.1 * met.count("gen_10")
+    before = maker.state()["results"]["quality"]
+    maker.set_generations(GENERATIONS[:5])
+    after = maker.state()["results"]["quality"]
+    assert after["gen_40"] == max(before.values())
+
+
+def test_delta_uniform_meets_the_newer_half():
+    maker = make("delta_uniform")
+    met = set()
+    for _ in range(100):
+        maker.rotate()
+        met |= set(maker.bench)
+    assert met == set(GENERATIONS[5:])
+
+
+def test_results_are_part_of_the_state():
+    original = make("pfsp")
+    original.record({"gen_0": [0.0] * 30, "gen_50": [1.0] * 30})
+    resumed = Matchmaker("pfsp", np.random.default_rng(1), SCRIPTED)
+    resumed.restore(json.loads(json.dumps(original.state())))
+    for _ in range(20):
+        original.rotate()
+        resumed.rotate()
+        assert resumed.bench == original.bench
+    without = {key: value for key, value in original.state().items() if key != "results"}
+    Matchmaker("pfsp", np.random.default_rng(1), SCRIPTED).restore(without)  # of a run from before there were any

@@ -10,7 +10,9 @@ from tests.trainer.policies import save
 FIELDS = {
     "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "by_stocks", "seconds", "damage",
     "self_destructs",
-}  # fmt: skip
+} | {
+    "elo", "elo_low", "elo_high", "superiority", "sprt", "llr", "llr_low", "llr_high", "games_needed", "verdict",
+}  # fmt: skip  # fmt: skip
 
 
 @pytest.fixture
@@ -39,7 +41,18 @@ def test_a_person_reads_a_few_lines(trained, monkeypatch, capsys):
     first, score, *rest = capsys.readouterr().out.splitlines()
     assert first == f"{a} against {b}: 4 games, fox and fox on battlefield"
     assert "95% interval" in score
-    assert len(rest) == 2
+    assert len(rest) == 3
+    assert "gen_5 is" in rest[-1] or "whether gen_5 is" in rest[-1]
+
+
+def test_the_bounds_of_the_test_are_options(monkeypatch, capsys):
+    flags = ("--games", 20, "--max-episode-frames", 1200, "--json")
+    assert call(monkeypatch, "rusher", "random", *flags, "--sprt", 0, 400) == 0
+    wide = json.loads(capsys.readouterr().out)
+    assert call(monkeypatch, "rusher", "random", *flags) == 0
+    assert json.loads(capsys.readouterr().out)["llr"] != wide["llr"]
+    assert call(monkeypatch, "rusher", "random", *flags, "--sprt", 30, 0) == 2
+    assert "elo0 must be below elo1" in capsys.readouterr().err
 
 
 def test_the_same_command_gives_the_same_result(monkeypatch, capsys):

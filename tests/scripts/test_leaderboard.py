@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -39,6 +41,14 @@ def test_it_prints_the_table_of_a_run(rated):
 def test_it_works_from_anywhere_and_while_the_run_writes(rated, tmp_path):
     with Ledger.open(rated / "ledger.jsonl"):
         assert run(rated.name, cwd=tmp_path).returncode == 0
+
+
+def test_csv_has_a_line_a_player(rated):
+    rows = list(csv.DictReader(io.StringIO(run(rated, "--csv").stdout)))
+    board = json.loads(run(rated, "--json", "--all").stdout)
+    assert [row["policy"] for row in rows] == [row["policy"] for row in board["rows"]]
+    assert [float(row["elo"]) for row in rows] == [row["elo"] for row in board["rows"]]
+    assert [[int(row["rank_best"]), int(row["rank_worst"])] for row in rows] == [row["ranks"] for row in board["rows"]]
 
 
 def test_json_is_json_alone(rated):
@@ -91,3 +101,18 @@ def test_it_starts_without_torch_and_without_games(rated):
     )
     done = run(code=code)
     assert done.returncode == 0, done.stderr
+
+
+def test_it_rates_games_of_other_programs(tmp_path, rated):
+    (tmp_path / "games.csv").write_text("first,second,score\nA,B,1\nB,A,0.5\n")
+    done = run("--games", tmp_path / "games.csv", "--anchor", "B")
+    assert done.returncode == 0, done.stderr
+    assert "B = 1500; 2 games" in done.stdout
+    for arguments, message in (
+        (("--games", tmp_path / "games.csv", rated), "neither RUN nor --settings"),
+        ((rated, "--anchor", "B"), "goes with --games"),
+        (("--games", tmp_path / "none.csv"), "cannot read the games"),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert message in done.stderr

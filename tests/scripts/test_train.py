@@ -14,7 +14,7 @@ from selfplay import load_checkpoint, load_policy
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.league.ledger import read_records
 from tests.scripts.commands import children_of, is_alive, read_until, run, start, wait_for
-from tests.trainer.runs import hashes, rows
+from tests.trainer.runs import assert_equal_runs, hashes, rows
 
 SCRIPT = "train_self_play.py"
 SIZE = ("--num-games", 4, "--rollout-length", 64, "--max-episode-frames", 240, "--hidden", "16")
@@ -248,3 +248,43 @@ def test_kill_9_loses_nothing_that_was_saved(tmp_path):
     assert [row["iteration"] for row in rows(folder / "metrics.jsonl")] == list(range(1, iteration + 4))
     whole = ledger[: ledger.rfind(b"\n") + 1]
     assert (folder / "ledger.jsonl").read_bytes().startswith(whole)
+
+
+def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
+    """Killed, resumed: the ledger, the opponents to come and the weights are those of a run that nothing disturbed."""
+    iteration = 128
+    flags = ("--deterministic", "--save-interval", 2, "--track-elo", "--rating-share", 1, "--gate", "sprt")
+    with start(SCRIPT, *ENDLESS, *flags, "--mode", "pfsp", "--checkpoint", "killed", cwd=tmp_path) as process:
+        read_until(process, "Iter 7: ")
+        os.kill(process.pid, signal.SIGKILL)
+    assert (tmp_path / "killed" / "ledger.jsonl").stat().st_size  # there was something to lose
+    end = ("--timesteps", 10 * iteration)
+    resumed = run(SCRIPT, "--resume", "--checkpoint", "killed", *end, cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    whole = run(SCRIPT, *ENDLESS, *flags, *end, "--mode", "pfsp", "--checkpoint", "whole", cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    names = [f"gen_{i}" for i in range(0, 11, 2)]
+    assert_equal_runs(tmp_path / "whole", tmp_path / "killed", generations=names)
+
+
+def test_kill_9_counts_no_game_twice_and_forgets_none(tmp_path):
+    flags = ("--save-interval", 4, "--track-elo", "--rating-share", 0.8, "--checkpoint", "run")
+    with start(SCRIPT, *ENDLESS, *flags, cwd=tmp_path) as process:
+        for line in process.stdout:
+            iteration = int(found[1]) if (found := COLLECTED.search(line)) else 0
+            if iteration and (tmp_path / "run" / "ledger.jsonl").exists() and len(_matches(tmp_path / "run")) >= 16:
+                break
+        os.kill(process.pid, signal.SIGKILL)
+    before = _matches(tmp_path / "run")
+    end = 128 * (iteration + 8)
+    resumed = run(SCRIPT, "--resume", "--checkpoint", "run", "--timesteps", end, cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    after = _matches(tmp_path / "run")
+    assert after[: len(before)] == before
+    assert len(set(after)) == len(after) > len(before) >= 16
+
+
+def _matches(folder):
+    """Match ids of all whole rows."""
+    text = (folder / "ledger.jsonl").read_text()
+    return [json.loads(line)["match"] for line in text[: text.rfind("\n") + 1].splitlines()]

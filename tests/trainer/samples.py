@@ -30,6 +30,8 @@ OTHER = {
     "--mode": "latest",
     "--held-out": "random,rusher",
     "--rating-share": "0.25",
+    "--gate": "sprt",
+    "--gate-bounds": "10,20",
     "--device": "cuda",
     "--host": "process",
     "--runners": "3",

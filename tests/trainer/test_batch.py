@@ -1,3 +1,4 @@
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -8,7 +9,7 @@ from selfplay.league.matchmaker import Opponent
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import Play
 from selfplay.runner.block import MIRROR, Block, Collected, Episode, SegmentOrder
-from selfplay.trainer.batch import make_batch, met, summarise
+from selfplay.trainer.batch import make_batch, met, summarise, zero_sum_error
 from tests.fakes import CountingGame
 from tests.policy.networks import network
 
@@ -82,3 +83,12 @@ def test_without_episodes_there_is_nothing_to_tell(collected):
 def test_mirror_games_alone_give_no_win_rate(collected):
     found = summarise([part(collected, [episode("current", 1.0)], {})])
     assert (found.win_rate, found.decisive_share) == ({}, 1.0)
+
+
+def test_what_one_seat_gains_the_other_loses(collected):
+    assert zero_sum_error(collected) < 1e-5
+    assert any(np.abs(part.rollout.reward).max() > 0.01 for part in collected)  # something happened
+    rewards = collected[0].rollout.reward.copy()
+    rewards[3, 1] += 0.25
+    wrong = Collected(dataclasses.replace(collected[0].rollout, reward=rewards), [], Counter(), frozenset())
+    assert zero_sum_error([*collected, wrong]) == pytest.approx(0.25, abs=1e-5)

@@ -58,3 +58,17 @@ def test_the_host_makes_no_difference_nor_does_changing_it(whole, tmp_path):
     assert train(folder, *steps(8), "--host", "thread", resume=True)[0] == 0
     assert train(folder, *steps(LAST), "--host", "process", resume=True)[0] == 0
     assert_equal_runs(whole, folder, generations=GENERATIONS)
+
+
+@pytest.mark.parametrize("mode", ["delta_uniform", "quality", "pfsp", "pfsp_variance"])
+def test_every_mode_goes_on_with_the_same_opponents(mode, tmp_path):
+    """What was scored against whom is part of a checkpoint."""
+    equal = ("--deterministic", "--mode", mode, "--save-interval", 1, "--runners", "2")
+    assert train(tmp_path / "whole", *equal, *steps(7))[0] == 0
+    assert train(tmp_path / "run", *equal, *steps(4))[0] == 0
+    assert train(tmp_path / "run", *steps(7), resume=True)[0] == 0
+    assert_equal_runs(tmp_path / "whole", tmp_path / "run", generations=[f"gen_{i}" for i in range(8)])
+    met = {
+        name for row in rows(tmp_path / "run" / "metrics.jsonl") for name in row if name.startswith("opponents/gen_")
+    }
+    assert met

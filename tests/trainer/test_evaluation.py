@@ -94,3 +94,30 @@ def test_without_a_win_there_is_no_share_by_stocks():
 def test_one_game_is_not_fair():
     with pytest.raises(ConfigError, match="--games 1: at least 2"):
         evaluate(STRONG, WEAK, 1, MEWTWO, SHORT)
+
+
+def test_the_verdict_of_a_perfect_score(played):
+    result = evaluate(STRONG, WEAK, 100, MEWTWO, SHORT)
+    assert (result.elo, result.elo_high) == (None, None)
+    assert result.elo_low > 200
+    assert (result.sprt, result.games_needed) == ("accepted", None)
+    assert result.superiority > 0.999
+    assert result.verdict("a", "b").startswith("a is stronger than b: won every game")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "games", "sprt", "words"),
+    [
+        ("rusher", "idle", 40, "accepted", "rusher is stronger than idle: "),
+        ("idle", "rusher", 40, "rejected", "idle is not stronger than rusher: "),
+        ("rusher", "walker", 8, "open", "Not settled whether rusher is stronger than walker: "),
+    ],
+)
+def test_verdicts_of_real_games(a, b, games, sprt, words):
+    result = evaluate(Contender(a), Contender(b), games, MEWTWO, SHORT)
+    assert result.sprt == sprt
+    assert result.verdict(a, b).startswith(words)
+    assert (result.llr_low, result.llr_high) == pytest.approx((-2.944, 2.944), abs=1e-3)
+    if sprt == "open" and result.games_needed is not None:
+        assert result.games_needed > 0
+        assert f"about {result.games_needed} more games" in result.verdict(a, b)

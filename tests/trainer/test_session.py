@@ -46,7 +46,7 @@ def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):
 )
 def test_iterations_are_whole_and_reach_the_steps(timesteps, iterations):
     made = session("--timesteps", timesteps)
-    assert made.steps_per_iteration == 4 * 128
+    assert made.config.steps_per_iteration == 4 * 128
     assert made.iterations == iterations
 
 

@@ -1,0 +1,92 @@
+"""Play more rating games for a run, or measure where the scripted players stand under its settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin: on a busy machine two are slower than one
+
+from envs.errors import GameError  # noqa: E402
+from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
+from selfplay.trainer.cli import Parser  # noqa: E402
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog="rate.py", description=__doc__, allow_abbrev=False)
+    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
+    made.add_argument(
+        "--calibrate", action="store_true", help="rate the scripted players by their own round robin, and nobody else"
+    )
+    made.add_argument("--games", type=int, metavar="N", help="of each pair, with --calibrate (default: 1000)")
+    made.add_argument("--ship", action="store_true", help="with --calibrate: keep the table in the project")
+    return made
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play, keep, print."""
+    from selfplay.checkpoint import RunDir, list_generations
+    from selfplay.league.anchors import FILE_NAME, FOLDER
+    from selfplay.league.leaderboard import build
+    from selfplay.league.ledger import read_games
+    from selfplay.league.render import to_text
+    from selfplay.league.runs import resolve_run
+    from selfplay.report.rating_events import write_ratings
+    from selfplay.trainer.calibration import GAMES, calibrate, rate_run, save_table
+    from selfplay.trainer.rating import config_of, settings_of
+
+    if (options.games is not None or options.ship) and not options.calibrate:
+        raise ConfigError("--games and --ship go with --calibrate; without it --budget says how many games are played")
+    if options.budget < 1 or (options.games is not None and options.games < 1):
+        raise ConfigError("a number of games must be at least 1")
+    folder = RunDir(resolve_run(options.run, ROOT / "checkpoints"))
+    config = config_of(folder)
+    settings = settings_of(config)
+    if options.calibrate:
+        table = calibrate(settings, options.games or GAMES, options.seed, _tell)
+        path = FOLDER / f"{table.settings}.json" if options.ship else folder.path / FILE_NAME
+        save_table(table, path)
+        print(f"wrote {path}")
+        for name, elo in sorted(table.elo.items(), key=lambda item: -item[1]):
+            print(f"  {name:<16} {elo:6.0f}  ± {1.96 * table.se[name]:.0f}")
+        return
+    with folder.lock():  # nobody trains it meanwhile
+        generations = [generation.id for generation in list_generations(folder)]
+        played = rate_run(folder, settings, generations, options.budget, options.seed, _tell)
+    board = build(read_games(folder.ledger), run=folder.path)
+    write_ratings(folder.rating_events, board, config.steps_per_iteration)
+    print(f"{played} games played")
+    print(to_text(board))
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    try:
+        run(parser().parse_args())
+    except SelfPlayError as error:
+        print(f"rate.py: {error}", file=sys.stderr)
+        return error.exit_code
+    except GameError as error:
+        print(f"rate.py: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Where the scripted players stand on the scale: measured once for each set of settings, pinned ever after.
+
+A run meets the scripted players a few dozen times. Fitted from those games alone their ratings, and with them all
+others, would differ from run to run; and the weakest, against whom nobody loses, would tie the scale to nothing. So
+their own round robin, with many games, is part of the project (``anchor_tables/HASH.json``); for settings without a
+table ``scripts/rate.py RUN --calibrate`` measures one and leaves it in the run's folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from selfplay.errors import LeagueError, boundary
+from selfplay.league.records import ANCHOR, check_player, generation_number
+
+FOLDER: Final = Path(__file__).parent / "anchor_tables"
+FILE_NAME: Final = "anchors.json"
+"""Of a run's own table."""
+
+Origin = Literal["shipped", "run"]
+
+
+class AnchorTable(BaseModel):
+    """Ratings of scripted players under one set of settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    format: Literal[1] = 1
+    settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``
+    described: dict[str, JsonValue]  # characters, stage, cap, versions of rules and bots
+    elo: dict[str, float]
+    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors against ``random``, in Elo
+    games: Annotated[int, Field(ge=1)]  # of each pair
+    seed: Annotated[int, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _of_scripted_players(self) -> Self:
+        if ANCHOR not in self.elo:
+            raise ValueError(f"{ANCHOR!r} is missing")
+        if self.elo.keys() != self.se.keys():
+            raise ValueError("ratings and standard errors are of different players")
+        for name in self.elo:
+            if generation_number(check_player(name)) is not None:
+                raise ValueError(f"{name!r} is no scripted player")
+        return self
+
+
+def read_table(path: Path) -> AnchorTable:
+    """Read a table.
+
+    Raises:
+        LeagueError: no such file, or no table in it.
+    """
+    with boundary(LeagueError, f"cannot read the anchors {path}"):
+        text = path.read_text(encoding="utf-8")
+    try:
+        return AnchorTable.model_validate_json(text)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"])) or "file"
+        raise LeagueError(f"{path}: {where}: {problem['msg']}") from error
+
+
+def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Origin] | None:
+    """The table of a settings hash: the project's, else the run's own, else none.
+
+    Raises:
+        LeagueError: a table that cannot be read.
+    """
+    shipped = FOLDER / f"{settings}.json"
+    if shipped.is_file():
+        return read_table(shipped), "shipped"
+    if run is not None and (run / FILE_NAME).is_file():
+        own = read_table(run / FILE_NAME)
+        if own.settings == settings:
+            return own, "run"
+    return None

@@ -1,0 +1,98 @@
+"""The round robin of the scripted players that pins them to the scale, and rating games outside training."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.checkpoint.store import write_file
+from selfplay.errors import ConfigError
+from selfplay.league.anchors import AnchorTable
+from selfplay.league.games import Games
+from selfplay.league.ledger import Ledger
+from selfplay.league.ratings import rate
+from selfplay.league.schedule import Fixture
+from selfplay.policy.policy import load_policy
+from selfplay.runner.match import Contender
+from selfplay.seeding import derive
+from selfplay.trainer.rating import plan_games, play_fixtures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.league.records import MatchRecord
+    from selfplay.trainer.rating import RatingSettings
+
+BATCH: Final = 256  # games side by side
+GAMES: Final = 1000  # of a pair in a calibration
+
+
+def calibrate(
+    settings: RatingSettings, games: int = GAMES, seed: int = 0, tell: Callable[[str], None] = lambda _: None
+) -> AnchorTable:
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
+
+    Raises:
+        ConfigError: fewer games than one fixture has.
+    """
+    if games < settings.games_each:
+        raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")
+    pairs = list(itertools.combinations(settings.anchors, 2))
+    rounds = games // settings.games_each
+    fixtures = [
+        Fixture(a, b, derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
+    ]  # every pair again and again, so that a batch has long and short games
+    contenders = {name: Contender(name) for name in settings.anchors}
+    records: list[MatchRecord] = []
+    for batch in _batches(fixtures, BATCH // settings.games_each):
+        records += play_fixtures(batch, contenders, settings, 0)
+        tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,} games")
+    ratings = rate(Games.of(records), players=settings.anchors)
+    return AnchorTable(
+        settings=settings.settings,
+        described=settings.described,
+        elo={name: round(float(ratings.elo[ratings.index(name)]), 1) for name in settings.anchors},
+        se={name: round(float(ratings.se[ratings.index(name)]), 1) for name in settings.anchors},
+        games=rounds * settings.games_each,
+        seed=seed,
+    )
+
+
+def save_table(table: AnchorTable, path: Path) -> None:
+    """Write a table, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, (table.model_dump_json(indent=1) + "\n").encode())
+
+
+def rate_run(
+    run: RunDir,
+    settings: RatingSettings,
+    generations: list[str],
+    budget: int,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+) -> int:
+    """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
+    players = [*generations, *settings.anchors]
+    contenders = {name: Contender(name) for name in settings.anchors}
+    contenders |= {name: Contender(name, load_policy(run.generations / name)) for name in generations}
+    played = 0
+    with Ledger.open(run.ledger) as ledger:
+        while budget - played >= settings.games_each:
+            rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
+            fixtures = plan_games(ledger.games(), settings, players, min(BATCH, budget - played), rng, run.path)
+            if not fixtures:
+                break
+            iteration = max((int(name.removeprefix("gen_")) for name in generations), default=0)
+            played += ledger.append(play_fixtures(fixtures, contenders, settings, iteration))
+            tell(f"{played:,} of {budget:,} games")
+    return played
+
+
+def _batches(fixtures: list[Fixture], size: int) -> Iterator[list[Fixture]]:
+    for start in range(0, len(fixtures), size):
+        yield fixtures[start : start + size]

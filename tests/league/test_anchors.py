@@ -1,0 +1,140 @@
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from envs.melee import bots
+from envs.melee.physics import RULES_VERSION
+from selfplay.errors import LeagueError
+from selfplay.league import anchors
+from selfplay.league.anchors import AnchorTable, find_table, read_table
+from selfplay.league.leaderboard import build
+from selfplay.league.ratings import rate
+from selfplay.league.records import settings_hash
+from selfplay.league.render import to_text
+from tests.league.pools import tournament
+
+DESCRIBED = {"stage": "final_destination"}
+HASH = settings_hash(DESCRIBED)
+POOL = {"random": 1500.0, "rusher": 1800.0, "tank": 2000.0, "gen_0": 1600.0, "gen_1": 1900.0}
+
+
+def document(**changes):
+    table = {
+        "settings": HASH,
+        "described": DESCRIBED,
+        "elo": {"random": 1500.0, "rusher": 1810.0, "tank": 1990.0},
+        "se": {"random": 0.0, "rusher": 9.0, "tank": 9.0},
+        "games": 1000,
+        "seed": 0,
+        **changes,
+    }
+    return json.dumps(table)
+
+
+def games(rounds=20, seed=0):
+    found = tournament(POOL, itertools.combinations(POOL, 2), rounds, np.random.default_rng(seed))
+    return dataclasses.replace(found, groups=(f"{HASH}/stochastic",))
+
+
+def test_pinned_players_stand_where_they_were_put_and_narrow_the_intervals():
+    pinned = rate(games(), anchors={"rusher": 1810.0, "tank": 1990.0})
+    free = rate(games())
+    assert [pinned.elo[pinned.index(name)] for name in ("random", "rusher", "tank")] == pytest.approx(
+        [1500, 1810, 1990]
+    )
+    assert pinned.pinned.tolist() == [True, True, True, False, False]
+    assert not pinned.cov[pinned.pinned].any()
+    assert (pinned.se[3:] < free.se[3:]).all()
+    assert pinned.elo[3:] == pytest.approx([1600, 1900], abs=120)
+
+
+def test_pinned_anchors_hold_the_scale_where_random_cannot():
+    """Nobody loses to ``random``: then the prior alone says how far it is, and the whole table sinks."""
+    pool = {"random": 1500.0, "rusher": 2100.0, "tank": 2300.0, "gen_0": 1900.0, "gen_1": 2200.0}
+
+    def error(anchors):
+        ledgers = (tournament(pool, itertools.combinations(pool, 2), 3, np.random.default_rng(i)) for i in range(40))
+        found = [rate(ledger, anchors=anchors) for ledger in ledgers]
+        return float(np.sqrt(np.mean([(ratings.elo[ratings.index("gen_1")] - 2200.0) ** 2 for ratings in found])))
+
+    assert error({"rusher": 2100.0, "tank": 2300.0}) < 0.6 * error(None)
+
+
+def test_bounds_come_from_whoever_is_pinned():
+    """Nobody loses to random; a loss to another pinned player bounds a rating all the same."""
+    from selfplay.league.games import Games
+    from tests.league.pools import series
+
+    results = [("gen_0", "tank", "win")] * 5 + [("tank", "gen_0", "win")] * 5 + [("gen_0", "random", "win")] * 5
+    free, pinned = (rate(Games.of(series(results)), anchors=known) for known in (None, {"tank": 2000.0}))
+    assert not free.ceiling[free.index("gen_0")]
+    assert pinned.ceiling[pinned.index("gen_0")]
+    assert pinned.floor[pinned.index("gen_0")]
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch):
+    monkeypatch.setattr(anchors, "FOLDER", tmp_path / "tables")
+    (tmp_path / "tables").mkdir()
+    return tmp_path / "tables" / f"{HASH}.json"
+
+
+def test_the_projects_table_comes_before_the_runs_own(shipped, tmp_path):
+    assert find_table(HASH, tmp_path) is None
+    (tmp_path / "anchors.json").write_text(document(games=20))
+    table, origin = find_table(HASH, tmp_path)
+    assert (table.games, origin) == (20, "run")
+    assert find_table("0" * 12, tmp_path) is None  # of other settings
+    shipped.write_text(document())
+    table, origin = find_table(HASH, tmp_path)
+    assert (table.games, origin) == (1000, "shipped")
+
+
+def test_the_leaderboard_says_which_it_used(shipped, tmp_path):
+    assert "random alone is pinned" in to_text(build(games()))
+    (tmp_path / "anchors.json").write_text(document())
+    board = build(games(), run=tmp_path)
+    assert board.anchors == "run"
+    assert "this run's own calibration" in to_text(board)
+    shipped.write_text(document())
+    board = build(games())
+    assert "the project's table" in to_text(board)
+    assert {row.policy for row in board.rows if row.fixed} == {"random", "rusher", "tank"}
+    assert build(games(), method="sequential").rows  # which pins nobody but random
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "JSON"),
+        (document(settings="abc"), "settings"),
+        (document(elo={"rusher": 1.0}, se={"rusher": 1.0}), "'random' is missing"),
+        (document(se={"random": 0.0}), "different players"),
+        (document(elo={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}), "no scripted player"),
+        (document(games=0), "games"),
+        (document(extra=1), "extra"),
+    ],
+)
+def test_what_is_no_table_is_named(text, message, tmp_path):
+    path = tmp_path / "anchors.json"
+    path.write_text(text)
+    with pytest.raises(LeagueError, match=message) as caught:
+        read_table(path)
+    assert str(path) in str(caught.value)
+
+
+def test_the_tables_of_the_project_are_of_its_rules_and_players():
+    tables = [read_table(path) for path in anchors.FOLDER.glob("*.json")]
+    assert tables
+    for path, table in zip(anchors.FOLDER.glob("*.json"), tables, strict=True):
+        assert path.stem == table.settings == settings_hash(table.described)
+        assert (table.described["rules"], table.described["bots"]) == (RULES_VERSION, bots.VERSION), "rate.py --ship"
+        assert set(table.elo) == set(bots.LADDER)
+        assert table.games >= 1000
+        order = sorted(table.elo, key=lambda name: table.elo[name])
+        assert order[0] == "random"
+        assert order[-1] == bots.LADDER[-1]
+    assert AnchorTable.model_validate_json(document()).games == 1000

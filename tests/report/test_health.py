@@ -1,0 +1,78 @@
+import pytest
+
+from selfplay.report.health import ENOUGH, EPISODES, RULES, WINDOW, Health
+from selfplay.report.metrics import Play
+from tests.report.make import UPDATE, report
+
+GOOD = UPDATE.model_copy(update={"entropy": 8.0})
+
+
+def run(count=WINDOW, health=None, first=1, **changes):
+    """What is said over some iterations that are well but for ``changes``; the names, in order."""
+    health = health or Health()
+    said = [
+        finding.name
+        for number in range(first, first + count)
+        for finding in health.observe(report(number, **{"update": GOOD, **changes}))
+    ]
+    return health, said
+
+
+def update(**changes):
+    return {"update": GOOD.model_copy(update=changes)}
+
+
+BAD = {
+    "entropy_collapse": update(entropy=0.2),
+    "few_results": {"play": Play(episodes=10, draws=6)},
+    "stale_data": update(clip_fraction=0.5),
+    "value_function": update(explained_variance=-0.5),
+    "not_finite": update(skipped=1),
+    "not_zero_sum": {"zero_sum_error": 0.5},
+}
+
+
+def test_a_good_run_is_left_alone():
+    health, said = run()
+    assert said == []
+    assert health.findings() == ()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_fault_is_named_once_while_it_lasts(name):
+    health, said = run(200, **BAD[name])
+    assert said == [name]
+    (finding,) = health.findings()
+    assert finding.name == name
+    assert finding.text.endswith(".")
+
+
+def test_every_rule_is_tested():
+    assert {*BAD, "restarts"} == set(RULES)
+
+
+def test_crashes_within_the_window_count():
+    health = Health()
+    said = [f.name for i in range(1, 41) for f in health.observe(report(i, update=GOOD, restarts=i // 6))]
+    assert said == ["restarts"]
+    assert run(200, restarts=40)[1] == []  # all of them before it
+
+
+def test_what_went_away_may_come_back():
+    health, said = run(**BAD["entropy_collapse"])
+    health, good = run(60, health, first=51)
+    assert health.findings() == ()
+    _, again = run(60, health, first=111, **BAD["entropy_collapse"])
+    assert (said, good, again) == (["entropy_collapse"], [], ["entropy_collapse"])
+
+
+def test_nothing_is_said_of_too_little():
+    assert run(ENOUGH - 1, **BAD["entropy_collapse"])[1] == []
+    assert run(play=Play(episodes=(EPISODES - 1) // WINDOW, draws=(EPISODES - 1) // WINDOW))[1] == []
+
+
+def test_iterations_that_are_played_again_start_a_new_window():
+    health, _ = run(30, **BAD["few_results"])
+    _, said = run(ENOUGH - 1, health, first=10)
+    assert said == []
+    assert health.findings() == ()
