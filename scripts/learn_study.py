@@ -24,15 +24,18 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints", help="where the runs go")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "data", help="where figures go")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
+    parser.add_argument("--rerate", action="store_true", help="rate the games of finished seeds again, train nothing")
     options = parser.parse_args()
     from selfplay.trainer.pages import put_between
-    from selfplay.trainer.study import read_cells, run_cell, table, write_page
+    from selfplay.trainer.study import read_cells, rerate, run_cell, table, write_page
 
     name = f"learning_{options.character}" if options.character else "learning"
     arguments = ("--character", options.character) if options.character else ()
     for seed in (int(word) for word in options.seeds.split(",")):
         out = options.out / name / f"seed_{seed}.json"
-        if out.exists():
+        if options.rerate:
+            rerate(options.runs / name / f"seed_{seed}", out)
+        elif out.exists():
             print(f"seed {seed}: measured already ({out})")
         else:
             run_cell(seed, options.runs / name / f"seed_{seed}", out, arguments)

@@ -73,6 +73,15 @@ class Fit(_Frozen):
     side: tuple[float, float, float] | None  # worth of the first seat in Elo, with its 95% interval
 
 
+class Progress(_Frozen):
+    """How much stronger the newest rated generation is than the start, with the 95% interval of the difference."""
+
+    elo: float
+    low: float
+    high: float
+    superiority: float  # likelihood that it is stronger at all
+
+
 class Leaderboard(_Frozen):
     """All players by rating, and what the ratings were made of."""
 
@@ -86,6 +95,7 @@ class Leaderboard(_Frozen):
     draw_share: float
     decided_by_stocks: float | None  # share of games with unequal stocks; None: games of another program
     newest: str | None
+    progress: Progress | None  # None: one of the two has no games
     left_out: dict[str, int]  # games that do not count, by reason
     fit: Fit
     warnings: tuple[str, ...]
@@ -145,6 +155,7 @@ def build(
         draw_share=draws,
         decided_by_stocks=None if games.foreign else _share(float(unequal.sum()), len(chosen.games)) or 0.0,
         newest=generations[-1] if generations else None,
+        progress=_progress(ratings, generations),
         left_out=dict(chosen.left_out),
         fit=_fit(diagnosis),
         warnings=(*_warnings(ratings, games, anchor), *_drawn(draws, games), *_alarms(diagnosis)),
@@ -255,6 +266,15 @@ def _fit(diagnosis: Diagnosis) -> Fit:
         cycles=tuple(CycleFound(players=cycle.players, scores=cycle.scores) for cycle in diagnosis.cycles),
         side=None if side is None else (side.elo, side.low, side.high),
     )
+
+
+def _progress(ratings: Ratings, generations: list[str]) -> Progress | None:
+    if len(generations) < 2 or generations[0] != START:
+        return None
+    if not all(ratings.games[ratings.index(name)] for name in (START, generations[-1])):
+        return None
+    gain = ratings.difference(generations[-1], START)
+    return Progress(elo=gain.elo, low=gain.low, high=gain.high, superiority=gain.superiority)
 
 
 def _drawn(share: float, games: Games) -> list[str]:

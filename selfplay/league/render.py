@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Final
 
+from selfplay.league.schedule import START
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -124,6 +126,12 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
             else f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
         )
     ]
+    if board.progress is not None and board.method == "batch":
+        gain = board.progress
+        notes.append(
+            f"progress: {board.newest} is {gain.elo:+.0f} Elo ({gain.low:+.0f} to {gain.high:+.0f}) from {START}; "
+            f"stronger with likelihood {gain.superiority:.1%}"
+        )
     notes += _fit(board)
     if board.method == "batch" and board.decided_by_stocks is not None:
         notes.append(_ANCHORS[board.anchors])

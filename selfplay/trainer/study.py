@@ -53,12 +53,6 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         pair = (contender(newest, run), contender(name, run))
         characters, rules = home_rules(pair)
         results[name] = asdict(evaluate(*pair, games, characters, rules, seed=10_000 + seed))
-    rows = build(read_games(run.ledger), run=folder).rows if run.ledger.exists() else ()
-    curve = [
-        {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
-        for row in rows
-        if (number := generation_number(row.policy)) is not None
-    ]
     document: dict[str, Any] = {
         "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
         "seed": seed,
@@ -74,11 +68,34 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         "held_out": list(held_out),
         "ladder": [name for name in bots.NAMES if name not in OUTSIDE],
         "results": results,
-        "curve": sorted(curve, key=lambda point: int(point["iteration"])),
-        "bots": {row.policy: row.elo for row in rows if row.scripted},
+        **rated(run),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def rated(run: RunDir) -> dict[str, Any]:
+    """What the games of a run's ledger say: the curve, and whether the table may be believed."""
+    if not run.ledger.exists():
+        return {"curve": [], "bots": {}, "leaderboard": None}
+    board = build(read_games(run.ledger), run=run.path)
+    curve = [
+        {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
+        for row in board.rows
+        if (number := generation_number(row.policy)) is not None
+    ]
+    facts = {"newest", "progress", "games", "draw_share", "fit", "anchors", "warnings"}
+    return {
+        "curve": sorted(curve, key=lambda point: int(str(point["iteration"]))),
+        "bots": {row.policy: row.elo for row in board.rows if row.scripted},
+        "leaderboard": board.model_dump(mode="json", include=facts),
+    }
+
+
+def rerate(folder: Path, out: Path) -> None:
+    """Rate the games of a finished cell again, as after more of them or with other anchors."""
+    cell = json.loads(out.read_text(encoding="utf-8"))
+    out.write_text(json.dumps({**cell, **rated(RunDir(folder))}, indent=1) + "\n", encoding="utf-8")
 
 
 def read_cells(folder: Path) -> list[dict[str, Any]]:
@@ -105,9 +122,23 @@ def table(cells: Sequence[dict[str, Any]]) -> str:
         "processor": lambda c: c["processor"],
         "cores": lambda c: f"{c['cores']}",
         "date": lambda c: c["date"],
+        "rating games": lambda c: f"{c['leaderboard']['games']:,}",
+        "newest above gen_0, Elo": lambda c: _progress(c["leaderboard"]["progress"]),
+        "draws": lambda c: f"{c['leaderboard']['draw_share']:.1%}",
+        "misfit, p": lambda c: _misfit(c["leaderboard"]["fit"]["misfit_p"]),
     }
     lines += [f"| {name} | " + " | ".join(fact(cell) for cell in cells) + " |" for name, fact in facts.items()]
     return "\n".join(lines)
+
+
+def _progress(gain: dict[str, float] | None) -> str:
+    if gain is None:
+        return "not rated"
+    return f"{gain['elo']:+.0f} [{gain['low']:+.0f}, {gain['high']:+.0f}], likelihood {gain['superiority']:.2%}"
+
+
+def _misfit(p: float | None) -> str:
+    return "too few games to tell" if p is None else f"{p:.2g}"
 
 
 def _cell(result: dict[str, Any]) -> str:

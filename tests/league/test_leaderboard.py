@@ -173,3 +173,12 @@ def test_the_terminal_table_holds_the_same_cells(many, show_all):
         assert row["Policy"] in shown
         assert row["95% interval"] in shown
     assert TITLE in shown
+
+
+def test_progress_is_the_newest_generations_lead_over_the_start(many):
+    assert many.progress.elo == pytest.approx(580, abs=120)  # 29 steps of 20
+    assert many.progress.low < many.progress.elo < many.progress.high
+    assert many.progress.superiority > 0.99
+    assert "progress: gen_29 is +" in to_text(many)
+    assert build(Games.of(series([("gen_0", "random", "win")]))).progress is None
+    assert build(Games.of(series([("gen_5", "random", "win"), ("gen_3", "random", "win")]))).progress is None

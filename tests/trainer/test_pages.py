@@ -47,6 +47,12 @@ def cell(seed):
         "date": "2026-01-01",
         "curve": [{"iteration": 0, "elo": 1500.0, "low": 1400.0, "high": 1600.0}],
         "bots": {"random": 1500.0},
+        "leaderboard": {
+            "games": 1234,
+            "draw_share": 0.25,
+            "progress": {"elo": 900.0, "low": 800.0, "high": 1000.0, "superiority": 0.9999},
+            "fit": {"misfit_p": None if seed else 0.25},
+        },
     }
 
 
@@ -54,6 +60,8 @@ def test_the_table_has_a_column_a_seed_and_names_who_was_never_met():
     lines = table([cell(0), cell(1)]).splitlines()
     assert lines[0] == "| opponent | seed 0 | seed 1 |"
     assert "| gen_0 | 90.0% [85.0%, 94.0%]; 80% by stocks | 90.0% [85.0%, 94.0%]; 80% by stocks |" in lines
+    assert "| newest above gen_0, Elo | +900 [+800, +1000], likelihood 99.99% |" in " ".join(lines)
+    assert "| misfit, p | 0.25 | too few games to tell |" in lines
     assert any(line.startswith("| counter_hitter (never met in training) |") for line in lines)
 
 
