@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
@@ -49,9 +50,17 @@ def svg(curves: Sequence[Curve], x_label: str, y_label: str, levels: Sequence[tu
         parts.append(f'<text x="{WIDTH - RIGHT + 6}" y="{y + 4:.1f}" fill="#888" font-size="10">{escape(name)}</text>')
     for i, curve in enumerate(curves):
         parts += frame.draw(curve, COLOURS[i % len(COLOURS)])
-        y = TOP + 14 * (i + 1)
-        parts.append(f'<text x="{LEFT + 8}" y="{y}" fill="{COLOURS[i % len(COLOURS)]}">{escape(curve.name)}</text>')
+        x = LEFT + i * (WIDTH - LEFT) / len(curves)
+        parts.append(f'<text x="{x:.0f}" y="14" fill="{COLOURS[i % len(COLOURS)]}">{escape(curve.name)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Three to eight round numbers (1, 2 or 5 times a power of ten apart) from ``low`` to ``high``."""
+    rough = (high - low) / 6.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough)
+    return [round(i * step, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 class _Frame:
@@ -71,13 +80,16 @@ class _Frame:
         return HEIGHT - BOTTOM - (value - self._y0) / (self._y1 - self._y0) * (HEIGHT - TOP - BOTTOM)
 
     def axes(self, x_label: str, y_label: str) -> list[str]:
-        """Frame, five ticks each, labels."""
+        """Frame, a handful of round ticks each, labels."""
         parts = [f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" stroke="#444"/>']
-        for i in range(5):
-            x = self._x0 + i / 4 * (self._x1 - self._x0)
-            y = self._y0 + i / 4 * (self._y1 - self._y0)
-            parts.append(f'<text x="{self.x(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x:.3g}</text>')
-            parts.append(f'<text x="{LEFT - 6}" y="{self.y(y) + 4:.1f}" text-anchor="end">{y:.4g}</text>')
+        parts += [
+            f'<text x="{self.x(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x:g}</text>'
+            for x in ticks(self._x0, self._x1)
+        ]
+        parts += [
+            f'<text x="{LEFT - 6}" y="{self.y(y) + 4:.1f}" text-anchor="end">{y:g}</text>'
+            for y in ticks(self._y0, self._y1)
+        ]
         middle = (LEFT + WIDTH - RIGHT) / 2
         parts.append(f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>')
         parts.append(

@@ -2,7 +2,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from selfplay.report.curves import HEIGHT, WIDTH, Curve, svg
+from selfplay.report.curves import HEIGHT, WIDTH, Curve, svg, ticks
 
 
 def paths(text):
@@ -34,3 +34,16 @@ def test_higher_values_are_drawn_higher():
 def test_a_chart_of_nothing_is_refused():
     with pytest.raises(ValueError, match="at least one point"):
         svg([Curve("empty", [], [])], "x", "y")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 12, [0, 2, 4, 6, 8, 10, 12]), (648.7, 7099, [2000, 4000, 6000]), (0.1, 0.55, [0.1, 0.2, 0.3, 0.4, 0.5])],
+)
+def test_ticks_are_round(low, high, expected):
+    assert ticks(low, high) == expected
+
+
+@pytest.mark.parametrize("span", [1e-4, 0.3, 1.0, 7.0, 29.9, 1e6])
+def test_there_are_a_handful_of_ticks(span):
+    assert 3 <= len(ticks(-0.3 * span, 0.7 * span)) <= 8
