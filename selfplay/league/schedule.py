@@ -20,7 +20,7 @@ from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from selfplay.league.games import Floats
+    from selfplay.league.games import Bools, Floats
 
 START: Final = generation_id(0)
 _SEEDS: Final = 2**53
@@ -82,6 +82,7 @@ def plan(
         ratings.elo[where] / ELO,
         ratings.cov[np.ix_(where, where)] / ELO**2,
         ratings.met[np.ix_(where, where)].astype(np.float64),
+        ratings.pinned[where],
         games_each,
     )
     chosen = []
@@ -125,7 +126,9 @@ def _age(name: str) -> int:
 class _State:
     """Ratings of n players as they will be once the planned games are played."""
 
-    def __init__(self, names: list[str], strength: Floats, cov: Floats, met: Floats, games_each: int) -> None:
+    def __init__(
+        self, names: list[str], strength: Floats, cov: Floats, met: Floats, pinned: Bools, games_each: int
+    ) -> None:
         gap = strength[:, None] - strength[None, :]
         self._noise = 0.25 / np.cosh(0.5 * gap) ** 2  # p(1 - p)
         self._cov = cov
@@ -133,11 +136,15 @@ class _State:
         self._games = games_each
         self._position = {name: i for i, name in enumerate(names)}
         # First a tie to the anchor, without which no rating means anything. Then newest first, so that a short budget
-        # shows where training stands; then the scripted ones.
+        # shows where training stands; then the scripted ones. Who is pinned needs nobody: its rating is known.
         generations = [name for name in names if generation_number(name) is not None]
-        meetings = [(ANCHOR, generations)] if ANCHOR in names and generations else []
+        alone = pinned.sum() == 1 and ANCHOR in names and generations
+        meetings = [(ANCHOR, generations)] if alone else []
         meetings += [
-            (name, members) for name in reversed(names) for members in kinds_of_opponents(name, names).values()
+            (name, members)
+            for name, known in reversed(list(zip(names, pinned.tolist(), strict=True)))
+            if not known
+            for members in kinds_of_opponents(name, names).values()
         ]
         self._wanted = [
             (self._position[name], [self._position[member] for member in members]) for name, members in meetings

@@ -178,3 +178,13 @@ def test_newest_generations_come_first_when_the_budget_is_short():
     fixtures = plan(fresh(), PLAYERS, 8, np.random.default_rng(0))
     assert (fixtures[0].a, generation_number(fixtures[0].b) is None) == ("random", False)  # ties the scale
     assert {generation_number(fixture.a) for fixture in fixtures[1:]} == {70}
+
+
+def test_no_game_is_spent_on_two_whose_ratings_are_given():
+    pins = {name: STRENGTHS[name] for name in SCRIPTED}
+    ratings = rate(Games.of([]), players=PLAYERS, anchors=pins)
+    fixtures = plan(ratings, PLAYERS, 400, np.random.default_rng(0))
+    assert len(fixtures) == 200
+    assert not any(fixture.a in pins and fixture.b in pins for fixture in fixtures)
+    met = {frozenset((fixture.a, fixture.b)) for fixture in fixtures}
+    assert all(any(frozenset((name, bot)) in met for bot in SCRIPTED) for name in GENERATIONS)
