@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.rating import RatingSettings
 
-BATCH: Final = 256  # games side by side
+BATCH: Final = 256  # games of a calibration side by side
+STEP: Final = 64  # games of policies between two plans
 GAMES: Final = 1000  # of a pair in a calibration
 
 
@@ -84,7 +85,7 @@ def rate_run(
     with Ledger.open(run.ledger) as ledger:
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            fixtures = plan_games(ledger.games(), settings, players, min(BATCH, budget - played), rng, run.path)
+            fixtures = plan_games(ledger.games(), settings, players, min(STEP, budget - played), rng, run.path)
             if not fixtures:
                 break
             iteration = max((int(name.removeprefix("gen_")) for name in generations), default=0)
