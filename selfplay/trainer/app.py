@@ -212,6 +212,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Max episode frames", game.max_episode_frames),
         ("Pretrained", run.pretrained),
         ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
+        ("Gate", None if league.gate == "none" else "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)),
         ("Seed", str(run.seed)),
         ("Deterministic", run.deterministic or None),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
