@@ -190,6 +190,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     config = session.config
     game, ppo, run, league = config.game, config.ppo, config.run, config.league
     mine, other = game.characters
+    gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
     mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
     return [
         ("Mode", league.mode),
@@ -212,7 +213,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Max episode frames", game.max_episode_frames),
         ("Pretrained", run.pretrained),
         ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
-        ("Gate", None if league.gate == "none" else "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)),
+        ("Gate", None if league.gate == "none" else gate),
         ("Seed", str(run.seed)),
         ("Deterministic", run.deterministic or None),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),

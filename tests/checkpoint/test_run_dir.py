@@ -35,10 +35,13 @@ def test_every_path_of_a_run_is_named():
         "generations": "generations",
         "learner": "learner",
         "ledger": "ledger.jsonl",
+        "best_json": "best.json",
         "events": "events",
+        "rating_events": "ratings",
         "lock_file": ".lock",
     }
-    assert all(getattr(run, name).parent == run.path for name in names)
+    assert run.rating_events.parent == run.events
+    assert all(getattr(run, name).parent == run.path for name in names if name != "rating_events")
 
 
 def test_a_new_run_gets_its_folder(tmp_path):
