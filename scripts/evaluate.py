@@ -11,9 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from typing import TYPE_CHECKING
 
-from envs.errors import GameError
-from selfplay.errors import SelfPlayError
-from selfplay.trainer.cli import Parser
+from selfplay.trainer.cli import Parser, exit_code
 
 if TYPE_CHECKING:
     import argparse
@@ -68,17 +66,7 @@ def run(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """Run the command; the exit code."""
-    try:
-        run(parser().parse_args())
-    except SelfPlayError as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
-        return error.exit_code
-    except GameError as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return exit_code("evaluate.py", lambda: run(parser().parse_args()))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin: on a busy machine two are slower than one
 
-from envs.errors import GameError  # noqa: E402
-from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
-from selfplay.trainer.cli import Parser  # noqa: E402
+from selfplay.errors import ConfigError  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code  # noqa: E402
 
 if TYPE_CHECKING:
     import argparse
@@ -75,17 +74,7 @@ def _tell(text: str) -> None:
 
 def main() -> int:
     """Run the command; the exit code."""
-    try:
-        run(parser().parse_args())
-    except SelfPlayError as error:
-        print(f"rate.py: {error}", file=sys.stderr)
-        return error.exit_code
-    except GameError as error:
-        print(f"rate.py: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return exit_code("rate.py", lambda: run(parser().parse_args()))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from envs.errors import GameError  # noqa: E402
 from envs.melee import bots  # noqa: E402
 from selfplay.errors import SelfPlayError  # noqa: E402
-from selfplay.trainer.cli import Parser  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code  # noqa: E402
 
 if TYPE_CHECKING:
     import argparse
@@ -142,15 +141,7 @@ def run(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """Run the command; the exit code."""
-    try:
-        run(parser().parse_args())
-    except SelfPlayError as error:
-        print(f"round_robin.py: {error}", file=sys.stderr)
-        return error.exit_code
-    except GameError as error:
-        print(f"round_robin.py: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code("round_robin.py", lambda: run(parser().parse_args()))
 
 
 if __name__ == "__main__":

@@ -12,30 +12,26 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatever they are told
 
 
-def main() -> int:
+def run() -> int:
     """Parse, train, exit code."""
-    from envs.errors import GameError
-    from selfplay.errors import SelfPlayError
     from selfplay.trainer.cli import parse
 
-    try:
-        invocation = parse(sys.argv[1:])
-        from selfplay.trainer.app import train
+    invocation = parse(sys.argv[1:])
+    from selfplay.trainer.app import train
 
-        return train(
-            invocation.config,
-            resume=invocation.resume,
-            explicit=invocation.explicit,
-            preset=invocation.preset,
-        )
-    except SelfPlayError as error:
-        print(f"train_self_play.py: {error}", file=sys.stderr)
-        return error.exit_code
-    except GameError as error:
-        print(f"train_self_play.py: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:  # before the run took care of it
-        return 130
+    return train(
+        invocation.config,
+        resume=invocation.resume,
+        explicit=invocation.explicit,
+        preset=invocation.preset,
+    )
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    from selfplay.trainer.cli import exit_code
+
+    return exit_code("train_self_play.py", run)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from pydantic import ValidationError
 
+from envs.errors import GameError
 from envs.melee import bots
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.config import OPTIONS, PRESETS, RANDOM, Config, by_path
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.matchmaker import MODES
 
 EPILOG: Final = """examples:
@@ -75,6 +77,20 @@ def make_parser() -> Parser:
     settings.add_argument("--set", metavar="NAME=VALUE", action="append", help="one setting: ppo.gamma=0.98")
     settings.add_argument("--resume", action="store_true", help="continue the run of --checkpoint, or the newest")
     return parser
+
+
+def exit_code(program: str, command: Callable[[], int | None]) -> int:
+    """Run a command; its exit code, 0 where it returns none. What a user did wrong is one line, not a traceback."""
+    try:
+        return command() or 0
+    except SelfPlayError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        return error.exit_code
+    except GameError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
 
 
 def shown(value: object) -> str:
