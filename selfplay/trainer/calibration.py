@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.rating import RatingSettings
 
-BATCH: Final = 256  # games of a calibration side by side
-STEP: Final = 64  # games of policies between two plans
+BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
 GAMES: Final = 1000  # of a pair in a calibration
 
 
@@ -83,9 +82,10 @@ def rate_run(
     contenders |= {name: Contender(name, load_policy(run.generations / name)) for name in generations}
     played = 0
     with Ledger.open(run.ledger) as ledger:
+        tell(f"{budget:,} games, {BATCH} side by side")
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            fixtures = plan_games(ledger.games(), settings, players, min(STEP, budget - played), rng, run.path)
+            fixtures = plan_games(ledger.games(), settings, players, min(BATCH, budget - played), rng, run.path)
             if not fixtures:
                 break
             iteration = max((int(name.removeprefix("gen_")) for name in generations), default=0)

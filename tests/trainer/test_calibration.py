@@ -91,7 +91,7 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
     games = read_games(run.ledger)
     assert len(games) == 40
     assert {*generations, "random"} <= set(games.players)
-    assert said == ["40 of 41 games"]
+    assert said == ["41 games, 256 side by side", "40 of 41 games"]
     assert rate_run(run, settings, generations, 10, seed=0) == 10  # other games, though the seed is the same
     assert len(read_games(run.ledger)) == 50
 
