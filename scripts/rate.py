@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> None:
     """Play, keep, print."""
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.league.anchors import FILE_NAME, FOLDER
+    from selfplay.league.chance import Z95
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import read_games
     from selfplay.league.render import to_text
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
         save_table(table, path)
         print(f"wrote {path}")
         for name, elo in sorted(table.elo.items(), key=lambda item: -item[1]):
-            print(f"  {name:<16} {elo:6.0f}  ± {1.96 * table.se[name]:.0f}")
+            print(f"  {name:<16} {elo:6.0f}  ± {Z95 * table.se[name]:.0f}")
         return
     with folder.lock():  # nobody trains it meanwhile
         generations = [generation.id for generation in list_generations(folder)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
+from selfplay.checkpoint.schema import GENERATION_ID
 from selfplay.checkpoint.store import make_folder, read_file, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
 
@@ -103,7 +104,7 @@ class RunDir:
         if not self.best_json.exists():
             return None
         best = _read_document(self.best_json).get("best")
-        if not isinstance(best, str) or not best.startswith("gen_") or not best.removeprefix("gen_").isdecimal():
+        if not isinstance(best, str) or not GENERATION_ID.fullmatch(best):
             raise CheckpointError(f"{self.best_json}: best is {best!r}; valid: a generation such as 'gen_50'")
         return best
 

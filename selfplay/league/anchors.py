@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from selfplay.errors import LeagueError, boundary
-from selfplay.league.records import ANCHOR, check_player, generation_number
+from selfplay.league.records import ANCHOR, check_player, first_problem, generation_number
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
 FILE_NAME: Final = "anchors.json"
@@ -59,9 +59,7 @@ def read_table(path: Path) -> AnchorTable:
     try:
         return AnchorTable.model_validate_json(text)
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"])) or "file"
-        raise LeagueError(f"{path}: {where}: {problem['msg']}") from error
+        raise LeagueError(f"{path}: {first_problem(error, 'file')}") from error
 
 
 def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Origin] | None:

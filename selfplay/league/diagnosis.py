@@ -123,7 +123,7 @@ class _Meetings:
 
     @classmethod
     def of(cls, ratings: Ratings, games: Games, rule: ResultRule) -> _Meetings:
-        seats, points = _seats(ratings, games), scores(games.stocks, games.percents, rule)
+        seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
         low, high = seats.min(axis=1), seats.max(axis=1)
         mine = np.where(seats[:, 0] == low, points, 1.0 - points)
         size = len(ratings.players)
@@ -191,12 +191,6 @@ class _Meetings:
         )
 
 
-def _seats(ratings: Ratings, games: Games) -> Ints:
-    """[N, 2] position among the rated of each seat's player."""
-    position = {name: i for i, name in enumerate(ratings.players)}
-    return np.array([position.get(name, -1) for name in games.players], dtype=np.int64)[games.seats]
-
-
 def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
     """Strengths that results between these pairs fix: players less one for each group that hangs together.
 
@@ -221,7 +215,7 @@ def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
 
 def _side(ratings: Ratings, games: Games, rule: ResultRule) -> Side | None:
     """What the first seat adds to a player's strength, by Newton's method beside the fitted strengths."""
-    seats, points = _seats(ratings, games), scores(games.stocks, games.percents, rule)
+    seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
     strength = (ratings.elo - ANCHOR_ELO) / ELO
     gap = strength[seats[:, 0]] - strength[seats[:, 1]]
     prior = 1.0 / SIDE_PRIOR**2

@@ -15,7 +15,7 @@ from selfplay.errors import LeagueError
 from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,6 +52,11 @@ class Games:
         for record in records:
             columns.add(record.row())
         return cls(*columns.arrays(), duplicates=columns.duplicates)
+
+    def seats_among(self, names: Sequence[str]) -> Ints:
+        """[N, 2] position in ``names`` of each seat's player, -1 for one who is not there."""
+        position = {name: i for i, name in enumerate(names)}
+        return np.array([position.get(name, -1) for name in self.players], dtype=np.int64)[self.seats]
 
     def subset(self, keep: Bools) -> Games:
         """The games where ``keep`` [N] is true; names and their indices stay."""

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from selfplay.errors import LeagueError
 from selfplay.league.anchors import Origin, find_table
-from selfplay.league.diagnosis import Diagnosis, diagnose
+from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose
 from selfplay.league.elo import sequential_elo
 from selfplay.league.nash import nash_weights
-from selfplay.league.ratings import Ratings, rate
+from selfplay.league.ratings import Difference, Ratings, rate
 from selfplay.league.records import ANCHOR, ResultRule, check_rule, generation_number, scores
 from selfplay.league.schedule import START
 
@@ -57,29 +57,13 @@ class Row(_Frozen):
     nash: float  # weight in the mixture that nobody of the table beats
 
 
-class CycleFound(_Frozen):
-    """Three players of whom each beats the next, and the last the first; ``scores`` in that order."""
-
-    players: tuple[str, str, str]
-    scores: tuple[float, float, float]
-
-
 class Fit(_Frozen):
     """How well one number a player describes the results; see ``diagnosis``."""
 
     misfit_p: float | None  # small: ratings cannot explain the results; None: too few games to tell
     dispersion: float | None  # noise of games as a multiple of coins'
-    cycles: tuple[CycleFound, ...]
+    cycles: tuple[Cycle, ...]
     side: tuple[float, float, float] | None  # worth of the first seat in Elo, with its 95% interval
-
-
-class Progress(_Frozen):
-    """How much stronger the newest rated generation is than the start, with the 95% interval of the difference."""
-
-    elo: float
-    low: float
-    high: float
-    superiority: float  # likelihood that it is stronger at all
 
 
 class Leaderboard(_Frozen):
@@ -95,7 +79,7 @@ class Leaderboard(_Frozen):
     draw_share: float
     decided_by_stocks: float | None  # share of games with unequal stocks; None: games of another program
     newest: str | None
-    progress: Progress | None  # None: one of the two has no games
+    progress: Difference | None  # of the newest from the start; None: one of the two has no games
     left_out: dict[str, int]  # games that do not count, by reason
     fit: Fit
     warnings: tuple[str, ...]
@@ -164,8 +148,7 @@ def build(
 
 def _outcomes(games: Games, ratings: Ratings, rule: ResultRule) -> Ints:
     """[n, 4] wins, losses, draws and games with unequal stocks of each player."""
-    position = {name: i for i, name in enumerate(ratings.players)}
-    seats = np.array([position.get(name, -1) for name in games.players], dtype=np.int64)[games.seats]
+    seats = games.seats_among(ratings.players)
     points = scores(games.stocks, games.percents, rule)
     unequal = games.stocks[:, 0] != games.stocks[:, 1]
     counts = np.zeros((len(ratings.players), 4), dtype=np.int64)
@@ -263,18 +246,17 @@ def _fit(diagnosis: Diagnosis) -> Fit:
     return Fit(
         misfit_p=None if misfit is None else misfit.p,
         dispersion=None if misfit is None else misfit.dispersion,
-        cycles=tuple(CycleFound(players=cycle.players, scores=cycle.scores) for cycle in diagnosis.cycles),
+        cycles=diagnosis.cycles,
         side=None if side is None else (side.elo, side.low, side.high),
     )
 
 
-def _progress(ratings: Ratings, generations: list[str]) -> Progress | None:
+def _progress(ratings: Ratings, generations: list[str]) -> Difference | None:
     if len(generations) < 2 or generations[0] != START:
         return None
     if not all(ratings.games[ratings.index(name)] for name in (START, generations[-1])):
         return None
-    gain = ratings.difference(generations[-1], START)
-    return Progress(elo=gain.elo, low=gain.low, high=gain.high, superiority=gain.superiority)
+    return ratings.difference(generations[-1], START)
 
 
 def _drawn(share: float, games: Games) -> list[str]:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import Columns, Games
-from selfplay.league.records import MatchRecord
+from selfplay.league.records import MatchRecord, first_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,15 +55,10 @@ def read_records(path: Path) -> Iterator[MatchRecord]:
         try:
             record = MatchRecord.model_validate_json(line)
         except ValidationError as error:
-            raise LeagueError(f"{path}:{number}: {_first(error)}") from error
+            raise LeagueError(f"{path}:{number}: {first_problem(error, 'row')}") from error
         if record.match not in seen:
             seen.add(record.match)
             yield record
-
-
-def _first(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or 'row'}: {problem['msg']}"
 
 
 def _fold(path: Path, data: bytes, columns: Columns) -> list[int]:

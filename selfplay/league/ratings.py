@@ -91,15 +91,13 @@ class Ratings:
 
     def gaps(self) -> tuple[Floats, Floats]:
         """[n, n] how much stronger the row's player is than the column's, in Elo, and the standard error of that."""
-        variance = np.diag(self.cov)
-        spread = variance[:, None] + variance[None, :] - 2.0 * self.cov
-        return self.elo[:, None] - self.elo[None, :], np.sqrt(np.maximum(spread, 0.0))
+        return self.elo[:, None] - self.elo[None, :], np.sqrt(np.maximum(gap_variance(self.cov), 0.0))
 
     def difference(self, player: str, other: str) -> Difference:
         """How much stronger ``player`` is than ``other``, which their two intervals alone do not tell."""
-        i, j = self.index(player), self.index(other)
-        gaps, errors = self.gaps()
-        gap, se = float(gaps[i, j]), float(errors[i, j])
+        two = [self.index(player), self.index(other)]
+        gap = float(self.elo[two[0]] - self.elo[two[1]])
+        se = math.sqrt(max(0.0, float(gap_variance(self.cov[np.ix_(two, two)])[0, 1])))
         likely = normal_below(gap / se) if se > 0 else 0.5
         return Difference(gap, gap - Z95 * se, gap + Z95 * se, likely)
 
@@ -118,6 +116,12 @@ class Difference:
 def expected_score(elo: float, other: float) -> float:
     """Share of the points that a player rated ``elo`` takes from one rated ``other``."""
     return 1.0 / (1.0 + math.exp((other - elo) / ELO))
+
+
+def gap_variance(cov: Floats) -> Floats:
+    """[n, n] variance of the difference of two ratings, from the covariance of all."""
+    variance = np.diag(cov)
+    return np.asarray(variance[:, None] + variance[None, :] - 2.0 * cov)
 
 
 def elo_of_score(share: float) -> float | None:
@@ -150,8 +154,7 @@ def rate(
     """
     games = games.comparable(settings).games
     names = sorted({anchor, *players, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
-    position = {name: i for i, name in enumerate(names)}
-    seats = np.array([position.get(name, -1) for name in games.players], dtype=np.int64)[games.seats]
+    seats = games.seats_among(names)
     points = scores(games.stocks, games.percents, rule)
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)

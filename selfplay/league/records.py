@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
+    from pydantic import ValidationError
 
 FORMAT: Final = 1
 ANCHOR: Final = "random"
@@ -60,6 +61,12 @@ def check_player(player: str) -> str:
     if not _PLAYER.fullmatch(player) or (player.startswith("gen_") and generation_number(player) is None):
         raise ValueError(f"{player!r} is neither a generation (gen_12) nor a scripted player's name")
     return player
+
+
+def first_problem(error: ValidationError, whole: str) -> str:
+    """What is wrong with a document, in one line; ``whole`` names it where no field is to blame."""
+    problem = error.errors()[0]
+    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
 class _Record(BaseModel):

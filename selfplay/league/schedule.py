@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
-from selfplay.league.ratings import ELO, Ratings
+from selfplay.league.ratings import ELO, Ratings, gap_variance
 from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id, generation_number, ladder_key
 
 if TYPE_CHECKING:
@@ -175,9 +175,7 @@ class _State:
         self._cov = self._cov - np.outer(direction, direction) * (weight / (1.0 + weight * spread))
 
     def _gain(self) -> Floats:
-        variance = np.diag(self._cov)
-        spread = variance[:, None] + variance[None, :] - 2.0 * self._cov
-        return np.asarray(self._noise * spread)
+        return np.asarray(self._noise * gap_variance(self._cov))
 
 
 def _argmax(values: Floats, rng: np.random.Generator) -> int:

@@ -13,14 +13,15 @@ from selfplay.league.anchors import AnchorTable
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
+from selfplay.league.records import generation_number
 from selfplay.league.schedule import Fixture
-from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
+from selfplay.trainer.players import contender
 from selfplay.trainer.rating import plan_games, play_fixtures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from selfplay.checkpoint import RunDir
@@ -48,8 +49,9 @@ def calibrate(
     ]  # every pair again and again, so that a batch has long and short games
     contenders = {name: Contender(name) for name in settings.anchors}
     records: list[MatchRecord] = []
-    for batch in _batches(fixtures, BATCH // settings.games_each):
-        records += play_fixtures(batch, contenders, settings, 0)
+    side_by_side = BATCH // settings.games_each
+    for start in range(0, len(fixtures), side_by_side):
+        records += play_fixtures(fixtures[start : start + side_by_side], contenders, settings, 0)
         tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,} games")
     ratings = rate(Games.of(records), players=settings.anchors)
     return AnchorTable(
@@ -78,8 +80,8 @@ def rate_run(
 ) -> int:
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
     players = [*generations, *settings.anchors]
-    contenders = {name: Contender(name) for name in settings.anchors}
-    contenders |= {name: Contender(name, load_policy(run.generations / name)) for name in generations}
+    contenders = {name: contender(name, run) for name in players}
+    iteration = max((generation_number(name) or 0 for name in generations), default=0)
     played = 0
     with Ledger.open(run.ledger) as ledger:
         tell(f"{budget:,} games, {BATCH} side by side")
@@ -88,12 +90,6 @@ def rate_run(
             fixtures = plan_games(ledger.games(), settings, players, min(BATCH, budget - played), rng, run.path)
             if not fixtures:
                 break
-            iteration = max((int(name.removeprefix("gen_")) for name in generations), default=0)
             played += ledger.append(play_fixtures(fixtures, contenders, settings, iteration))
             tell(f"{played:,} of {budget:,} games")
     return played
-
-
-def _batches(fixtures: list[Fixture], size: int) -> Iterator[list[Fixture]]:
-    for start in range(0, len(fixtures), size):
-        yield fixtures[start : start + size]

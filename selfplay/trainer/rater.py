@@ -119,12 +119,10 @@ class Rater:
 
     def gate_report(self) -> GateReport | None:
         """The test under way, once it has games."""
-        if self.gate is None or self.gate.state.candidate is None or self.gate.state.llr is None:
-            return None
-        state, bounds = self.gate.state, self.gate.bounds
-        return GateReport(
-            candidate=str(state.candidate), best=state.best, llr=float(state.llr or 0), low=bounds.low, high=bounds.high
-        )
+        match self.gate:
+            case Gate(state=GateState(candidate=str(candidate), best=best, llr=float(llr)), bounds=bounds):
+                return GateReport(candidate=candidate, best=best, llr=llr, low=bounds.low, high=bounds.high)
+        return None
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""

@@ -20,7 +20,7 @@ from selfplay.league.anchors import find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
-from selfplay.league.records import OUTSIDE, MatchRecord, Seat, settings_hash
+from selfplay.league.records import MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.runner.match import Contender, Pairing, Rules, play
 from selfplay.runner.worker import Worker
@@ -131,12 +131,7 @@ def config_of(run: RunDir) -> Config:
 def settings_of(config: Config) -> RatingSettings:
     """How rating games of a run outside training are played."""
     rules = Rules(stage=config.game.stage, max_episode_frames=config.game.max_episode_frames)
-    return RatingSettings(config.game.characters, rules, ladder(), config.run.seed)
-
-
-def ladder() -> tuple[str, ...]:
-    """Scripted players on the ladder."""
-    return tuple(name for name in bots.NAMES if name not in OUTSIDE)
+    return RatingSettings(config.game.characters, rules, bots.LADDER, config.run.seed)
 
 
 def plan_games(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.tables import CHARACTERS, STAGES
@@ -13,7 +14,7 @@ from selfplay.config import RANDOM
 from selfplay.runner.match import Rules
 from selfplay.seeding import derive
 from selfplay.trainer.machine import usable_cores
-from selfplay.trainer.rating import RatingSettings, ladder
+from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec
@@ -94,7 +95,7 @@ class Session:
     @property
     def anchors(self) -> tuple[str, ...]:
         """Scripted players on the ladder."""
-        return ladder()
+        return bots.LADDER
 
     @property
     def rating(self) -> RatingSettings:

@@ -14,7 +14,7 @@ from selfplay.checkpoint import RunDir
 from selfplay.errors import SelfPlayError
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
-from selfplay.league.records import OUTSIDE, generation_number
+from selfplay.league.records import generation_number
 from selfplay.report.curves import Curve, svg
 from selfplay.trainer.app import train
 from selfplay.trainer.cli import parse
@@ -49,7 +49,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
     newest = str(summary["newest"])
     held_out = wanted.config.league.held_out
     results = {}
-    for name in ("gen_0", *(name for name in bots.NAMES if name not in OUTSIDE)):
+    for name in ("gen_0", *bots.LADDER):
         pair = (contender(newest, run), contender(name, run))
         characters, rules = home_rules(pair)
         results[name] = asdict(evaluate(*pair, games, characters, rules, seed=10_000 + seed))
@@ -66,7 +66,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         "steps_per_s_median": summary["steps_per_s_median"],
         "newest": newest,
         "held_out": list(held_out),
-        "ladder": [name for name in bots.NAMES if name not in OUTSIDE],
+        "ladder": list(bots.LADDER),
         "results": results,
         **rated(run),
     }

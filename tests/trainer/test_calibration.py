@@ -3,15 +3,17 @@ import json
 import numpy as np
 import pytest
 
+from envs.melee import bots
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.anchors import FILE_NAME, find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import read_games
+from selfplay.league.records import OUTSIDE
 from selfplay.runner.match import Rules
 from selfplay.trainer.calibration import calibrate, rate_run, save_table
 from selfplay.trainer.cli import parse
-from selfplay.trainer.rating import RatingSettings, config_of, ladder, plan_games, settings_of
+from selfplay.trainer.rating import RatingSettings, config_of, plan_games, settings_of
 from tests.trainer.runs import CAP, train
 
 SETTINGS = RatingSettings(("mewtwo", "mewtwo"), Rules(max_episode_frames=300), ("random", "walker", "rusher"), seed=0)
@@ -70,7 +72,7 @@ def run(tmp_path):
 def test_settings_of_a_run_are_those_it_was_trained_with(run):
     settings = settings_of(config_of(run))
     assert settings.rules.max_episode_frames == CAP
-    assert settings.anchors == ladder()
+    assert settings.anchors == bots.LADDER == tuple(name for name in bots.NAMES if name not in OUTSIDE)
     assert "idle" not in settings.anchors
 
 

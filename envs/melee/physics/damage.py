@@ -15,10 +15,7 @@ TECH_WINDOW = 20
 TECH_ROLL_STICK = 0.5
 MAX_PERCENT = 999.0
 LIGHT_FRAMES, MIDDLE_FRAMES, STRONG_FRAMES = 11.0, 23.0, 29.0  # of the animations of being hurt
-TOP_FRAMES, ROLL_FRAMES = (
-    59.0,
-    15.0,
-)  # of those of flying upwards and of rolling over; of the others that of a strong hit
+TOP_FRAMES, ROLL_FRAMES = 59.0, 15.0  # of flying upwards and of rolling over; other flights last like a strong hit
 TOP_FACE_UP = 44.0  # frames of flying upwards, and
 FACE_UP = 22.0  # of the other flights, after which a player falls on the belly
 BOUNCE = 0.8  # share of the speed of a launch into the floor that is kept, turned upwards
