@@ -6,7 +6,7 @@ Letters in shapes: B games of a block, P seats, D observation features, A action
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,15 @@ class VectorGame(Protocol):
         """What an action consists of."""
         ...
 
+    @property
+    def legal(self) -> Bool | None:
+        """[B, P, logits] what a policy may choose now, by its logits, current together with the observations.
+
+        Of each categorical at least one class, for every seat: one that has no choice has one class. None where
+        everything is always legal.
+        """
+        ...
+
     def reset(self, seeds: Seeds) -> F32:
         """Start every game anew, one seed per game; first observations [B, P, D]."""
         ...
@@ -103,4 +112,31 @@ class VectorGame(Protocol):
 
     def restore(self, arrays: dict[str, NDArray[np.generic]]) -> F32:
         """Continue from a snapshot; the observations [B, P, D] that were current then."""
+        ...
+
+
+class ScriptedGame(VectorGame, Protocol):
+    """A game that can play seats itself: ``bots[b, s]`` is the index of a scripted player, or -1."""
+
+    @property
+    def bots(self) -> NDArray[np.int8]:
+        """[B, P], written to by whoever seats players."""
+        ...
+
+    @property
+    def bot_names(self) -> tuple[str, ...]:
+        """Scripted players by index."""
+        ...
+
+    @property
+    def stats_dtype(self) -> np.dtype[Any]:
+        """Type of ``StepBatch.stats``."""
+        ...
+
+    def kill(self) -> bool:
+        """End a process of its own by force; False where it has none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
         ...

@@ -1,18 +1,88 @@
-"""Games by name."""
+"""Games by name, and what is known of one before any is made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import UnknownNameError
-from envs.melee.mock import MockMelee
+from envs.known.block import TableGame
+from envs.known.kuhn import Kuhn
+from envs.known.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
+from envs.known.mixup import MixUp
+from envs.known.table import action_spec, enumerate_states
+from envs.melee import bots
+from envs.melee.controller import ACTION_SPEC
+from envs.melee.mock import MockMelee, rules_are_compiled
+from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 
-GAMES: Final[dict[str, Callable[..., MockMelee]]] = {"mock": MockMelee}
+if TYPE_CHECKING:
+    from envs.api import ActionSpec, ScriptedGame
+    from envs.known.rules import Rules
+    from envs.known.table import Table
 
 
-def make_game(name: str, **options: Any) -> MockMelee:  # noqa: ANN401
-    """A block of games; ``options`` are the keyword arguments of the game's constructor, JSON-able all of them."""
+@dataclass(frozen=True, slots=True)
+class GameEntry:
+    """What a trainer needs to know of a game."""
+
+    make: Callable[..., ScriptedGame]  # takes ``num_games`` and the game's own options, JSON-able all of them
+    obs_width: int
+    actions: ActionSpec
+    encoder_version: int  # of the observations: another number, another meaning
+    ladder: tuple[str, ...]  # scripted players, weakest first
+    fighter: bool  # characters fight on a stage, frame by frame: what can be rated and watched
+    starts_at_once: Callable[[], bool]  # False while a first step would compile rules
+    table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
+
+
+def _known(rules: Rules[Any], encoder_version: int = 1) -> GameEntry:
+    """A game that is written down whole."""
+    table = cache(lambda: enumerate_states(rules))
+    return GameEntry(
+        make=lambda num_games: TableGame(table(), num_games),
+        obs_width=len(rules.observe(rules.starts()[0], 0)),
+        actions=action_spec(rules.actions),
+        encoder_version=encoder_version,
+        ladder=(),
+        fighter=False,
+        starts_at_once=lambda: True,
+        table=table,
+    )
+
+
+GAMES: Final[dict[str, GameEntry]] = {
+    "mock": GameEntry(
+        make=MockMelee,
+        obs_width=OBS_WIDTH,
+        actions=ACTION_SPEC,
+        encoder_version=ENCODER_VERSION,
+        ladder=bots.LADDER,
+        fighter=True,
+        starts_at_once=rules_are_compiled,
+    ),
+    "rps": _known(ROCK_PAPER_SCISSORS),
+    "pennies": _known(MATCHING_PENNIES),
+    "kuhn": _known(Kuhn()),
+    "mixup": _known(MixUp()),
+}
+KNOWN: Final = tuple(name for name, entry in GAMES.items() if entry.table is not None)
+"""Games with known answers."""
+
+
+def find_game(name: str) -> GameEntry:
+    """The game of that name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
     if name not in GAMES:
         raise UnknownNameError("game", name, GAMES)
-    return GAMES[name](**options)
+    return GAMES[name]
+
+
+def make_game(name: str, **options: Any) -> ScriptedGame:  # noqa: ANN401
+    """A block of games; ``options`` are the keyword arguments of the game's constructor, JSON-able all of them."""
+    return find_game(name).make(**options)

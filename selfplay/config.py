@@ -24,7 +24,11 @@ class _Group(BaseModel):
 class GameConfig(_Group):
     """What is played."""
 
-    type: Literal["mock", "dolphin"] = Field("mock", description="`mock` (fast physics) or `dolphin` (the real game)")
+    type: Literal["mock", "dolphin", "rps", "pennies", "kuhn", "mixup"] = Field(
+        "mock",
+        description="`mock` (fast physics), `dolphin` (the real game), or a small game with a known answer: "
+        "`rps`, `pennies`, `kuhn`, `mixup`",
+    )
     character: str = Field("mewtwo", description="Character of the learner, or `random`")
     opponent_character: str | None = Field(
         None, description="Character of the other seat, or `random`; by default the same"

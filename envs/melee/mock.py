@@ -46,6 +46,7 @@ class MockMelee:
     num_seats: Final = NUM_SEATS
     obs_width: Final = OBS_WIDTH
     actions: Final = ACTION_SPEC
+    legal: Final = None  # a controller can always be moved
     stats_dtype: Final = STATS
     bot_names: Final[tuple[str, ...]] = bots.NAMES
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from selfplay.policy.heads import logprob_entropy
+from selfplay.policy.heads import logprob_entropy, masked
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -49,6 +49,7 @@ class Batch:
     value: Tensor  # float [N] V(s) when it was played
     advantage: Tensor  # float [N]; ``PPO.update`` normalises it
     target: Tensor  # float [N] what V(s) should have been: advantage + value
+    legal: Tensor | None = None  # bool [N, logits] what could be chosen; None: everything
 
     def __len__(self) -> int:
         return len(self.obs)
@@ -62,6 +63,7 @@ class Batch:
             self.value[index],
             self.advantage[index],
             self.target[index],
+            None if self.legal is None else self.legal[index],
         )
 
 
@@ -97,7 +99,7 @@ def chunk_loss(network: ActorCritic, batch: Batch, settings: PPOSettings) -> tup
     with R the target and A the normalised advantage.
     """
     logits, value = network(batch.obs)
-    logprob, entropy = logprob_entropy(network.heads, logits, batch.action)
+    logprob, entropy = logprob_entropy(network.heads, masked(logits, batch.legal), batch.action)
     log_ratio = logprob - batch.logprob
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -59,8 +59,24 @@ def _classes(logits: Tensor, group: Group) -> Tensor:
     return logits[:, group.first_logit : end].view(len(logits), group.count, group.size)
 
 
+NEVER: Final = -1e9
+"""Logit of what is not legal: its probability is exactly 0, and nothing becomes infinite."""
+TINY: Final = 2.0**-26
+"""Below every random number but 0."""
+
+
+def masked(logits: Tensor, legal: Tensor | None) -> Tensor:
+    """The logits [N, L], lowered to ``NEVER`` where ``legal``, bool [N, L], says so; None: all are legal."""
+    return logits if legal is None else torch.where(legal, logits, NEVER)
+
+
 def sample(
-    heads: Heads, logits: Tensor, generator: torch.Generator | None, *, greedy: bool = False
+    heads: Heads,
+    logits: Tensor,
+    generator: torch.Generator | None,
+    legal: Tensor | None = None,
+    *,
+    greedy: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Draw an action for each row.
 
@@ -68,12 +84,14 @@ def sample(
         heads: Layout of the rows.
         logits: Float [N, heads.logits].
         generator: Source of randomness, on the device of the logits; unused when greedy.
+        legal: Which logits may be chosen, bool as the logits; None: all.
         greedy: Take the most likely value of each part.
 
     Returns:
         Actions int8 [N, heads.width] and the logarithm of their probability, float [N].
     """
     rows = logits.shape[0]
+    logits = masked(logits, legal)
     uniform = None if greedy else torch.rand((rows, heads.width), generator=generator, device=logits.device)
     actions = torch.empty((rows, heads.width), dtype=torch.int8, device=logits.device)
     buttons = logits[:, : heads.binary]
@@ -87,7 +105,10 @@ def sample(
         if uniform is None:
             chosen = log_p.argmax(-1)
         else:  # inverse of the cumulative distribution: one random number a categorical
-            chosen = (log_p.exp().cumsum(-1) < uniform[:, part, None]).sum(-1).clamp_(max=group.size - 1)
+            cumulative, point = log_p.exp().cumsum(-1), uniform[:, part, None]
+            if legal is not None:  # within (0, what rounding left of 1]: never a class of probability 0
+                point = point.clamp(min=TINY) * cumulative[..., -1:]
+            chosen = (cumulative < point).sum(-1).clamp_(max=group.size - 1)
         actions[:, part] = chosen
         logprob += log_p.gather(2, chosen[..., None]).sum((1, 2))
     return actions, logprob
@@ -136,6 +157,13 @@ class _LogProbEntropy(torch.autograd.Function):
             inner.scatter_add_(2, index, along_p[:, :, None].expand(index.shape))
             _classes(grad, group).copy_(inner)
         return grad, None, None
+
+
+def probabilities(heads: Heads, logits: Tensor) -> Tensor:
+    """Of each button to be pressed and of each class to be chosen, [N, heads.logits]."""
+    parts = [torch.sigmoid(logits[:, : heads.binary])]
+    parts += [torch.softmax(_classes(logits, group), -1).flatten(1) for group in heads.groups]
+    return torch.cat(parts, 1)
 
 
 def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:

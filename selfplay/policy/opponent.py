@@ -9,16 +9,16 @@ import torch
 from numpy.typing import NDArray
 
 from envs.opponents import Player
-from selfplay.policy.policy import load_policy
+from selfplay.policy.policy import load_fighter
 
 
 def load_opponent(folder: str | Path) -> Player:
     """The policy in a folder; it draws its actions, and plays at its own frame skip and delay.
 
     Raises:
-        CheckpointError: see ``load_policy``.
+        CheckpointError, ConfigError: see ``load_fighter``.
     """
-    policy = load_policy(folder)
+    policy = load_fighter(folder)
     generator = torch.Generator()
 
     def act(obs: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.melee.observation import ENCODER_VERSION
+from envs.registry import GAMES
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
-from selfplay.errors import IncompatibleError, boundary
-from selfplay.policy.heads import sample
+from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.network import ActorCritic, build_network
 
 
@@ -24,15 +24,41 @@ class Policy:
     meta: PolicyMeta
     network: ActorCritic
 
+    @property
+    def game(self) -> str:
+        """Name of the game that it plays."""
+        game = self.meta.config.get("game")
+        name = game.get("type") if isinstance(game, dict) else None
+        return name if isinstance(name, str) and name in GAMES else "mock"
+
     def act(
-        self, obs: NDArray[np.float32], generator: torch.Generator | None = None, *, greedy: bool = False
+        self,
+        obs: NDArray[np.float32],
+        generator: torch.Generator | None = None,
+        legal: NDArray[np.bool_] | None = None,
+        *,
+        greedy: bool = False,
     ) -> NDArray[np.int8]:
-        """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy."""
+        """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy.
+
+        ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask.
+        """
         with torch.inference_mode():
-            device = self.network.out.weight.device
-            logits, _ = self.network(torch.from_numpy(obs).to(device))
-            actions: NDArray[np.int8] = sample(self.network.heads, logits.cpu(), generator, greedy=greedy)[0].numpy()
+            mask = None if legal is None else torch.from_numpy(legal)
+            drawn, _ = sample(self.network.heads, self._logits(obs), generator, mask, greedy=greedy)
+            actions: NDArray[np.int8] = drawn.numpy()
             return actions
+
+    def probabilities(self, obs: NDArray[np.float32], legal: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
+        """Probability of each button and of each class, [N, logits], for observations float [N, D]."""
+        with torch.inference_mode():
+            logits = masked(self._logits(obs), None if legal is None else torch.from_numpy(legal))
+            shares: NDArray[np.float32] = probabilities(self.network.heads, logits).numpy()
+            return shares
+
+    def _logits(self, obs: NDArray[np.float32]) -> torch.Tensor:
+        logits: torch.Tensor = self.network(torch.from_numpy(obs).to(self.network.out.weight.device))[0]
+        return logits.cpu()
 
     def value(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
         """The discounted reward to come, [N], as the network estimates it for observations float [N, D]."""
@@ -74,11 +100,37 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """
     folder = resolve_policy(Path(path))
     meta, params = load_generation(folder)
-    if meta.encoder_version != ENCODER_VERSION:
-        raise IncompatibleError(
-            f"{folder} was made for observations of version {meta.encoder_version}, here is {ENCODER_VERSION}"
-        )
     network = build_network(meta.network, meta.actions)
+    policy = Policy(meta, network)
+    here = GAMES[policy.game].encoder_version
+    if meta.encoder_version != here:
+        raise IncompatibleError(f"{folder} was made for observations of version {meta.encoder_version}, here is {here}")
     set_parameters(network, params)
     network.requires_grad_(requires_grad=False)
-    return Policy(meta, network.eval().to(device))
+    network.eval().to(device)
+    return policy
+
+
+def load_fighter(path: str | Path) -> Policy:
+    """``load_policy`` for what only fights: rating, evaluating, watching.
+
+    Raises:
+        ConfigError: it plays a game that is no fight.
+        CheckpointError: see ``load_policy``.
+    """
+    policy = load_policy(path)
+    refuse_other_games(policy.game, str(path))
+    return policy
+
+
+def refuse_other_games(game: str, what: str) -> None:
+    """Only fights can be watched, evaluated and rated.
+
+    Raises:
+        ConfigError: ``game`` is none; names ``what`` plays it.
+    """
+    if not GAMES[game].fighter:
+        raise ConfigError(
+            f"{what} plays {game}, which is no fight that could be watched, evaluated or rated; "
+            "scripts/selfcheck.py says how well such games are learned"
+        )

@@ -33,9 +33,15 @@ class Finding:
 
 
 class Health:
-    """Watches the reports of a run."""
+    """Watches the reports of a run.
 
-    def __init__(self) -> None:
+    Args:
+        fights: Whether a fighter is learned. In other games it may be best not to explore, most games may be draws,
+            and there may be nothing for a value function to predict.
+    """
+
+    def __init__(self, *, fights: bool = True) -> None:
+        self._rules = {name: rule for name, rule in RULES.items() if fights or name not in OF_FIGHTS}
         self._window: deque[IterationReport] = deque(maxlen=WINDOW)
         self._known: set[str] = set()
 
@@ -54,7 +60,7 @@ class Health:
         if len(self._window) < ENOUGH:
             return ()
         reports = tuple(self._window)
-        texts = ((name, rule(reports)) for name, rule in RULES.items())
+        texts = ((name, rule(reports)) for name, rule in self._rules.items())
         return tuple(Finding(name, text) for name, text in texts if text is not None)
 
 
@@ -137,3 +143,4 @@ RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "restarts": _restarts,
 }
 """Every rule by the name of what it finds."""
+OF_FIGHTS: Final = ("entropy_collapse", "few_results", "value_function")

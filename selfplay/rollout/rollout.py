@@ -44,6 +44,7 @@ class Rollout:
     ended_at: NDArray[np.int64]  # [E, 2] (t, column) of every boundary
     final_obs: F32  # [E, D] the last observation of the episode that ended there
     terminated: Bool  # [E] by the game itself
+    legal: Bool | None = None  # [T, S, logits] what could be chosen; None in games where that is everything
 
     @property
     def experiences(self) -> int:

@@ -10,44 +10,22 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.api import StepBatch, VectorGame
 from selfplay.errors import RunnerError
 from selfplay.league.matchmaker import Opponent
-from selfplay.policy.heads import sample
+from selfplay.policy.heads import Heads, sample
 from selfplay.rollout.rollout import F32, Rollout
 
 if TYPE_CHECKING:
+    from envs.api import Bool, ScriptedGame, StepBatch
     from selfplay.policy.network import ActorCritic
 
 MIRROR = Opponent("current", "current", "current")
-
-
-class ScriptedGame(VectorGame, Protocol):
-    """A game that can play seats itself: ``bots[b, s]`` is the index of a scripted player, or -1."""
-
-    @property
-    def bots(self) -> NDArray[np.int8]:
-        """[B, P], written to by whoever seats players."""
-        ...
-
-    @property
-    def bot_names(self) -> tuple[str, ...]:
-        """Scripted players by index."""
-        ...
-
-    def kill(self) -> bool:
-        """End a process of its own by force; False where it has none."""
-        ...
-
-    def close(self) -> None:
-        """Let go of everything."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +79,14 @@ class Block:
 
     def warm_up(self) -> None:
         """Play one step and go back: whatever is compiled on first use is compiled now."""
-        self.game.reset(self._seeds[1:])
-        self.game.step(np.zeros((self.game.num_games, 2, self.game.actions.width), np.int8))
+        game, spec = self.game, self.game.actions
+        game.reset(self._seeds[1:])
+        legal = None if game.legal is None else torch.from_numpy(game.legal.reshape(-1, spec.logits))
+        alike = torch.zeros(2 * game.num_games, spec.logits)
+        first, _ = sample(
+            Heads(spec.binary, spec.sizes), alike, None, legal, greedy=True
+        )  # hands off, if that is legal
+        game.step(first.numpy().reshape(game.num_games, 2, -1))
 
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
@@ -128,7 +112,7 @@ class Block:
         for t in range(order.steps):
             if self._cancelled:
                 raise RunnerError("the segment was cancelled")
-            segment.observe(t, self._obs, self._learner)
+            segment.observe(t, self._obs, self.game.legal, self._learner)
             actions = self._act(order, segment, t)
             batch = self.game.step(actions)
             segment.outcome(t, batch)
@@ -159,6 +143,7 @@ class Block:
     def _act(self, order: SegmentOrder, segment: _Segment, t: int) -> NDArray[np.int8]:
         """Actions of every seat; the learner's go into the segment with their log-probabilities and values."""
         obs = torch.from_numpy(segment.obs[t])
+        legal = None if segment.legal is None else torch.from_numpy(segment.legal[t])
         everything = segment.action[t]
         for player, rows in self._rows.items():
             learner = player == MIRROR.id
@@ -166,7 +151,8 @@ class Block:
             device = network.out.weight.device
             whole = len(rows) == len(obs)
             logits, value = network((obs if whole else obs[rows]).to(device))
-            actions, logprob = sample(network.heads, logits.float().cpu(), self._generator)
+            mask = legal if whole or legal is None else legal[rows]
+            actions, logprob = sample(network.heads, logits.float().cpu(), self._generator, mask)
             index = slice(None) if whole else rows.numpy()
             everything[index] = actions.numpy()
             if learner:
@@ -238,10 +224,13 @@ class _Segment:
         self.reward = np.empty((steps, columns), np.float32)
         self.boundary = np.empty((steps, columns), bool)
         self.learner = np.empty((steps, columns), bool)
+        self.legal = None if game.legal is None else np.empty((steps, columns, game.actions.logits), bool)
         self._ended: list[tuple[int, NDArray[np.int64], F32, NDArray[np.bool_]]] = []
 
-    def observe(self, t: int, obs: F32, learner: NDArray[np.bool_]) -> None:
+    def observe(self, t: int, obs: F32, legal: Bool | None, learner: NDArray[np.bool_]) -> None:
         self.obs[t] = obs.reshape(self.obs.shape[1:])
+        if self.legal is not None and legal is not None:
+            self.legal[t] = legal.reshape(self.legal.shape[1:])
         self.learner[t] = learner.reshape(-1)
 
     def outcome(self, t: int, batch: StepBatch) -> None:
@@ -280,6 +269,7 @@ class _Segment:
             ended_at,
             final_obs,
             terminated,
+            self.legal,
         )
 
 

@@ -90,11 +90,26 @@ def main() -> None:
     except GameError as error:
         answer({"error": str(error)})
         return
-    fields = layout(game.num_games, game.obs_width, game.actions.width, game.stats_dtype)
+    spec = game.actions
+    mask_width = 0 if game.legal is None else spec.logits
+    fields = layout(game.num_games, game.obs_width, spec.width, mask_width, game.stats_dtype)
     os.ftruncate(request["file"], size_of(fields))
     shared = map_arrays(request["file"], fields)
     os.close(request["file"])
-    answer({"stats": describe_dtype(game.stats_dtype), "obs_width": game.obs_width, "bots": list(game.bot_names)})
+    answer(
+        {
+            "stats": describe_dtype(game.stats_dtype),
+            "obs_width": game.obs_width,
+            "actions": [spec.binary, spec.sizes, spec.rest],
+            "mask_width": mask_width,
+            "bots": list(game.bot_names),
+        }
+    )
+
+    def show_legal() -> None:
+        if game.legal is not None:
+            shared["legal"][...] = game.legal
+
     for line in commands:
         game.bots[:] = shared["bots"]  # the parent may have seated others since the last command
         try:
@@ -102,17 +117,20 @@ def main() -> None:
                 batch = game.step(shared["actions"])
                 for name in ("obs", "reward", "terminated", "truncated", "final_obs", "score", "stats"):
                     shared[name][...] = getattr(batch, name)
+                show_legal()
                 answers.write(b"{}\n")
                 continue
             command = json.loads(line)
             if command["do"] == "reset":
                 shared["obs"][...] = game.reset(shared["seeds"])
+                show_legal()
                 answer({})
             elif command["do"] == "snapshot":
                 answer({"arrays": pack(game.snapshot())})
             elif command["do"] == "restore":
                 shared["obs"][...] = game.restore(unpack(command["arrays"]))
                 shared["bots"][...] = game.bots
+                show_legal()
                 answer({})
         except GameError as error:
             answer({"error": str(error)})

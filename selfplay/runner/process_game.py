@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from envs.api import F32, Actions, ActionSpec, Seeds, StepBatch
 from envs.errors import GameError
-from envs.melee.controller import ACTION_SPEC
 from selfplay.errors import RunnerError
 from selfplay.runner.game_process import STEP, pack, parse_dtype, unpack
 from selfplay.runner.shared_block import layout, map_arrays
@@ -31,7 +30,6 @@ class ProcessGame:
     """
 
     num_seats = 2
-    actions: ActionSpec = ACTION_SPEC
 
     def __init__(self, name: str, options: dict[str, Any]) -> None:
         """Start the child and wait until its games exist; ``options`` must be JSON-able."""
@@ -47,11 +45,15 @@ class ProcessGame:
             )
             try:
                 hello = self._ask({"game": name, "options": options, "file": file.fileno()})
-                dtype = np.dtype(parse_dtype(hello["stats"]))
+                self.stats_dtype: np.dtype[Any] = np.dtype(parse_dtype(hello["stats"]))
+                binary, sizes, rest = hello["actions"]
+                self.actions = ActionSpec(binary, tuple(sizes), tuple(rest))
                 self.obs_width: int = hello["obs_width"]
                 self.bot_names: tuple[str, ...] = tuple(hello["bots"])
-                fields = layout(self.num_games, self.obs_width, self.actions.width, dtype)
+                mask_width: int = hello["mask_width"]
+                fields = layout(self.num_games, self.obs_width, self.actions.width, mask_width, self.stats_dtype)
                 self._shared = map_arrays(file.fileno(), fields)
+                self.legal: NDArray[np.bool_] | None = self._shared["legal"] if mask_width else None
             except BaseException:
                 self.close()
                 raise

@@ -26,6 +26,7 @@ from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
+from selfplay.trainer.fitting import check_fit
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from selfplay.config import Config
 
 FORMAT: Final = 1
+OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
 INTERRUPTED: Final = 130  # exit code of a run that Ctrl-C ended
 
 
@@ -69,6 +71,8 @@ def train(
         )
     if config.game.dolphin or config.game.iso:
         raise ConfigError("--dolphin and --iso go with --game-type dolphin; the mock needs neither")
+    if not resume:
+        check_fit(config, explicit)
     if config.league.gate != "none" and not config.league.track_elo and not resume:
         raise ConfigError("--gate decides by rating games: add --track-elo")
     if resume:
@@ -77,6 +81,7 @@ def train(
         with run.lock():
             resumed = load_latest_learner(run)
             config = continued(resumed, explicit)
+            check_fit(config, explicit)
             return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream)
     config = settled(adopt(config, explicit))
     device = pick_device(config.run.device)  # before the folder is made: a mistake leaves nothing behind
@@ -151,8 +156,14 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
     newest = run.generations / progress.newest
     for line in (
         "What next:",
-        f"  python scripts/evaluate.py {newest} random --games 100",
-        f"  python scripts/watch.py {run.path}",
+        *(
+            (
+                f"  python scripts/evaluate.py {newest} random --games 100",
+                f"  python scripts/watch.py {run.path}",
+            )
+            if session.game.fighter
+            else ()
+        ),
         f"  python scripts/train_self_play.py --resume --checkpoint {run.path} --timesteps "
         f"{max(2 * progress.total_steps, 1)}",
         f"  tensorboard --logdir {run.path.parent}",
@@ -192,7 +203,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     mine, other = game.characters
     gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
     mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
-    return [
+    lines = [
         ("Mode", league.mode),
         ("Opponents", mix if league.mode == "simple_mix" else None),
         ("Game type", game.type),
@@ -221,3 +232,4 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Run folder", session.run.path),
         ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
     ]  # fmt: skip
+    return [line for line in lines if session.game.fighter or line[0] not in OF_FIGHTS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import torch
@@ -19,9 +19,15 @@ if TYPE_CHECKING:
     from selfplay.runner.block import Collected, Episode
 
 
+TERM: Final = "reward_"
+"""How the counts of an episode begin that are a term of its reward."""
+COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")
+"""Counts that only fights have."""
+
+
 def make_batch(rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device) -> Batch:
     """All rows of the learner; advantages are estimated stream by stream before anything is mixed."""
-    obs, action, logprob, value, advantage = [], [], [], [], []
+    obs, action, logprob, value, advantage, legal = [], [], [], [], [], []
     for rollout in rollouts:
         mine = rollout.learner
         estimate = gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam)
@@ -30,12 +36,15 @@ def make_batch(rollouts: Sequence[Rollout], gamma: float, lam: float, device: to
         logprob.append(rollout.logprob[mine])
         value.append(rollout.value[mine])
         advantage.append(estimate[mine])
+        if rollout.legal is not None:
+            legal.append(rollout.legal[mine])
 
     def tensor(parts: list[np.ndarray]) -> torch.Tensor:
         return torch.from_numpy(parts[0] if len(parts) == 1 else np.concatenate(parts)).to(device)
 
     values, advantages = tensor(value), tensor(advantage)
-    return Batch(tensor(obs), tensor(action), tensor(logprob), values, advantages, advantages + values)
+    mask = tensor(legal) if legal else None
+    return Batch(tensor(obs), tensor(action), tensor(logprob), values, advantages, advantages + values, mask)
 
 
 def summarise(collected: Sequence[Collected]) -> Play:
@@ -45,18 +54,16 @@ def summarise(collected: Sequence[Collected]) -> Play:
         return Play()
     against = scores_against(collected)
     draws = sum(episode.score == 0.5 for episode in episodes)
-    terms = {name: _mean(episodes, f"reward_{name}") for name in ("stock", "damage")}
+    names = episodes[0].stats
+    means = {name: _mean(episodes, name) for name in COUNTS if name in names}
+    terms = {name.removeprefix(TERM): _mean(episodes, name) for name in names if name.startswith(TERM)}
     return Play(
         episodes=len(episodes),
         return_mean=sum(terms.values()),
         episode_length=_mean(episodes, "frames"),
         decisive_share=1 - draws / len(episodes),
         draws=draws,
-        stocks=_mean(episodes, "stocks"),
-        stocks_taken=_mean(episodes, "stocks_taken"),
-        damage=_mean(episodes, "damage"),
-        damage_taken=_mean(episodes, "damage_taken"),
-        self_destructs=_mean(episodes, "self_destructs"),
+        **means,
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
         reward_terms=terms,
     )

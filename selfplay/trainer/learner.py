@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import LearnerState, PolicyMeta, save_generation
 from selfplay.learner.ppo import PPO, PPOSettings, UpdateMetrics
 from selfplay.policy.network import ActorCritic, build_network
@@ -34,7 +33,7 @@ class Learner:
         self.parent: str | None = None
         if config.run.pretrained is None or session.resumed is not None:  # a resumed run has weights of its own
             generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
-            rest = ACTION_SPEC.rest if config.net.rest else ()
+            rest = session.game.actions.rest if config.net.rest else ()
             network = build_network(session.network, session.heads, generator, rest, config.net.rest)
         else:
             network = self._pretrained(config.run.pretrained)

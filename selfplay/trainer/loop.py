@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Progress:
     """Where a run stands; what its end is told from."""
 
-    def __init__(self) -> None:
+    def __init__(self, health: Health | None = None) -> None:
         self.iteration = 0
         self.total_steps = 0
         self.elapsed_s = 0.0
@@ -51,7 +51,7 @@ class Progress:
         self.finished = False
         self.restarts = 0
         self.speeds: list[float] = []
-        self.health = Health()
+        self.health = health or Health()
 
 
 class Phases:
@@ -94,7 +94,7 @@ class TrainingLoop:
         start_runners: Callable[[], Awaitable[None]],
     ) -> None:
         self.session = session
-        self.progress = Progress()
+        self.progress = Progress(Health(fights=session.game.fighter))
         self._board = board
         self._rater = rater
         self._reporter = reporter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envs.errors import UnknownNameError
 from envs.melee import bots
 from selfplay.errors import ConfigError
-from selfplay.policy.policy import load_policy
+from selfplay.policy.policy import load_fighter
 from selfplay.runner.match import Contender, Rules
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ def contender(name: str, run: RunDir | None = None) -> Contender:
         run: Where generations are looked for.
 
     Raises:
-        ConfigError: nobody of that name; lists the scripted players.
+        ConfigError: nobody of that name; lists the scripted players. Or a policy of a game that is no fight.
         CheckpointError: a folder that holds no policy, or a damaged one.
     """
     if name in bots.NAMES:
         return Contender(name)
     if run is not None and (run.generations / name).is_dir():
-        return Contender(name, load_policy(run.generations / name))
+        return Contender(name, load_fighter(run.generations / name))
     path = Path(name)
     if path.exists() or "/" in name or path.suffix:
-        return Contender(name, load_policy(path))
+        return Contender(name, load_fighter(path))
     raise ConfigError(f"{UnknownNameError('player', name, bots.NAMES)}; or name the folder of a policy")
 
 

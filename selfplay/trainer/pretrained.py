@@ -23,7 +23,10 @@ def adopt(config: Config, explicit: Mapping[str, Any]) -> Config:
     path = config.run.pretrained
     if path is None:
         return config
-    meta = load_policy(path).meta
+    policy = load_policy(path)
+    meta = policy.meta
+    if policy.game != config.game.type:
+        raise ConfigError(f"--pretrained {path} plays {policy.game}, not {config.game.type}")
     theirs: dict[str, Any] = {
         "net.hidden": meta.network.hidden,
         "net.activation": meta.network.activation,

@@ -22,6 +22,7 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
+from selfplay.policy.policy import refuse_other_games
 from selfplay.runner.match import Contender, Pairing, Rules, play
 from selfplay.runner.worker import Worker
 
@@ -129,7 +130,12 @@ def config_of(run: RunDir) -> Config:
 
 
 def settings_of(config: Config) -> RatingSettings:
-    """How rating games of a run outside training are played."""
+    """How rating games of a run outside training are played.
+
+    Raises:
+        ConfigError: the run is of a game that is no fight.
+    """
+    refuse_other_games(config.game.type, "the run")
     rules = Rules(stage=config.game.stage, max_episode_frames=config.game.max_episode_frames)
     return RatingSettings(config.game.characters, rules, bots.LADDER, config.run.seed)
 

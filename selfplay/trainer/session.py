@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from envs.melee import bots
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.tables import CHARACTERS, STAGES
+from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config import RANDOM
 from selfplay.runner.match import Rules
@@ -17,10 +15,12 @@ from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
-    from envs.api import ActionSpec
     from selfplay.config import Config, RunConfig
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
+
+NO_FIGHT: Final = {"character": "none", "opponent_character": None, "stage": "none", "frame_skip": 1, "delay": 0}
+"""What stands in the configuration, and in policies, of a game without characters and frames."""
 
 
 def runners(run: RunConfig) -> int:
@@ -39,6 +39,8 @@ def settled(config: Config) -> Config:
         for name, choices in (("character", CHARACTERS), ("opponent_character", CHARACTERS), ("stage", STAGES))
         if getattr(config.game, name) == RANDOM
     }
+    if not find_game(config.game.type).fighter:
+        drawn = NO_FIGHT
     run, game = config.run.model_copy(update=values), config.game.model_copy(update=drawn)
     return config.model_copy(update={"run": run, "game": game})
 
@@ -58,21 +60,26 @@ class Session:
     resumed: LearnerState | None = None
 
     @property
+    def game(self) -> GameEntry:
+        """What is known of the game."""
+        return find_game(self.config.game.type)
+
+    @property
     def network(self) -> NetworkSpec:
         """Structure of the policy network."""
         net = self.config.net
-        return NetworkSpec(obs_width=OBS_WIDTH, hidden=net.hidden, activation=net.activation)
+        return NetworkSpec(obs_width=self.game.obs_width, hidden=net.hidden, activation=net.activation)
 
     @property
     def heads(self) -> ActionHeads:
         """Heads of an action."""
-        spec: ActionSpec = ACTION_SPEC
+        spec = self.game.actions
         return ActionHeads(binary=spec.binary, sizes=spec.sizes)
 
     @property
     def encoder_version(self) -> int:
         """Of the observations."""
-        return ENCODER_VERSION
+        return self.game.encoder_version
 
     @property
     def blocks(self) -> dict[str, int]:
@@ -95,7 +102,7 @@ class Session:
     @property
     def anchors(self) -> tuple[str, ...]:
         """Scripted players on the ladder."""
-        return bots.LADDER
+        return self.game.ladder
 
     @property
     def rating(self) -> RatingSettings:
@@ -106,6 +113,8 @@ class Session:
 
     def game_options(self, num_games: int) -> dict[str, object]:
         """Arguments of a training block, JSON-able."""
+        if not self.game.fighter:
+            return {"num_games": num_games}
         game, reward = self.config.game, self.config.reward
         return {
             "num_games": num_games,

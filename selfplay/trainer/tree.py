@@ -17,11 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.melee.mock import rules_are_compiled
 from envs.registry import make_game
 from selfplay.checkpoint import group
 from selfplay.errors import RunnerError
-from selfplay.runner.block import Block, ScriptedGame
+from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.process_game import ProcessGame
@@ -49,6 +48,7 @@ from selfplay.trainer.session import update_threads
 if TYPE_CHECKING:
     import asyncio
 
+    from envs.api import ScriptedGame
     from selfplay.report.reporter import Feed
     from selfplay.trainer.session import Session
 
@@ -164,7 +164,7 @@ class Tree:
     @contextmanager
     def _compilation(self) -> Iterator[None]:
         """Say so, once, when the first use of the rules will compile them."""
-        if rules_are_compiled() or self._announced:
+        if self._session.game.starts_at_once() or self._announced:
             yield
             return
         self._announced = True

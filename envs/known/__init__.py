@@ -1,0 +1,1 @@
+"""Games with known answers: small enough to write down whole, so that play can be judged exactly."""

@@ -1,0 +1,53 @@
+"""Games of one decision: both seats choose at once, and a matrix says who pays whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+Choices = tuple[int, int] | None  # None before both have chosen
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Seat 0 chooses a row, seat 1 a column, and seat 1 pays seat 0 the entry (``Rules``).
+
+    A seat sees which of the two it is, unless that makes no difference: where the matrix is antisymmetric.
+    """
+
+    actions: tuple[str, ...]
+    payoffs: tuple[tuple[float, ...], ...]
+
+    def starts(self) -> Sequence[Choices]:
+        """See ``Rules``."""
+        return (None,)
+
+    def legal(self, state: Choices, seat: int) -> Sequence[int]:
+        """See ``Rules``."""
+        return range(len(self.actions))
+
+    def after(self, state: Choices, actions: tuple[int, int]) -> Choices:
+        """See ``Rules``."""
+        return actions
+
+    def payoff(self, state: Choices) -> float | None:
+        """See ``Rules``."""
+        return None if state is None else self.payoffs[state[0]][state[1]]
+
+    def observe(self, state: Choices, seat: int) -> Sequence[float]:
+        """See ``Rules``."""
+        return (1.0, 0.0) if self._alike or seat == 0 else (0.0, 1.0)
+
+    @property
+    def _alike(self) -> bool:
+        size = range(len(self.actions))
+        return all(self.payoffs[i][j] == -self.payoffs[j][i] for i in size for j in size)
+
+
+ROCK_PAPER_SCISSORS: Final = Matrix(("rock", "paper", "scissors"), ((0, -1, 2), (1, 0, -1), (-2, 1, 0)))
+"""Rock beats scissors for two. The one equilibrium is (1/4, 1/2, 1/4) for both seats; its value is 0."""
+
+MATCHING_PENNIES: Final = Matrix(("heads", "tails"), ((1, -1), (-1, 1)))
+"""Seat 0 wants equal coins, seat 1 different ones. The one equilibrium is (1/2, 1/2) for both seats; value 0."""

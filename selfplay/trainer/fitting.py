@@ -1,0 +1,35 @@
+"""Which settings a game has no use for: given explicitly they are refused, else they are ignored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from envs.registry import find_game
+from selfplay.config import by_path
+from selfplay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from selfplay.config import Config
+
+FIGHTS_ONLY: Final = (
+    "game.", "reward.", "net.rest", "league.scripted", "league.held_out", "league.track_elo", "league.rating_share",
+    "league.gate",
+)  # fmt: skip
+"""Beginnings of the settings of characters, frames, scripted players and ratings."""
+
+
+def check_fit(config: Config, explicit: Iterable[str]) -> None:
+    """Refuse settings of fights where the game is none.
+
+    Raises:
+        ConfigError: one of ``explicit``, dotted names that the user set, is such a setting.
+    """
+    if find_game(config.game.type).fighter:
+        return
+    for path in explicit:
+        if path.startswith(FIGHTS_ONLY) and path != "game.type":
+            option = by_path().get(path)
+            name = option.flag if option else f"--set {path}"
+            raise ConfigError(f"{name} is a setting of fights; --game-type {config.game.type} has no use for it")
