@@ -24,13 +24,6 @@ class Policy:
     meta: PolicyMeta
     network: ActorCritic
 
-    @property
-    def game(self) -> str:
-        """Name of the game that it plays."""
-        game = self.meta.config.get("game")
-        name = game.get("type") if isinstance(game, dict) else None
-        return name if isinstance(name, str) and name in GAMES else "mock"
-
     def act(
         self,
         obs: NDArray[np.float32],
@@ -90,6 +83,13 @@ def frozen_copy(network: ActorCritic) -> ActorCritic:
     return twin.eval()
 
 
+def game_of(meta: PolicyMeta) -> str:
+    """Name of the game that a policy plays: what it was trained on, or, where nothing is said of that, the mock."""
+    game = meta.config.get("game")
+    name = game.get("type") if isinstance(game, dict) else None
+    return name if isinstance(name, str) and name in GAMES else "mock"
+
+
 def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """The policy in a folder: a generation, what imitation exports, or a run.
 
@@ -100,15 +100,13 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """
     folder = resolve_policy(Path(path))
     meta, params = load_generation(folder)
-    network = build_network(meta.network, meta.actions)
-    policy = Policy(meta, network)
-    here = GAMES[policy.game].encoder_version
+    here = GAMES[game_of(meta)].encoder_version
     if meta.encoder_version != here:
         raise IncompatibleError(f"{folder} was made for observations of version {meta.encoder_version}, here is {here}")
+    network = build_network(meta.network, meta.actions)
     set_parameters(network, params)
     network.requires_grad_(requires_grad=False)
-    network.eval().to(device)
-    return policy
+    return Policy(meta, network.eval().to(device))
 
 
 def load_fighter(path: str | Path) -> Policy:
@@ -119,7 +117,7 @@ def load_fighter(path: str | Path) -> Policy:
         CheckpointError: see ``load_policy``.
     """
     policy = load_policy(path)
-    refuse_other_games(policy.game, str(path))
+    refuse_other_games(game_of(policy.meta), str(path))
     return policy
 
 

@@ -83,9 +83,7 @@ class Block:
         game.reset(self._seeds[1:])
         legal = None if game.legal is None else torch.from_numpy(game.legal.reshape(-1, spec.logits))
         alike = torch.zeros(2 * game.num_games, spec.logits)
-        first, _ = sample(
-            Heads(spec.binary, spec.sizes), alike, None, legal, greedy=True
-        )  # hands off, if that is legal
+        first, _ = sample(Heads(spec.binary, spec.sizes), alike, None, legal, greedy=True)
         game.step(first.numpy().reshape(game.num_games, 2, -1))
 
     def collect(self, order: SegmentOrder) -> Collected:

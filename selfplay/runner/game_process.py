@@ -92,7 +92,7 @@ def main() -> None:
         return
     spec = game.actions
     mask_width = 0 if game.legal is None else spec.logits
-    fields = layout(game.num_games, game.obs_width, spec.width, mask_width, game.stats_dtype)
+    fields = layout(game.num_games, game.obs_width, spec.width, game.stats_dtype, mask_width)
     os.ftruncate(request["file"], size_of(fields))
     shared = map_arrays(request["file"], fields)
     os.close(request["file"])

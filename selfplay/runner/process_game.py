@@ -51,7 +51,7 @@ class ProcessGame:
                 self.obs_width: int = hello["obs_width"]
                 self.bot_names: tuple[str, ...] = tuple(hello["bots"])
                 mask_width: int = hello["mask_width"]
-                fields = layout(self.num_games, self.obs_width, self.actions.width, mask_width, self.stats_dtype)
+                fields = layout(self.num_games, self.obs_width, self.actions.width, self.stats_dtype, mask_width)
                 self._shared = map_arrays(file.fileno(), fields)
                 self.legal: NDArray[np.bool_] | None = self._shared["legal"] if mask_width else None
             except BaseException:

@@ -12,9 +12,12 @@ Layout = dict[str, tuple[tuple[int, ...], str]]  # name -> (shape, numpy dtype a
 ALIGN = 64
 
 
-def layout(num_games: int, obs_width: int, action_width: int, mask_width: int, stats: np.dtype[Any]) -> dict[str, Any]:
+def layout(
+    num_games: int, obs_width: int, action_width: int, stats: np.dtype[Any], mask_width: int = 0
+) -> dict[str, Any]:
     """Shapes and types of everything that a step exchanges. B games, two seats; ``mask_width`` 0: no legal mask."""
     b = num_games
+    mask = {"legal": ((b, 2, mask_width), np.dtype(np.bool_))} if mask_width else {}
     return {
         "seeds": ((b,), np.dtype(np.uint64)),
         "bots": ((b, 2), np.dtype(np.int8)),
@@ -26,7 +29,7 @@ def layout(num_games: int, obs_width: int, action_width: int, mask_width: int, s
         "final_obs": ((b, 2, obs_width), np.dtype(np.float32)),
         "score": ((b, 2), np.dtype(np.float32)),
         "stats": ((b, 2), stats),
-        "legal": ((b, 2, mask_width), np.dtype(np.bool_)),
+        **mask,
     }
 
 

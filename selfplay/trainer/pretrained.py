@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfplay.config import Config, by_path
 from selfplay.errors import ConfigError
-from selfplay.policy.policy import load_policy
+from selfplay.policy.policy import game_of, load_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +23,9 @@ def adopt(config: Config, explicit: Mapping[str, Any]) -> Config:
     path = config.run.pretrained
     if path is None:
         return config
-    policy = load_policy(path)
-    meta = policy.meta
-    if policy.game != config.game.type:
-        raise ConfigError(f"--pretrained {path} plays {policy.game}, not {config.game.type}")
+    meta = load_policy(path).meta
+    if game_of(meta) != config.game.type:
+        raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
     theirs: dict[str, Any] = {
         "net.hidden": meta.network.hidden,
         "net.activation": meta.network.activation,

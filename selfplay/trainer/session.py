@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 
-NO_FIGHT: Final = {"character": "none", "opponent_character": None, "stage": "none", "frame_skip": 1, "delay": 0}
+NO_FIGHT: Final[dict[str, object]] = {
+    "character": "none",
+    "opponent_character": None,
+    "stage": "none",
+    "frame_skip": 1,
+    "delay": 0,
+}
 """What stands in the configuration, and in policies, of a game without characters and frames."""
 
 
@@ -34,7 +40,7 @@ def settled(config: Config) -> Config:
     values = {"runners": runners(config.run)}
     if config.run.deterministic:
         values["threads"] = update_threads(config.run)
-    drawn = {
+    drawn: dict[str, object] = {
         name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
         for name, choices in (("character", CHARACTERS), ("opponent_character", CHARACTERS), ("stage", STAGES))
         if getattr(config.game, name) == RANDOM

@@ -1,0 +1,143 @@
+"""Does training learn to play? On games with known answers that is a number: how much a best reply wins.
+
+Each game is trained by the main job itself, from configuration to generations on disk; what is judged are the policies
+that lie there. Two players are: the last policy, and the one that is recommended where styles beat each other in a ring,
+the average over the generations of the run's second half, which draws one of them for each game.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from envs.known.exact import Floats, nash_conv, payoffs
+from envs.registry import find_game
+from selfplay.checkpoint import RunDir, list_generations
+from selfplay.config import Config
+from selfplay.errors import ConfigError
+from selfplay.league.nash import equilibrium
+from selfplay.policy.policy import Policy, load_policy
+from selfplay.trainer.app import train
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from envs.known.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """How a game is trained, and the NashConv that the recommended player may have at most."""
+
+    band: float
+    settings: Mapping[str, Mapping[str, Any]]  # of the configuration, by group
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """NashConv of the players that one run gave."""
+
+    game: str
+    seed: int
+    band: float
+    last: float  # of the last policy
+    recommended: float  # of the average over the second half of the generations
+    nash: float  # of the same generations, weighed by Nash averaging
+    generations: int  # of which it is the average
+
+    @property
+    def passed(self) -> bool:
+        """Whether the recommended player lies inside the band."""
+        return self.recommended <= self.band
+
+
+def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
+    """What all games share, and what differs."""
+    games, length, interval = 64, 16, 5
+    return Case(
+        band,
+        {
+            "net": {"hidden": (32, 32)},
+            "ppo": {
+                "rollout_length": length, "batch_size": 2 * games * length, "epochs": 2, "learning_rate": 2e-3,
+                "anneal": True, "gamma": 1.0, "gae_lambda": 1.0, "entropy_coefficient": 0.05, **ppo,
+            },
+            "league": {"mode": "latest"},
+            "run": {
+                "timesteps": iterations * games * length, "num_games": games, "save_interval": interval,
+                "runners": 1, "threads": 1, "deterministic": True,
+            },
+        },
+    )  # fmt: skip
+
+
+CASES: Final[Mapping[str, Case]] = {
+    "rps": _case(0.06, 200),
+    "pennies": _case(0.06, 200),
+    "kuhn": _case(0.05, 300),
+    "mixup": _case(0.1, 300),
+}
+"""Each game's settings, in the order in which they are checked."""
+
+
+def check(game: str, case: Case, seed: int) -> Finding:
+    """Train one run in a folder that is gone afterwards, and judge it.
+
+    Raises:
+        ConfigError: the game has no known answer, or the run left too few generations.
+        SelfPlayError: training failed.
+    """
+    with TemporaryDirectory(prefix=f"selfcheck-{game}-") as folder:
+        run = RunDir(Path(folder) / "run")
+        config = Config.model_validate(
+            {
+                **case.settings,
+                "game": {"type": game},
+                "run": {**case.settings["run"], "seed": seed, "checkpoint": str(run.path)},
+            }
+        )
+        if train(config, explicit={"run.checkpoint": str(run.path)}, stream=io.StringIO()):
+            raise KeyboardInterrupt
+        policies = [load_policy(generation.path) for generation in list_generations(run)]
+    return judge(game, case.band, seed, policies)
+
+
+def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Finding:
+    """What best replies win against the generations of a run, given from old to new."""
+    table = known_table(game)
+    strategies = np.stack([strategy(table, policy) for policy in policies])
+    newer = strategies[len(strategies) // 2 :]
+    wins = payoffs(table, newer)
+    return Finding(
+        game,
+        seed,
+        band,
+        last=nash_conv(table, strategies[-1:], np.ones(1)),
+        recommended=nash_conv(table, newer, np.full(len(newer), 1 / len(newer))),
+        nash=nash_conv(table, newer, equilibrium((wins - wins.T) / 2)),
+        generations=len(newer),
+    )
+
+
+def known_table(game: str) -> Table:
+    """The whole game.
+
+    Raises:
+        ConfigError: it is not small enough to be written down.
+    """
+    entry = find_game(game)
+    if entry.table is None:
+        raise ConfigError(f"{game} has no known answer")
+    return entry.table()
+
+
+def strategy(table: Table, policy: Policy) -> Floats:
+    """[N, 2, M] probability of each action in every state and seat, asked by the observations of the game."""
+    width = table.obs.shape[2]
+    shares = policy.probabilities(table.obs.reshape(-1, width), table.legal.reshape(-1, table.legal.shape[2]))
+    return shares.astype(np.float64).reshape(table.legal.shape)
