@@ -51,6 +51,6 @@ class Kuhn:
         return stake if state.cards[0] > state.cards[1] else -stake
 
     def observe(self, state: Hand, seat: int) -> Sequence[float]:
-        """Own card (3), what was done (4), whether one is the first to act (1)."""
-        card = [float(state.cards[seat] == which) for which in range(3)]
-        return [*card, *(float(state.done == done) for done in MOVES), float(seat == 0)]
+        """Own card and what was done (one of 3 x 4, none when the game is over), whether one is the first to act."""
+        known = [float(state.cards[seat] == card and state.done == done) for card in range(3) for done in MOVES]
+        return [*known, float(seat == 0)]
