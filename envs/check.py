@@ -32,7 +32,7 @@ def check_game(make: MakeGame, *, num_games: int = 3, steps: int = 300, seed: in
     game = make(num_games)
     rng = np.random.default_rng(seed)
     seeds = rng.integers(2**64, size=num_games, dtype=np.uint64)
-    actions = random_actions(rng, game.actions, steps, num_games, game.num_seats)
+    actions = legal_actions(game, rng, seeds, steps)
     first, batches = _play(game, seeds, actions)
     _check_observations(first, game, "reset")
     for t, batch in enumerate(batches):
@@ -53,6 +53,34 @@ def random_actions(
 ) -> NDArray[np.int8]:
     """Uniformly random actions, int8 [T, B, P, A]."""
     return rng.integers(highest(spec) + 1, size=(steps, num_games, num_seats, spec.width), dtype=np.int8)
+
+
+def legal_actions(
+    game: VectorGame, rng: np.random.Generator, seeds: NDArray[np.uint64], steps: int
+) -> NDArray[np.int8]:
+    """Random actions that are legal in games with these seeds, int8 [T, B, P, A]; the mask is checked on the way."""
+    actions = random_actions(rng, game.actions, steps, game.num_games, game.num_seats)
+    game.reset(seeds)
+    for t in range(steps):
+        if game.legal is None:
+            break
+        _check_array(game.legal, (*actions.shape[1:3], game.actions.logits), np.bool_, f"step {t}: legal")
+        actions[t] = _among(game.legal, game.actions, rng, f"step {t}")
+        game.step(actions[t])
+    return actions
+
+
+def _among(legal: NDArray[np.bool_], spec: ActionSpec, rng: np.random.Generator, where: str) -> NDArray[np.int8]:
+    """One legal action for every seat, int8 [B, P, A], drawn at random."""
+    draws = np.where(legal, rng.random(legal.shape), -1.0)
+    parts = [(draws[..., : spec.binary] > 0.5).astype(np.int8)]
+    first = spec.binary
+    for size in spec.sizes:
+        classes = draws[..., first : first + size]
+        _require((classes >= 0).any(-1).all(), "a seat has no legal class", where)
+        parts.append(classes.argmax(-1, keepdims=True).astype(np.int8))
+        first += size
+    return np.concatenate(parts, -1)
 
 
 def highest(spec: ActionSpec) -> NDArray[np.int8]:

@@ -1,4 +1,4 @@
-"""A fighter reduced to its mix-up: a few exchanges in which attack, shield and grab beat each other in a ring.
+"""A fighter reduced to its mix-up: two exchanges in which attack, shield and grab beat each other in a ring.
 
 An attack hits whoever reaches for a grab, a grab takes whoever shields, a shield lets an attack bounce off and answers
 it; equal choices do nothing. Damage differs, so that no choice is as good as another, and the best mixture depends on
@@ -8,13 +8,14 @@ who is ahead, which both see.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Final, NamedTuple, final
 
 ATTACK, SHIELD, GRAB = range(3)
 DAMAGE: Final = {(ATTACK, GRAB): 3, (GRAB, SHIELD): 2, (SHIELD, ATTACK): 1}
 """Points that the first takes from the second; every other pair takes none."""
 POINTS: Final = 4
-EXCHANGES: Final = 4
+EXCHANGES: Final = 2
 
 
 class Fight(NamedTuple):
@@ -26,7 +27,7 @@ class Fight(NamedTuple):
 
 @final
 class MixUp:
-    """See the module (``Rules``). Whoever has more points at the end, or any when the other has none, wins 1."""
+    """See the module (``Rules``). Wins the lead at the end, as a share of all points."""
 
     actions: Final = ("attack", "shield", "grab")
 
@@ -50,10 +51,10 @@ class MixUp:
         mine, other = state.points
         if state.left and mine and other:
             return None
-        return float((mine > other) - (mine < other))
+        return (mine - other) / POINTS
 
     def observe(self, state: Fight, seat: int) -> Sequence[float]:
-        """Own points, the other's (one of each number, 2 x 5), exchanges left (4)."""
-        mine, other = state.points[seat], state.points[1 - seat]
-        points = [float(have == which) for have in (mine, other) for which in range(POINTS + 1)]
-        return [*points, *(float(state.left == which + 1) for which in range(EXCHANGES))]
+        """Own points, the other's and exchanges left: one of 4 x 4 x 2, none when the game is over."""
+        here = (state.points[seat], state.points[1 - seat], state.left)
+        points = range(1, POINTS + 1)
+        return [float(here == place) for place in product(points, points, range(1, EXCHANGES + 1))]

@@ -1,8 +1,9 @@
 """Does training learn to play? On games with known answers that is a number: how much a best reply wins.
 
 Each game is trained by the main job itself, from configuration to generations on disk; what is judged are the policies
-that lie there. Two players are: the last policy, and the one that is recommended where styles beat each other in a ring,
-the average over the generations of the run's second half, which draws one of them for each game.
+that lie there. Three players are: the last policy; the average over the generations of the run's second half, which
+draws one of them for each game; and the mixture of all generations that none of them beats, which is recommended where
+styles beat each other in a ring.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class Finding:
     seed: int
     band: float
     last: float  # of the last policy
-    recommended: float  # of the average over the second half of the generations
-    nash: float  # of the same generations, weighed by Nash averaging
-    generations: int  # of which it is the average
+    average: float  # of the second half of the generations, all alike likely
+    recommended: float  # of all generations, weighed by Nash averaging
+    generations: int  # of the run
 
     @property
     def passed(self) -> bool:
@@ -58,18 +59,18 @@ class Finding:
 
 def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
     """What all games share, and what differs."""
-    games, length, interval = 64, 16, 5
+    games, length = 64, 8
     return Case(
         band,
         {
-            "net": {"hidden": (32, 32)},
+            "net": {"hidden": (64,)},
             "ppo": {
-                "rollout_length": length, "batch_size": 2 * games * length, "epochs": 2, "learning_rate": 2e-3,
-                "anneal": True, "gamma": 1.0, "gae_lambda": 1.0, "entropy_coefficient": 0.05, **ppo,
+                "rollout_length": length, "batch_size": 2 * games * length, "epochs": 2, "gamma": 1.0,
+                "gae_lambda": 1.0, "entropy_coefficient": 0.2, **ppo,
             },
             "league": {"mode": "latest"},
             "run": {
-                "timesteps": iterations * games * length, "num_games": games, "save_interval": interval,
+                "timesteps": iterations * games * length, "num_games": games, "save_interval": 4,
                 "runners": 1, "threads": 1, "deterministic": True,
             },
         },
@@ -77,10 +78,10 @@ def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
 
 
 CASES: Final[Mapping[str, Case]] = {
-    "rps": _case(0.06, 200),
-    "pennies": _case(0.06, 200),
-    "kuhn": _case(0.05, 300),
-    "mixup": _case(0.1, 300),
+    "rps": _case(0.06, 200, learning_rate=3e-3, anneal=True),
+    "pennies": _case(0.06, 200, learning_rate=3e-3, anneal=True),
+    "kuhn": _case(0.05, 400, learning_rate=3e-3, anneal=True),
+    "mixup": _case(0.15, 400, learning_rate=1e-3),
 }
 """Each game's settings, in the order in which they are checked."""
 
@@ -112,15 +113,15 @@ def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Find
     table = known_table(game)
     strategies = np.stack([strategy(table, policy) for policy in policies])
     newer = strategies[len(strategies) // 2 :]
-    wins = payoffs(table, newer)
+    wins = payoffs(table, strategies)
     return Finding(
         game,
         seed,
         band,
         last=nash_conv(table, strategies[-1:], np.ones(1)),
-        recommended=nash_conv(table, newer, np.full(len(newer), 1 / len(newer))),
-        nash=nash_conv(table, newer, equilibrium((wins - wins.T) / 2)),
-        generations=len(newer),
+        average=nash_conv(table, newer, np.full(len(newer), 1 / len(newer))),
+        recommended=nash_conv(table, strategies, equilibrium((wins - wins.T) / 2)),
+        generations=len(strategies),
     )
 
 
