@@ -1,6 +1,5 @@
 import itertools
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
