@@ -34,6 +34,7 @@ class TableGame:
         if num_games < 1:
             raise GameError("num_games must be at least 1")
         self._table = table
+        self._masked = table.masked
         self.num_games = num_games
         self.obs_width = table.obs.shape[2]
         self.actions = action_spec(table.actions)
@@ -46,7 +47,7 @@ class TableGame:
     @property
     def legal(self) -> Bool | None:
         """See ``VectorGame.legal``."""
-        return self._table.legal[self._state] if self._table.masked else None
+        return self._table.legal[self._state] if self._masked else None
 
     def reset(self, seeds: Seeds) -> F32:
         """See ``VectorGame.reset``."""

@@ -154,16 +154,13 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     newest = run.generations / progress.newest
+    fights = (
+        f"  python scripts/evaluate.py {newest} random --games 100",
+        f"  python scripts/watch.py {run.path}",
+    )
     for line in (
         "What next:",
-        *(
-            (
-                f"  python scripts/evaluate.py {newest} random --games 100",
-                f"  python scripts/watch.py {run.path}",
-            )
-            if session.game.fighter
-            else ()
-        ),
+        *(fights if session.game.fighter else ()),
         f"  python scripts/train_self_play.py --resume --checkpoint {run.path} --timesteps "
         f"{max(2 * progress.total_steps, 1)}",
         f"  tensorboard --logdir {run.path.parent}",

@@ -90,7 +90,8 @@ def check(game: str, case: Case, seed: int) -> Finding:
     """Train one run in a folder that is gone afterwards, and judge it.
 
     Raises:
-        ConfigError: the game has no known answer, or the run left too few generations.
+        ConfigError: the game has no known answer.
+        KeyboardInterrupt: the run was told to end early.
         SelfPlayError: training failed.
     """
     with TemporaryDirectory(prefix=f"selfcheck-{game}-") as folder:
