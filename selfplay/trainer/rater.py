@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
-from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures, rated
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -123,6 +123,23 @@ class Rater:
             case Gate(state=GateState(candidate=str(candidate), best=best, llr=float(llr)), bounds=bounds):
                 return GateReport(candidate=candidate, best=best, llr=llr, low=bounds.low, high=bounds.high)
         return None
+
+    @property
+    def tested(self) -> set[str]:
+        """Generations that a gate needs."""
+        state = GateState() if self.gate is None else self.gate.state
+        return {name for name in (state.best, state.candidate) if name is not None}
+
+    async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
+        """Elo of those generations that have rating games."""
+        ratings = await asyncio.to_thread(
+            rated, await self._ledger.games(), self._session.rating, generations, self._session.run.path
+        )
+        return {
+            name: float(ratings.elo[i])
+            for i, name in enumerate(ratings.players)
+            if name in generations and ratings.games[i]
+        }
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""

@@ -19,7 +19,7 @@ from selfplay.errors import IncompatibleError, RunnerError, boundary
 from selfplay.league.anchors import find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
-from selfplay.league.ratings import rate
+from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.runner.match import Contender, Pairing, Rules, play
@@ -143,16 +143,20 @@ def plan_games(
     run: Path | None = None,
 ) -> list[Fixture]:
     """The fixtures that tell most, for at most ``budget`` games; ``run`` may have a table of anchors."""
+    return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
+
+
+def rated(games: Games, settings: RatingSettings, players: Sequence[str], run: Path | None = None) -> Ratings:
+    """Ratings under these settings; ``players`` are part of them even without games."""
     group = f"{settings.settings}/{'greedy' if settings.rules.greedy else 'stochastic'}"
     known = group in games.groups
     table = find_table(settings.settings, run)
-    ratings = rate(
+    return rate(
         games if known else Games.of([]),
         players=players,
         settings=group if known else None,
         anchors=None if table is None else table[0].elo,
     )
-    return plan(ratings, players, budget, rng, settings.games_each)
 
 
 def play_fixtures(
