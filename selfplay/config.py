@@ -93,18 +93,14 @@ class LeagueConfig(_Group):
         ("counter_hitter",),
         description="Scripted players never met in training, so that ratings have one unknown to it",
     )
-    opponents: tuple[str, ...] = Field(
-        (), description="Policies of other runs to play against, by folder"
-    )
+    opponents: tuple[str, ...] = Field((), description="Policies of other runs to play against, by folder")
     opponent_share: Fraction = Field(
         0.2, description="Share of --opponent in training; the others of the mode share the rest"
     )
     population: Annotated[int, Field(ge=4)] = Field(
         100, description="Generations, and exploiters, that are kept; those that the others cover are deleted"
     )
-    patience: Positive = Field(
-        4, description="Saves after which an exploiter of a league is frozen, won or not"
-    )
+    patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")
     max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
     track_elo: bool = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Fraction = Field(0.1, description="Share of the time that rating games may take")
