@@ -25,13 +25,23 @@ class Policy:
     network: ActorCritic
 
     def act(
-        self, obs: NDArray[np.float32], generator: torch.Generator | None = None, *, greedy: bool = False
+        self,
+        obs: NDArray[np.float32],
+        generator: torch.Generator | None = None,
+        *,
+        greedy: bool = False,
+        uniform: NDArray[np.float32] | None = None,
     ) -> NDArray[np.int8]:
-        """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy."""
+        """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy.
+
+        ``uniform`` [N, A] in [0, 1) takes the place of the generator's numbers.
+        """
         with torch.inference_mode():
             device = self.network.out.weight.device
             logits, _ = self.network(torch.from_numpy(obs).to(device))
-            actions: NDArray[np.int8] = sample(self.network.heads, logits.cpu(), generator, greedy=greedy)[0].numpy()
+            luck = None if uniform is None else torch.from_numpy(uniform)
+            drawn, _ = sample(self.network.heads, logits.cpu(), generator, greedy=greedy, uniform=luck)
+            actions: NDArray[np.int8] = drawn.numpy()
             return actions
 
     def value(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:

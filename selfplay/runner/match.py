@@ -1,7 +1,8 @@
 """Games between frozen players, for ratings and evaluation: nothing is learned from them.
 
 All games of a call run side by side in one block, each for one episode. Every policy decides at its own frame skip
-and delay, whatever its opponent's are.
+and delay, whatever its opponent's are. What it draws follows from its game alone, see ``luck``, so that any game can
+be played again by itself; the network's own sums may differ in the last bit with the number of games beside it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from envs.melee import bots
 from envs.melee.controller import NEUTRAL
 from envs.melee.mock import MockMelee
 from selfplay.errors import RunnerError
+from selfplay.runner.luck import keys_of, uniforms
 
 if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
@@ -74,7 +75,7 @@ def play(
 ) -> NDArray[np.void]:
     """Play every game to its end; the counts of both seats, ``mock.STATS`` [G, 2]. Blocks.
 
-    The same pairings in the same order give the same games. ``watch`` is shown the block before each frame.
+    The same pairing gives the same game, whatever is played beside it. ``watch`` is shown the block before each frame.
 
     Raises:
         RunnerError: ``stop`` said so.
@@ -93,7 +94,7 @@ def play(
     game.bot_skip = bots.FRAME_SKIP
     policies = _seat(game, seats)
     obs = game.reset(np.array([pairing.seed for pairing in pairings], np.uint64))
-    generator = torch.Generator().manual_seed(pairings[0].seed % 2**63)
+    keys = keys_of(pairings)
     actions = np.broadcast_to(NEUTRAL, (len(pairings), 2, len(NEUTRAL))).copy()
     acts = np.zeros((len(pairings), 2), bool)
     stats: NDArray[Any] = np.zeros((len(pairings), 2), game.stats_dtype)
@@ -109,7 +110,9 @@ def play(
             playing = rows & left[:, None]
             if frame % policy.meta.frame_skip == 0 and playing.any():
                 acts[playing] = True
-                actions[playing] = policy.act(obs[playing], generator, greedy=rules.greedy)
+                decision = frame // policy.meta.frame_skip
+                luck = None if rules.greedy else uniforms(keys[playing], decision, len(NEUTRAL))
+                actions[playing] = policy.act(obs[playing], greedy=rules.greedy, uniform=luck)
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left

@@ -68,6 +68,19 @@ def test_the_same_pairings_give_the_same_games_with_policies_too():
     np.testing.assert_array_equal(first, second)
 
 
+def test_a_game_of_policies_is_the_same_alone_as_among_many():
+    players = PLAYERS | {f"gen_{n}": Contender(f"gen_{n}", policy(3 + n, delay=n, seed=n)) for n in range(3)}
+    games = [
+        Pairing(pair, ("fox", "mewtwo"), seed)
+        for seed in range(4)
+        for pair in (("gen_0", "gen_1"), ("gen_1", "gen_0"), ("gen_2", "rusher"), ("random", "gen_2"), ("gen_0", "gen_2"))
+    ]
+    rules = Rules(max_episode_frames=1200)
+    together = play(games, players, rules)
+    for i in (1, 7, 12, 19):
+        assert play(games[i : i + 1], players, rules).tobytes() == together[i].tobytes()
+
+
 class Counting:
     """A policy that counts for how many seats it decided, call by call."""
 
@@ -76,9 +89,9 @@ class Counting:
         self.calls = []
         self._inner = inner
 
-    def act(self, obs, generator, *, greedy):
+    def act(self, obs, *, greedy, uniform):
         self.calls.append(len(obs))
-        return self._inner.act(obs, generator, greedy=greedy)
+        return self._inner.act(obs, greedy=greedy, uniform=uniform)
 
 
 def test_each_policy_decides_at_its_own_frame_skip():
@@ -108,7 +121,7 @@ class Standing:
     def __init__(self, inner):
         self.meta = inner.meta
 
-    def act(self, obs, generator, *, greedy):
+    def act(self, obs, *, greedy, uniform):
         return np.tile(NEUTRAL, (len(obs), 1))
 
 
