@@ -19,7 +19,8 @@ from envs.melee import bots
 from envs.melee.controller import NEUTRAL
 from envs.melee.mock import MockMelee
 from selfplay.errors import RunnerError
-from selfplay.runner.luck import keys_of, uniforms
+from selfplay.runner.deciders import Deciders, Rows
+from selfplay.runner.luck import keys_of
 
 if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
@@ -92,9 +93,8 @@ def play(
         max_episode_frames=rules.max_episode_frames,
     )
     game.bot_skip = bots.FRAME_SKIP
-    policies = _seat(game, seats)
+    deciders = Deciders(_seat(game, seats), keys_of(pairings), greedy=rules.greedy)
     obs = game.reset(np.array([pairing.seed for pairing in pairings], np.uint64))
-    keys = keys_of(pairings)
     actions = np.broadcast_to(NEUTRAL, (len(pairings), 2, len(NEUTRAL))).copy()
     acts = np.zeros((len(pairings), 2), bool)
     stats: NDArray[Any] = np.zeros((len(pairings), 2), game.stats_dtype)
@@ -105,30 +105,25 @@ def play(
             raise RunnerError("the games were stopped")
         if watch is not None:
             watch(game)
-        acts[:] = False
-        for policy, rows in policies:
-            playing = rows & left[:, None]
-            if frame % policy.meta.frame_skip == 0 and playing.any():
-                acts[playing] = True
-                decision = frame // policy.meta.frame_skip
-                luck = None if rules.greedy else uniforms(keys[playing], decision, len(NEUTRAL))
-                actions[playing] = policy.act(obs[playing], greedy=rules.greedy, uniform=luck)
+        deciders.act(obs, frame, actions, acts)
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left
-        stats[ended] = batch.stats[ended]
-        left &= ~ended
+        if ended.any():
+            stats[ended] = batch.stats[ended]
+            left &= ~ended
+            deciders.leave(left)
         frame += skip
     return stats
 
 
-def _seat(game: MockMelee, seats: list[list[Contender]]) -> list[tuple[Policy, NDArray[np.bool_]]]:
-    """Tell the game which seats are scripted; the policies with the seats [G, 2] that they play."""
-    rows: dict[str, tuple[Policy, NDArray[np.bool_]]] = {}
+def _seat(game: MockMelee, seats: list[list[Contender]]) -> list[tuple[Policy, Rows]]:
+    """Tell the game which seats are scripted; the policies with the seats that they play."""
+    played: dict[str, tuple[Policy, list[int]]] = {}
     for g, pair in enumerate(seats):
         for seat, contender in enumerate(pair):
             if contender.policy is None:
                 game.bots[g, seat] = game.bot_names.index(contender.id)
             else:
-                rows.setdefault(contender.id, (contender.policy, np.zeros((len(seats), 2), bool)))[1][g, seat] = True
-    return [rows[name] for name in sorted(rows)]
+                played.setdefault(contender.id, (contender.policy, []))[1].append(2 * g + seat)
+    return [(policy, np.array(rows, np.intp)) for _, (policy, rows) in sorted(played.items())]

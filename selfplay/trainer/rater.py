@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from selfplay.trainer.session import Session
 
 RATER = "rater-000"
-BATCH = 64  # games side by side at most
-LEAST = 16  # games worth starting for: a block of few games is slow
+BATCH = 256  # games side by side at most
+EACH = 8  # games a generation that are worth starting for: each policy is asked anew on every frame, for few or many
 DURING = 0.6  # part of the share that is spent while training; the rest is for the last generation
 
 
@@ -146,7 +146,7 @@ class Rater:
         if len(progress.generations) < 2:
             return
         games = self._affordable(progress, DURING)
-        if games >= LEAST:
+        if games >= min(EACH * len(progress.generations), BATCH):
             await self._play(progress, progress.generations, min(games, BATCH), 0)
 
     async def rate_last(self, progress: Progress) -> None:
