@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 RATER = "rater-000"
 BATCH = 256  # games side by side at most
-EACH = 8  # games a generation that are worth starting for: each policy is asked anew on every frame, for few or many
+EACH, ENOUGH = 8, 96  # games a generation, or in all, worth starting for: asking a policy costs as much for few or many
 DURING = 0.6  # part of the share that is spent while training; the rest is for the last generation
 
 
@@ -146,7 +146,7 @@ class Rater:
         if len(progress.generations) < 2:
             return
         games = self._affordable(progress, DURING)
-        if games >= min(EACH * len(progress.generations), BATCH):
+        if games >= min(EACH * len(progress.generations), ENOUGH):
             await self._play(progress, progress.generations, min(games, BATCH), 0)
 
     async def rate_last(self, progress: Progress) -> None:

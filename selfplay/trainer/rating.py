@@ -213,7 +213,7 @@ class RatingBudget:
         self._share = share
         self._cap_frames = cap_frames
         self._by_frames = by_frames
-        self._cost = float(cap_frames) if by_frames else 0.2  # of a game, in the clock's unit; measured as it goes
+        self._cost = float(cap_frames) if by_frames else 0.05  # of a game, in the clock's unit; measured as it goes
         self.spent = 0.0
 
     def games(self, elapsed_s: float, frames: int, part: float = 1.0) -> int:
