@@ -86,7 +86,8 @@ class LeagueConfig(_Group):
 
     mode: str = Field(
         "simple_mix",
-        description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`",
+        description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
+        "`league` (with two exploiters), `opponents` (those of --opponent alone)",
     )
     current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
     recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
@@ -96,6 +97,14 @@ class LeagueConfig(_Group):
         ("counter_hitter",),
         description="Scripted players never met in training, so that ratings have one unknown to it",
     )
+    opponents: tuple[str, ...] = Field((), description="Policies of other runs to play against, by folder")
+    opponent_share: Fraction = Field(
+        0.2, description="Share of --opponent in training; the others of the mode share the rest"
+    )
+    population: Annotated[int, Field(ge=4)] = Field(
+        100, description="Generations, and exploiters, that are kept; those that the others cover are deleted"
+    )
+    patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")
     max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
     track_elo: bool = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Fraction = Field(0.1, description="Share of the time that rating games may take")
@@ -110,6 +119,8 @@ class LeagueConfig(_Group):
     def _agree(self) -> LeagueConfig:
         if self.mode == "simple_mix" and not self.current + self.recent + self.scripted + self.any_past:
             raise ValueError("simple_mix needs a share above 0: league.current, recent, scripted or any_past")
+        if self.mode == "opponents" and not self.opponents:
+            raise ValueError("--mode opponents plays against the policies of --opponent: name at least one")
         if not self.gate_bounds[0] < self.gate_bounds[1]:
             raise ValueError("--gate-bounds: the Elo to reject must be below the Elo to accept")
         return self
@@ -232,6 +243,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--dolphin", "game.dolphin", _GAME, "PATH"),
     Option("--iso", "game.iso", _GAME, "PATH"),
     Option("--mode", "league.mode", _TRACK, "MODE"),
+    Option("--opponent", "league.opponents", _TRACK, "PATH,PATH"),
+    Option("--opponent-share", "league.opponent_share", _TRACK, "F"),
+    Option("--population", "league.population", _TRACK, "N"),
     Option("--held-out", "league.held_out", _TRACK, "NAME,NAME"),
     Option("--track-elo", "league.track_elo", _TRACK),
     Option("--rating-share", "league.rating_share", _TRACK, "F"),

@@ -23,7 +23,7 @@ Policies (a generation is a policy folder ``run/generations/gen_N``)
     save_generation(run, meta, params) -> Path    run/generations/gen_<iteration>; again with equal weights: no-op
     list_generations(run) -> list[Generation]     (id, iteration, path), by iteration; reads no weights
     load_generation(path) -> (PolicyMeta, params) hash verified
-    set_aside_generations(run, iteration)         moves generations newer than the state that training resumes from
+    set_aside_newer(run, iteration)               moves what is newer than the state that training resumes from
 
 The state of training (``run/learner/iter_N``)
     LearnerMeta                                   iteration, total_steps, rng, matchmaker, opponents, ...
@@ -45,7 +45,7 @@ from selfplay.checkpoint.generations import (
     load_generation,
     save_generation,
     save_policy,
-    set_aside_generations,
+    set_aside_newer,
     weights_hash,
 )
 from selfplay.checkpoint.learner_state import LearnerState, group, load_latest_learner, save_learner
@@ -76,6 +76,6 @@ __all__ = [
     "save_generation",
     "save_learner",
     "save_policy",
-    "set_aside_generations",
+    "set_aside_newer",
     "weights_hash",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 POLICY_FILE: Final = "policy.json"
 PARAMS_FILE: Final = "params.safetensors"
 SET_ASIDE: Final = ".set-aside"
+_EXPLOITER_ID: Final = re.compile(r"[a-z_]+_exploiter_([0-9]{1,12})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +113,26 @@ def load_generation(path: Path) -> tuple[PolicyMeta, dict[str, Array]]:
     return meta, params
 
 
-def set_aside_generations(run: RunDir, iteration: int) -> list[Path]:
-    """Move generations newer than ``iteration`` out of the way; where they went.
+def set_aside_newer(run: RunDir, iteration: int) -> list[Path]:
+    """Move generations and exploiters newer than ``iteration`` out of the way; where they went.
 
-    Training that resumes from an older state will make other generations of the same names. The old ones are kept,
-    under ``generations/.set-aside/``, since matches may have been played with them.
+    Training that resumes from an older state will make others of the same names. The old ones are kept, under
+    ``.set-aside/`` beside them, since matches may have been played with them.
     """
+    newer = [generation.path for generation in list_generations(run) if generation.iteration > iteration]
+    if run.exploiters.is_dir():
+        newer += [
+            path
+            for path in sorted(run.exploiters.iterdir())
+            if (match := _EXPLOITER_ID.fullmatch(path.name)) and int(match[1]) > iteration
+        ]
     moved = []
-    for generation in list_generations(run):
-        if generation.iteration > iteration:
-            target = _free(run.generations / SET_ASIDE, generation.id)
-            with boundary(CheckpointError, f"cannot move {generation.path}"):
-                make_folder(target.parent)
-                os.rename(generation.path, target)
-            moved.append(target)
+    for path in newer:
+        target = _free(path.parent / SET_ASIDE, path.name)
+        with boundary(CheckpointError, f"cannot move {path}"):
+            make_folder(target.parent)
+            os.rename(path, target)
+        moved.append(target)
     return moved
 
 

@@ -54,6 +54,16 @@ class RunDir:
         return self.path / "generations"
 
     @property
+    def exploiters(self) -> Path:
+        """Frozen policies of the other learners of a league, ``<role>_N``."""
+        return self.path / "exploiters"
+
+    @property
+    def guests(self) -> Path:
+        """Copies of policies of other runs that this one plays against."""
+        return self.path / "guests"
+
+    @property
     def learner(self) -> Path:
         """States of training ``iter_N``."""
         return self.path / "learner"
@@ -133,7 +143,7 @@ class RunDir:
             handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
             self._acquire(handle)
-            for folder in (self.path, self.generations, self.learner):
+            for folder in (self.path, self.generations, self.exploiters, self.guests, self.learner):
                 recover(folder)
             yield
         finally:

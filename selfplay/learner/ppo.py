@@ -9,7 +9,7 @@ one barrier a minibatch instead of one an operation, which is faster and survive
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -129,6 +129,11 @@ class PPO:
         )
         self._threads = threads if self.device.type == "cpu" else 1
         self._pool = ThreadPoolExecutor(self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
+
+    def begin(self, weights: Mapping[str, Tensor]) -> None:
+        """Take these weights, and know nothing of the gradients that led here."""
+        self.network.load_state_dict(dict(weights))
+        self.optimizer.state.clear()
 
     def scale(self, factor: float) -> None:
         """Set learning rate and entropy bonus to this share of their settings."""

@@ -77,6 +77,7 @@ def sample(
     legal: Tensor | None = None,
     *,
     greedy: bool = False,
+    uniform: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Draw an action for each row.
 
@@ -86,13 +87,17 @@ def sample(
         generator: Source of randomness, on the device of the logits; unused when greedy.
         legal: Which logits may be chosen, bool as the logits; None: all.
         greedy: Take the most likely value of each part.
+        uniform: Float [N, heads.width] in [0, 1): the random numbers, in place of those of the generator.
 
     Returns:
         Actions int8 [N, heads.width] and the logarithm of their probability, float [N].
     """
     rows = logits.shape[0]
     logits = masked(logits, legal)
-    uniform = None if greedy else torch.rand((rows, heads.width), generator=generator, device=logits.device)
+    if greedy:
+        uniform = None
+    elif uniform is None:
+        uniform = torch.rand((rows, heads.width), generator=generator, device=logits.device)
     actions = torch.empty((rows, heads.width), dtype=torch.int8, device=logits.device)
     buttons = logits[:, : heads.binary]
     pressed = buttons > 0 if uniform is None else uniform[:, : heads.binary] < torch.sigmoid(buttons)

@@ -76,6 +76,7 @@ class IterationReport(_Record):
     play: Play = Play()
     zero_sum_error: float | None = None  # largest sum of both seats' rewards in a step, without its sign
     opponents: dict[str, Count] = Field(default_factory=dict)  # who was met: id -> episodes
+    exploiters: dict[str, float] = Field(default_factory=dict)  # role -> its mean score, in a league
     restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that did not end, in the whole run
     cuda_used: Count | None = None  # bytes
@@ -142,5 +143,6 @@ class IterationReport(_Record):
         values |= {f"time/{name}_s": seconds for name, seconds in self.phase_s.items()}
         values |= {f"winrate/{name}": share for name, share in self.play.win_rate.items()}
         values |= {f"reward/{name}": value for name, value in self.play.reward_terms.items()}
+        values |= {f"league/{role}": score for role, score in self.exploiters.items()}
         values |= {f"opponents/{name}": count for name, count in self.opponents.items()}
         return {tag: value for tag, value in values.items() if value is not None}

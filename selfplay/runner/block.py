@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from selfplay.errors import RunnerError
-from selfplay.league.matchmaker import Opponent
+from selfplay.league.modes import Opponent
 from selfplay.policy.heads import Heads, sample
 from selfplay.rollout.rollout import F32, Rollout
 
@@ -174,7 +174,7 @@ class Block:
         """Which columns each network plays."""
         columns: dict[str, list[int]] = {}
         for b, opponent in enumerate(self._opponents):
-            if opponent.kind == "generation":
+            if opponent.kind in ("generation", "main"):
                 columns.setdefault(opponent.id, []).append(2 * b + int(self._learner[b, 0]))
         self._rows = {MIRROR.id: torch.from_numpy(np.flatnonzero(self._learner.reshape(-1)))}
         self._rows |= {player: torch.tensor(found) for player, found in sorted(columns.items())}

@@ -1,7 +1,8 @@
 """Games between frozen players, for ratings and evaluation: nothing is learned from them.
 
 All games of a call run side by side in one block, each for one episode. Every policy decides at its own frame skip
-and delay, whatever its opponent's are.
+and delay, whatever its opponent's are. What it draws follows from its game alone, see ``luck``, so that any game can
+be played again by itself; the network's own sums may differ in the last bit with the number of games beside it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from envs.melee import bots
 from envs.melee.controller import NEUTRAL
 from envs.melee.mock import MockMelee
 from selfplay.errors import RunnerError
+from selfplay.runner.deciders import Deciders, Rows
+from selfplay.runner.luck import keys_of
 
 if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
@@ -74,7 +76,7 @@ def play(
 ) -> NDArray[np.void]:
     """Play every game to its end; the counts of both seats, ``mock.STATS`` [G, 2]. Blocks.
 
-    The same pairings in the same order give the same games. ``watch`` is shown the block before each frame.
+    The same pairing gives the same game, whatever is played beside it. ``watch`` is shown the block before each frame.
 
     Raises:
         RunnerError: ``stop`` said so.
@@ -91,9 +93,8 @@ def play(
         max_episode_frames=rules.max_episode_frames,
     )
     game.bot_skip = bots.FRAME_SKIP
-    policies = _seat(game, seats)
+    deciders = Deciders(_seat(game, seats), keys_of(pairings), greedy=rules.greedy)
     obs = game.reset(np.array([pairing.seed for pairing in pairings], np.uint64))
-    generator = torch.Generator().manual_seed(pairings[0].seed % 2**63)
     actions = np.broadcast_to(NEUTRAL, (len(pairings), 2, len(NEUTRAL))).copy()
     acts = np.zeros((len(pairings), 2), bool)
     stats: NDArray[Any] = np.zeros((len(pairings), 2), game.stats_dtype)
@@ -104,28 +105,25 @@ def play(
             raise RunnerError("the games were stopped")
         if watch is not None:
             watch(game)
-        acts[:] = False
-        for policy, rows in policies:
-            playing = rows & left[:, None]
-            if frame % policy.meta.frame_skip == 0 and playing.any():
-                acts[playing] = True
-                actions[playing] = policy.act(obs[playing], generator, greedy=rules.greedy)
+        deciders.act(obs, frame, actions, acts)
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left
-        stats[ended] = batch.stats[ended]
-        left &= ~ended
+        if ended.any():
+            stats[ended] = batch.stats[ended]
+            left &= ~ended
+            deciders.leave(left)
         frame += skip
     return stats
 
 
-def _seat(game: MockMelee, seats: list[list[Contender]]) -> list[tuple[Policy, NDArray[np.bool_]]]:
-    """Tell the game which seats are scripted; the policies with the seats [G, 2] that they play."""
-    rows: dict[str, tuple[Policy, NDArray[np.bool_]]] = {}
+def _seat(game: MockMelee, seats: list[list[Contender]]) -> list[tuple[Policy, Rows]]:
+    """Tell the game which seats are scripted; the policies with the seats that they play."""
+    played: dict[str, tuple[Policy, list[int]]] = {}
     for g, pair in enumerate(seats):
         for seat, contender in enumerate(pair):
             if contender.policy is None:
                 game.bots[g, seat] = game.bot_names.index(contender.id)
             else:
-                rows.setdefault(contender.id, (contender.policy, np.zeros((len(seats), 2), bool)))[1][g, seat] = True
-    return [rows[name] for name in sorted(rows)]
+                played.setdefault(contender.id, (contender.policy, []))[1].append(2 * g + seat)
+    return [(policy, np.array(rows, np.intp)) for _, (policy, rows) in sorted(played.items())]

@@ -27,6 +27,7 @@ from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
 from selfplay.trainer.fitting import check_fit
+from selfplay.trainer.guests import invited, seat
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
@@ -84,9 +85,10 @@ def train(
             check_fit(config, explicit)
             return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream)
     config = settled(adopt(config, explicit))
-    device = pick_device(config.run.device)  # before the folder is made: a mistake leaves nothing behind
+    device, guests = pick_device(config.run.device), invited(config)  # before the folder is made: a mistake leaves none
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():
+        seat(run, guests)
         return _start(Session(config, run, device), preset, stream)
 
 
@@ -203,6 +205,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     lines = [
         ("Mode", league.mode),
         ("Opponents", mix if league.mode == "simple_mix" else None),
+        ("Guests", ", ".join(league.opponents) or None),
         ("Game type", game.type),
         ("Preset", preset),
         ("Num games", run.num_games),

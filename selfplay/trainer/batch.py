@@ -79,6 +79,12 @@ def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
     return against
 
 
+def mean_score(collected: Sequence[Collected]) -> float | None:
+    """Mean score of the episodes that ended against somebody else; None where none did."""
+    scores = [score for against in scores_against(collected).values() for score in against]
+    return fmean(scores) if scores else None
+
+
 def zero_sum_error(collected: Sequence[Collected]) -> float:
     """Largest sum of the two seats' rewards in a step, without its sign: 0 where one's gain is the other's loss."""
     return max(float(np.abs(part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.registry import make_game
-from selfplay.checkpoint import LearnerMeta, RunDir, save_learner
+from selfplay.checkpoint import LearnerMeta, RunDir, save_generation, save_learner
 from selfplay.errors import SelfPlayError
+from selfplay.league.records import generation_id
 from selfplay.report.metrics import Update
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
@@ -126,7 +127,7 @@ def without_tree() -> Times:
 
 def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
     times, progress = Times(), Progress()
-    learner.save_generation(0, 0, None)
+    _freeze(session, learner, progress)
     with ThreadPoolExecutor(len(session.blocks)) as pool:
         blocks = [
             Block(make_game("mock", **session.game_options(games)), derive(0, name, 1))
@@ -151,8 +152,13 @@ def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
     return times
 
 
+def _freeze(session: Session, learner: Learner, progress: Progress) -> None:
+    name = generation_id(progress.iteration)
+    save_generation(session.run, *learner.policy(name, progress.iteration, progress.total_steps, None))
+
+
 def _save(session: Session, learner: Learner, progress: Progress) -> None:
-    learner.save_generation(progress.iteration, progress.total_steps, "gen_0")
+    _freeze(session, learner, progress)
     meta = LearnerMeta(
         iteration=progress.iteration,
         total_steps=progress.total_steps,

@@ -18,7 +18,7 @@ from envs.melee import bots
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.config import OPTIONS, PRESETS, RANDOM, Config, by_path
 from selfplay.errors import ConfigError, SelfPlayError
-from selfplay.league.matchmaker import MODES
+from selfplay.league.modes import MODES
 
 EPILOG: Final = """examples:
   python scripts/train_self_play.py --game-type mock --timesteps 1000 --num-games 4

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from selfplay.checkpoint import LearnerState, PolicyMeta, save_generation
+from selfplay.checkpoint import PolicyMeta
+from selfplay.league.modes import MAIN
 from selfplay.learner.ppo import PPO, PPOSettings, UpdateMetrics
 from selfplay.policy.network import ActorCritic, build_network
 from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class Learner:
     """Owns the weights that learn."""
 
-    def __init__(self, session: Session, threads: int) -> None:
-        """Fresh weights from the run's seed, or those of ``--pretrained``."""
+    def __init__(self, session: Session, threads: int, role: str = MAIN) -> None:
+        """Fresh weights from the run's seed, or those of ``--pretrained``; ``role`` is whose learner it is."""
         config = session.config
         self._session = session
         self._anneal = config.ppo.anneal
@@ -37,7 +38,8 @@ class Learner:
             network = build_network(session.network, session.heads, generator, rest, config.net.rest)
         else:
             network = self._pretrained(config.run.pretrained)
-        self._generator = torch.Generator().manual_seed(derive(config.run.seed, "minibatches"))
+        labels = ("minibatches",) if role == MAIN else ("minibatches", role)
+        self._generator = torch.Generator().manual_seed(derive(config.run.seed, *labels))
         ppo = config.ppo
         self._ppo = PPO(
             network.to(session.device),
@@ -82,16 +84,20 @@ class Learner:
         """For the checkpoint."""
         return learner_arrays(self._ppo, self._generator)
 
-    def restore(self, state: LearnerState) -> None:
+    def restore(self, arrays: Arrays) -> None:
         """From a checkpoint."""
-        restore_learner(self._ppo, self._generator, state.arrays)
+        restore_learner(self._ppo, self._generator, arrays)
 
-    def save_generation(self, iteration: int, total_steps: int, parent: str | None) -> str:
-        """Freeze the weights of now as ``gen_<iteration>``; its id."""
+    def begin(self, network: ActorCritic) -> None:
+        """Start again from a copy of other weights, with a fresh optimiser."""
+        self._ppo.begin(network.state_dict())
+
+    def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
+        """The weights of now, and what a policy file says about them."""
         session = self._session
         game = session.config.game
         meta = PolicyMeta(
-            id=f"gen_{iteration}",
+            id=name,
             parent=parent if parent is not None else self.parent,
             iteration=iteration,
             total_steps=total_steps,
@@ -105,8 +111,7 @@ class Learner:
             created=datetime.now(UTC),
             config=session.config.model_dump(mode="json"),
         )
-        save_generation(session.run, meta, parameters_of(self._ppo.network))
-        return meta.id
+        return meta, parameters_of(self._ppo.network)
 
     def close(self) -> None:
         """Let the update's threads go."""

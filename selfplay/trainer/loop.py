@@ -6,26 +6,27 @@ When it crashes its supervisor starts it again and it goes on from the last chec
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
-from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_generations
+from selfplay.checkpoint import LearnerMeta, LearnerState, group, load_latest_learner, save_learner, set_aside_newer
 from selfplay.errors import NotARunError, RunnerError
-from selfplay.league.matchmaker import Matchmaker
+from selfplay.league.modes import MAIN
+from selfplay.league.records import generation_id
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.report.metrics import IterationReport, Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
-from selfplay.seeding import derive
-from selfplay.trainer.batch import met, scores_against, summarise, zero_sum_error
+from selfplay.trainer.agents import ROLES, WINS, Agent, begins_anew, make_matchmaker, worst_score
+from selfplay.trainer.archive import Archive
+from selfplay.trainer.batch import mean_score, met, scores_against, summarise, zero_sum_error
 from selfplay.trainer.learner import Learner
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class TrainingLoop:
         self._stop = stop
         self._threads = threads
         self._start_runners = start_runners
-        self._frozen: dict[str, ActorCritic] = {}
+        self._agents: dict[str, Agent] = {}  # by role, the main agent first
+        self._archive = self._new_archive()
         self._resumed = session.resumed
 
     @property
@@ -112,67 +114,75 @@ class TrainingLoop:
     async def run(self, ctx: Context) -> None:
         """The child: trains to the end of the run, then returns."""
         worker = Worker(ctx.id)
-        learner: Learner | None = None
         ctx.ready()  # at once: compiling the rules takes long, and what it says shall be seen meanwhile
+        self._agents, self._archive = {}, self._new_archive()  # nothing of a crashed incarnation
         try:
-            learner = await worker.submit(Learner, self.session, self._threads)
-            matchmaker = self._matchmaker()
+            self._agents = await worker.submit(self._make_agents)
             state = self._resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
             kept = -1 if state is None else state.meta.iteration
-            await worker.submit(set_aside_generations, self.session.run, kept)
+            await worker.submit(set_aside_newer, self.session.run, kept)
             if state is None:
-                await self._begin(worker, learner, matchmaker)
+                await self._begin(worker)
             else:
-                await self._continue(worker, learner, matchmaker, state)
+                await self._continue(worker, state)
             await self._start_runners()
-            await self._train(worker, learner, matchmaker)
+            await self._train(worker)
         finally:
-            if learner is not None:
-                worker.submit(learner.close)
+            for agent in self._agents.values():
+                worker.submit(agent.learner.close)
             worker.close()
 
-    def _matchmaker(self) -> Matchmaker:
-        league = self.config.league
-        weights = None
-        if league.mode == "simple_mix":
-            weights = {
-                "current": league.current, "recent": league.recent, "scripted": league.scripted,
-                "any_past": league.any_past,
-            }  # fmt: skip
-        rng = np.random.default_rng(derive(self.config.run.seed, "matchmaker"))
-        return Matchmaker(league.mode, rng, self.session.training_bots, weights, league.max_frozen)
+    def _new_archive(self) -> Archive:
+        return Archive(self.session.run, self.config.league.population)
 
-    async def _begin(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
-        progress = self.progress
-        progress.newest = await worker.submit(learner.save_generation, 0, 0, None)
-        progress.generations = [progress.newest]
-        matchmaker.set_generations(progress.generations)
-        await self._checkpoint(worker, learner, matchmaker)
+    @property
+    def _main(self) -> Agent:
+        return self._agents[MAIN]
 
-    async def _continue(self, worker: Worker, learner: Learner, matchmaker: Matchmaker, state: LearnerState) -> None:
-        await worker.submit(learner.restore, state)
-        matchmaker.restore(state.meta.matchmaker)
-        progress = self.progress
-        progress.iteration, progress.total_steps = state.meta.iteration, state.meta.total_steps
-        progress.elapsed_s = state.meta.elapsed_s
-        progress.generations = list(state.meta.generations)
+    def _make_agents(self) -> dict[str, Agent]:
+        """The learners of this run, by role. Blocks."""
+        played = set(self.session.roles.values())
+        guests = bool(self._archive.welcome())
+        return {
+            role: Agent(role, Learner(self.session, self._threads, role), make_matchmaker(self.session, role, guests))
+            for role in ROLES
+            if role in played
+        }
+
+    async def _begin(self, worker: Worker) -> None:
+        await self._freeze(worker)
+        self._set_pools()
+        await self._checkpoint(worker)
+
+    async def _continue(self, worker: Worker, state: LearnerState) -> None:
+        meta, progress = state.meta, self.progress
+        extra: Mapping[str, Any] = meta.extra
+        await worker.submit(self._archive.restore, meta.generations, extra)
+        for role, agent in self._agents.items():
+            arrays = state.arrays if role == MAIN else group(state.arrays, role)
+            await worker.submit(agent.learner.restore, arrays)
+            agent.restore({"matchmaker": meta.matchmaker} if role == MAIN else extra["agents"][role])
+        progress.iteration, progress.total_steps = meta.iteration, meta.total_steps
+        progress.elapsed_s = meta.elapsed_s
+        progress.generations = self._archive.generations
         progress.newest = progress.generations[-1]
-        progress.restarts = int(str(state.meta.extra.get("restarts", 0)))
+        progress.restarts = int(str(extra.get("restarts", 0)))
         if self._rater is not None:
-            self._rater.restore(state.meta.extra)
+            self._rater.restore(meta.extra)
         if state is self._resumed:  # runners continue the games of the checkpoint, against whom they had met
-            await self._load(worker, _in_play(state.meta.opponents))
+            for role, agent in self._agents.items():
+                mine = [meta.opponents.get(runner) for runner, whose in self.session.roles.items() if whose == role]
+                await self._load(worker, agent, _in_play(mine))
 
-    async def _train(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+    async def _train(self, worker: Worker) -> None:
         progress = self.progress
         if self._done() and not self._stop.is_set():
             self._reporter.notice("The run has reached its end; --timesteps or --max-minutes can put it further away")
         while not self._done():
             phases = Phases(progress)
-            collected = await self._collect(worker, learner, matchmaker)
+            collected = await self._collect(worker)
             phases.end("collect")
-            rollouts = [part.rollout for part in collected]
-            update = await worker.submit(learner.update, rollouts, self._share_done())
+            update = await self._update(worker, collected)
             phases.end("update")
             progress.iteration += 1
             progress.total_steps += self.session.config.steps_per_iteration
@@ -180,11 +190,10 @@ class TrainingLoop:
                 await self._rater.rate_if_due(progress)
                 phases.end("rate")
             if progress.iteration % self.config.run.save_interval == 0:  # last: a checkpoint is of a whole iteration
-                await self._save(worker, learner, matchmaker)
+                await self._save(worker)
                 phases.end("save")
-            details = Update(**asdict(update), learning_rate=learner.learning_rate)
-            self._report(collected, details, phases.seconds)
-        await self._finish(worker, learner, matchmaker)
+            self._report(collected, update, phases.seconds)
+        await self._finish(worker)
 
     def _done(self) -> bool:
         iterations, minutes = self.session.iterations, self.config.run.max_minutes
@@ -200,48 +209,114 @@ class TrainingLoop:
         shares.append(self.progress.elapsed_s / (60 * minutes) if minutes else 0.0)
         return min(1.0, max(shares))
 
-    async def _collect(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> list[Collected]:
-        matchmaker.rotate(self._frozen)
-        network = await worker.submit(learner.snapshot)
-        needed = set(matchmaker.bench) | set(self._frozen)
-        await self._load(worker, needed)
+    async def _collect(self, worker: Worker) -> dict[str, list[Collected]]:
+        """An iteration's segments by the role of who learns from them."""
+        session, iteration = self.session, self.progress.iteration
+        networks = {}
+        for role, agent in self._agents.items():
+            agent.matchmaker.rotate(agent.frozen)
+            networks[role] = await worker.submit(agent.learner.snapshot)
+            await self._load(worker, agent, {*agent.matchmaker.bench, *agent.frozen})
         jobs: dict[str, Job[Block]] = {}
-        for runner, games in self.session.blocks.items():
+        for runner, games in session.blocks.items():
+            agent = self._agents[session.roles[runner]]
+            frozen = dict(agent.frozen) if agent.role == MAIN else agent.frozen | {MAIN: networks[MAIN]}
             order = SegmentOrder(
-                self.progress.iteration, self.config.ppo.rollout_length, self.progress.iteration, network,
-                dict(self._frozen), tuple(matchmaker.draw(games)),
+                iteration, self.config.ppo.rollout_length, iteration, networks[agent.role], frozen,
+                tuple(agent.matchmaker.draw(games)),
             )  # fmt: skip
             jobs[runner] = Job(_collect_job(order))
         results: dict[str, Collected] = await self._board.ask(jobs)
-        collected = [results[name] for name in sorted(results)]
-        if not collected:
+        collected = {
+            role: [results[name] for name in sorted(results) if session.roles[name] == role] for role in self._agents
+        }
+        if not collected[MAIN]:
             why = next(iter(self._board.given_up.values()))
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
-        matchmaker.record(scores_against(collected))
-        in_play = frozenset().union(*(part.in_play for part in collected))
-        self._frozen = {name: net for name, net in self._frozen.items() if name in in_play}
+        for role, parts in collected.items():
+            agent = self._agents[role]
+            agent.matchmaker.record(scores_against(parts))
+            in_play = frozenset().union(*(part.in_play for part in parts))
+            agent.frozen = {name: net for name, net in agent.frozen.items() if name in in_play}
         return collected
 
-    async def _load(self, worker: Worker, names: set[str]) -> None:
+    async def _update(self, worker: Worker, collected: Mapping[str, Sequence[Collected]]) -> Update:
+        """Every learner learns from its own segments; what the main agent's update was like."""
+        updates = {}
+        for role, parts in collected.items():
+            if parts:
+                rollouts = [part.rollout for part in parts]
+                updates[role] = await worker.submit(self._agents[role].learner.update, rollouts, self._share_done())
+        return Update(**asdict(updates[MAIN]), learning_rate=self._main.learner.learning_rate)
+
+    async def _load(self, worker: Worker, agent: Agent, names: Iterable[str]) -> None:
         """Make sure that these opponents are in memory; those that games in progress need stay there."""
-        for name in sorted(names - set(self._frozen)):
-            path = self.session.run.generations / name
-            policy = await worker.submit(load_policy, path, self.session.device)
-            self._frozen[name] = policy.network
+        for name in sorted(set(names) - set(agent.frozen)):
+            policy = await worker.submit(load_policy, self._archive.path(name), self.session.device)
+            agent.frozen[name] = policy.network
 
-    async def _save(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
-        """A generation that opponents are drawn from, and a checkpoint."""
-        progress = self.progress
-        progress.newest = await worker.submit(
-            learner.save_generation, progress.iteration, progress.total_steps, progress.generations[-1]
+    def _set_pools(self) -> None:
+        for agent in self._agents.values():
+            agent.matchmaker.set_pool(self._archive.generations, self._archive.exploiters, self._archive.guests)
+
+    async def _freeze(self, worker: Worker) -> None:
+        """A generation of the main agent."""
+        progress, archive = self.progress, self._archive
+        parent = archive.generations[-1] if archive.generations else None
+        name = generation_id(progress.iteration)
+        meta, params = await worker.submit(
+            self._main.learner.policy, name, progress.iteration, progress.total_steps, parent
         )
-        progress.generations.append(progress.newest)
-        matchmaker.set_generations(progress.generations)
-        await self._checkpoint(worker, learner, matchmaker)
+        progress.newest = await worker.submit(archive.save, meta, params)
+        progress.generations = archive.generations
 
-    async def _checkpoint(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+    async def _save(self, worker: Worker) -> None:
+        """A generation that opponents are drawn from, exploiters that have done their work, and a checkpoint."""
+        archive = self._archive
+        await self._freeze(worker)
+        for role, agent in self._agents.items():
+            if role != MAIN:
+                await self._freeze_exploiter(worker, agent)
+        left = archive.leaving
+        if archive.is_full:
+            strengths = {} if self._rater is None else await self._rater.strengths(self.progress.generations)
+            in_play = {name for agent in self._agents.values() for name in agent.frozen}
+            tested = set() if self._rater is None else self._rater.tested
+            archive.thin(strengths, in_play | tested)
+        self._set_pools()
+        await self._checkpoint(worker)
+        await worker.submit(archive.sweep, left)
+
+    async def _freeze_exploiter(self, worker: Worker, agent: Agent) -> None:
+        """An exploiter that wins, or has tried for long enough, joins the pool; then it begins anew, if chance says."""
+        progress, config = self.progress, self.config
+        score = worst_score(agent, self._archive)
+        overdue = progress.iteration - agent.since >= config.league.patience * config.run.save_interval
+        if score < WINS and not overdue:
+            return
+        name = f"{agent.role}_{progress.iteration}"
+        policy = await worker.submit(agent.learner.policy, name, progress.iteration, progress.total_steps, None)
+        name = await worker.submit(self._archive.save, *policy)
+        agent.since = progress.iteration
+        anew = begins_anew(agent, progress.iteration, config.run.seed)
+        if anew:
+            await worker.submit(agent.learner.begin, await worker.submit(self._first_weights))
+            agent.matchmaker.forget()
+        then = "begins anew" if anew else "goes on"
+        self._reporter.notice(f"{name} joins the league: it scores at least {score:.0%} against its targets; {then}")
+
+    def _first_weights(self) -> ActorCritic:
+        """What an exploiter begins with. Blocks."""
+        pretrained = self.config.run.pretrained
+        return self._main.learner.snapshot() if pretrained is None else load_policy(pretrained).network
+
+    async def _checkpoint(self, worker: Worker) -> None:
         progress = self.progress
-        arrays = await worker.submit(learner.arrays)
+        arrays = await worker.submit(self._main.learner.arrays)
+        for role, agent in self._agents.items():
+            if role != MAIN:
+                own = await worker.submit(agent.learner.arrays)
+                arrays |= {f"{role}/{name}": array for name, array in own.items()}
         opponents: dict[str, Any] = {}
         if progress.iteration:
             jobs: dict[str, Job[Block]] = {runner: Job(Block.snapshot, timed=False) for runner in self.session.blocks}
@@ -254,30 +329,35 @@ class TrainingLoop:
             elapsed_s=progress.elapsed_s,
             created=datetime.now(UTC),
             config=self.config.model_dump(mode="json"),
-            matchmaker=matchmaker.state(),
+            matchmaker=self._main.matchmaker.state(),
             opponents=opponents,
             ledger_position=self._rater.rows if self._rater else 0,
             generations=tuple(progress.generations),
-            extra={"restarts": progress.restarts} | (self._rater.state() if self._rater else {}),
+            extra={
+                "restarts": progress.restarts,
+                "agents": {role: agent.state() for role, agent in self._agents.items() if role != MAIN},
+                **self._archive.state(),
+                **(self._rater.state() if self._rater else {}),
+            },
         )
         await worker.submit(save_learner, self.session.run, meta, arrays)
 
-    async def _finish(self, worker: Worker, learner: Learner, matchmaker: Matchmaker) -> None:
+    async def _finish(self, worker: Worker) -> None:
         """Save the last state, whatever the interval, and rate it."""
         progress = self.progress
-        last = f"gen_{progress.iteration}"
-        if progress.newest != last:
-            await self._checkpoint(worker, learner, matchmaker)
-            progress.newest = await worker.submit(
-                learner.save_generation, progress.iteration, progress.total_steps, progress.generations[-1]
-            )
+        if progress.newest != generation_id(progress.iteration):
+            await self._checkpoint(worker)
+            await self._freeze(worker)
         progress.finished = not self._stop.is_set()
         if self._rater is not None and progress.finished:
             self._reporter.notice(f"Rating {progress.newest}, the last generation")
             await self._rater.rate_last(progress)
 
-    def _report(self, collected: list[Collected], update: Update, phases: Mapping[str, float]) -> None:
-        report = iteration_report(self.session, self.progress, collected, update, phases, self._rater)
+    def _report(
+        self, collected: Mapping[str, Sequence[Collected]], update: Update, phases: Mapping[str, float]
+    ) -> None:
+        main, others = collected[MAIN], {role: parts for role, parts in collected.items() if role != MAIN}
+        report = iteration_report(self.session, self.progress, main, update, phases, self._rater, others)
         self.progress.speeds.append(report.steps_per_s)
         self._reporter.iteration(report)
         for finding in self.progress.health.observe(report):
@@ -291,8 +371,10 @@ def iteration_report(
     update: Update,
     phases: Mapping[str, float],
     rater: Rater | None = None,
+    others: Mapping[str, Sequence[Collected]] | None = None,
 ) -> IterationReport:
-    """What people read about the iteration that ``progress`` has just counted."""
+    """What people read about the iteration that ``progress`` has just counted; ``others`` are exploiters' segments."""
+    everything = [*collected, *(part for parts in (others or {}).values() for part in parts)]
     config = session.config
     cuda = session.device.startswith("cuda")
     return IterationReport(
@@ -301,14 +383,15 @@ def iteration_report(
         steps=session.config.steps_per_iteration,
         total_steps=progress.total_steps,
         timesteps=config.run.timesteps,
-        experiences=sum(part.rollout.experiences for part in collected),
+        experiences=sum(part.rollout.experiences for part in everything),
         phase_s=dict(phases),
         elapsed_s=progress.elapsed_s,
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
         play=summarise(collected),
-        zero_sum_error=zero_sum_error(collected),
+        zero_sum_error=zero_sum_error(everything),
         opponents=met(collected),
+        exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
         restarts=progress.restarts,
         abandoned=Worker.abandoned,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
@@ -322,9 +405,9 @@ def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
     return lambda block: block.collect(order)
 
 
-def _in_play(opponents: Mapping[str, Any]) -> set[str]:
-    """Generations that games of a checkpoint go on against; ``opponents`` are what blocks said of themselves."""
-    rows = [row for document in opponents.values() for row in document.get("opponents", ())]
+def _in_play(documents: Iterable[Any]) -> set[str]:
+    """Frozen policies that games of a checkpoint go on against; ``documents`` are what blocks said of themselves."""
+    rows = [row for document in documents for row in (document or {}).get("opponents", ())]
     return {name for kind, name, _ in rows if kind == "generation"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
-from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures, rated
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from selfplay.trainer.session import Session
 
 RATER = "rater-000"
-BATCH = 64  # games side by side at most
-LEAST = 16  # games worth starting for: a block of few games is slow
+BATCH = 256  # games side by side at most
+EACH, ENOUGH = 8, 96  # games a generation, or in all, worth starting for: asking a policy costs as much for few or many
 DURING = 0.6  # part of the share that is spent while training; the rest is for the last generation
 
 
@@ -124,12 +124,29 @@ class Rater:
                 return GateReport(candidate=candidate, best=best, llr=llr, low=bounds.low, high=bounds.high)
         return None
 
+    @property
+    def tested(self) -> set[str]:
+        """Generations that a gate needs."""
+        state = GateState() if self.gate is None else self.gate.state
+        return {name for name in (state.best, state.candidate) if name is not None}
+
+    async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
+        """Elo of those generations that have rating games."""
+        ratings = await asyncio.to_thread(
+            rated, await self._ledger.games(), self._session.rating, generations, self._session.run.path
+        )
+        return {
+            name: float(ratings.elo[i])
+            for i, name in enumerate(ratings.players)
+            if name in generations and ratings.games[i]
+        }
+
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""
         if len(progress.generations) < 2:
             return
         games = self._affordable(progress, DURING)
-        if games >= LEAST:
+        if games >= min(EACH * len(progress.generations), ENOUGH):
             await self._play(progress, progress.generations, min(games, BATCH), 0)
 
     async def rate_last(self, progress: Progress) -> None:

@@ -19,7 +19,7 @@ from selfplay.errors import IncompatibleError, RunnerError, boundary
 from selfplay.league.anchors import find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
-from selfplay.league.ratings import rate
+from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.policy.policy import refuse_other_games
@@ -149,16 +149,20 @@ def plan_games(
     run: Path | None = None,
 ) -> list[Fixture]:
     """The fixtures that tell most, for at most ``budget`` games; ``run`` may have a table of anchors."""
+    return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
+
+
+def rated(games: Games, settings: RatingSettings, players: Sequence[str], run: Path | None = None) -> Ratings:
+    """Ratings under these settings; ``players`` are part of them even without games."""
     group = f"{settings.settings}/{'greedy' if settings.rules.greedy else 'stochastic'}"
     known = group in games.groups
     table = find_table(settings.settings, run)
-    ratings = rate(
+    return rate(
         games if known else Games.of([]),
         players=players,
         settings=group if known else None,
         anchors=None if table is None else table[0].elo,
     )
-    return plan(ratings, players, budget, rng, settings.games_each)
 
 
 def play_fixtures(
@@ -215,7 +219,7 @@ class RatingBudget:
         self._share = share
         self._cap_frames = cap_frames
         self._by_frames = by_frames
-        self._cost = float(cap_frames) if by_frames else 0.2  # of a game, in the clock's unit; measured as it goes
+        self._cost = float(cap_frames) if by_frames else 0.05  # of a game, in the clock's unit; measured as it goes
         self.spent = 0.0
 
     def games(self, elapsed_s: float, frames: int, part: float = 1.0) -> int:

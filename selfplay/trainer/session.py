@@ -9,6 +9,8 @@ from envs.melee.tables import CHARACTERS, STAGES
 from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config import RANDOM
+from selfplay.errors import ConfigError
+from selfplay.league.modes import EXPLOITERS, MAIN
 from selfplay.runner.match import Rules
 from selfplay.seeding import derive
 from selfplay.trainer.machine import usable_cores
@@ -29,15 +31,27 @@ NO_FIGHT: Final[dict[str, object]] = {
 """What stands in the configuration, and in policies, of a game without characters and frames."""
 
 
-def runners(run: RunConfig) -> int:
-    """How many blocks the games are dealt out to."""
+def runners(run: RunConfig, turns: int = 1) -> int:
+    """How many blocks the games are dealt out to: a multiple of ``turns`` where the user leaves it open."""
     count = run.runners or max(1, min(usable_cores(), run.num_games // 16, 8))
+    if not run.runners:
+        count = -(-count // turns) * turns
     return min(count, run.num_games)
+
+
+def turns(config: Config) -> tuple[str, ...]:
+    """Whose games blocks are, in turn: in a league the main agent has half of them."""
+    return (MAIN, MAIN, *EXPLOITERS) if config.league.mode == "league" else (MAIN,)
 
 
 def settled(config: Config) -> Config:
     """The configuration of a new run, with what was left to machine and chance: it holds where it is resumed, too."""
-    values = {"runners": runners(config.run)}
+    values = {"runners": runners(config.run, len(turns(config)))}
+    if values["runners"] < len(set(turns(config))):
+        raise ConfigError(
+            f"--mode {config.league.mode} trains {len(set(turns(config)))} learners, each with games of its own: "
+            f"--num-games {config.run.num_games} and --runners {values['runners']} give it too few blocks"
+        )
     if config.run.deterministic:
         values["threads"] = update_threads(config.run)
     drawn: dict[str, object] = {
@@ -90,8 +104,14 @@ class Session:
     @property
     def blocks(self) -> dict[str, int]:
         """Games of each runner, by id."""
-        games, count = self.config.run.num_games, runners(self.config.run)
+        games, count = self.config.run.num_games, runners(self.config.run, len(turns(self.config)))
         return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Whose games each runner plays: the learner's role by runner id."""
+        whose = turns(self.config)
+        return {runner: whose[i % len(whose)] for i, runner in enumerate(self.blocks)}
 
     @property
     def iterations(self) -> int | None:

@@ -24,7 +24,7 @@ from selfplay.checkpoint import (
     load_latest_learner,
     save_generation,
     save_learner,
-    set_aside_generations,
+    set_aside_newer,
 )
 from tests.checkpoint.samples import OPERATIONS, learner_arrays, learner_meta, params, policy_meta, same
 
@@ -77,7 +77,7 @@ def check(run: RunDir, saved: int) -> int:
     iteration = state.meta.iteration
     if state.skipped or iteration not in (saved, saved + 1) or not same(state.arrays, learner_arrays(iteration)):
         raise SystemExit(f"saved {saved}, found {iteration}, skipped {state.skipped}")
-    set_aside_generations(run, iteration)
+    set_aside_newer(run, iteration)
     for generation in list_generations(run)[-2:]:
         if not same(load_generation(generation.path)[1], params(generation.iteration)):
             raise SystemExit(f"{generation.id} changed")

@@ -9,7 +9,7 @@ from selfplay.checkpoint import (
     load_generation,
     save_generation,
     save_policy,
-    set_aside_generations,
+    set_aside_newer,
     weights_hash,
 )
 from selfplay.checkpoint.documents import encode_json
@@ -201,11 +201,11 @@ def test_documents_of_strangers_are_refused(run):
 def test_generations_of_an_abandoned_future_are_kept_apart(run):
     for iteration in (0, 10, 20, 30):
         save_generation(run, policy_meta(iteration), params(iteration))
-    assert [path.name for path in set_aside_generations(run, 10)] == ["gen_20-1", "gen_30-1"]
+    assert [path.name for path in set_aside_newer(run, 10)] == ["gen_20-1", "gen_30-1"]
     assert [generation.iteration for generation in list_generations(run)] == [0, 10]
     save_generation(run, policy_meta(20), params(99))
-    (moved,) = set_aside_generations(run, 10)
+    (moved,) = set_aside_newer(run, 10)
     assert moved.name == "gen_20-2"
     assert same(load_generation(moved)[1], params(99))
     assert same(load_generation(moved.with_name("gen_20-1"))[1], params(20))
-    assert set_aside_generations(run, 10) == []
+    assert set_aside_newer(run, 10) == []

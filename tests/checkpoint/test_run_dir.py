@@ -33,6 +33,8 @@ def test_every_path_of_a_run_is_named():
         "log": "log.txt",
         "metrics": "metrics.jsonl",
         "generations": "generations",
+        "exploiters": "exploiters",
+        "guests": "guests",
         "learner": "learner",
         "ledger": "ledger.jsonl",
         "best_json": "best.json",

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfplay.errors import LeagueError
-from selfplay.league.matchmaker import CATEGORIES, MODES, Matchmaker
+from selfplay.league.matchmaker import Matchmaker
+from selfplay.league.modes import CATEGORIES, MODES
 from selfplay.league.records import check_player
 
 SCRIPTED = ("random", "rusher", "tank")
@@ -15,7 +16,7 @@ GENERATIONS = [f"gen_{i}" for i in range(0, 100, 10)]
 
 def make(mode="simple_mix", seed=0, scripted=SCRIPTED, generations=GENERATIONS, **options):
     maker = Matchmaker(mode, np.random.default_rng(seed), scripted, **options)
-    maker.set_generations(generations)
+    maker.set_pool(generations)
     maker.rotate()
     return maker
 
@@ -102,10 +103,10 @@ def test_the_bench_is_full_as_soon_as_there_are_enough_generations():
 def test_the_bench_stays_until_it_is_rotated():
     maker = make()
     bench = maker.bench
-    maker.set_generations([*GENERATIONS, "gen_100"])
+    maker.set_pool([*GENERATIONS, "gen_100"])
     maker.draw(100)
     assert maker.bench == bench
-    maker.set_generations([name for name in GENERATIONS if name != bench[0]])
+    maker.set_pool([name for name in GENERATIONS if name != bench[0]])
     assert maker.bench == bench[1:]
 
 
@@ -169,7 +170,7 @@ def test_a_restored_matchmaker_goes_on_with_the_same_draws(before, rotations, se
     resumed = Matchmaker("simple_mix", np.random.default_rng(12345), SCRIPTED)
     resumed.restore(state)
     for maker in (original, resumed):
-        maker.set_generations([*GENERATIONS, "gen_100"])
+        maker.set_pool([*GENERATIONS, "gen_100"])
     for _ in range(3):
         assert resumed.draw(50) == original.draw(50)
         original.rotate()
@@ -236,7 +237,7 @@ def test_the_current_policy_cannot_be_rated():
         check_player(moving[0])
 
 
-@pytest.mark.parametrize("mode", sorted(set(MODES) - {"latest"}))
+@pytest.mark.parametrize("mode", sorted(set(MODES) - {"latest", "league", "opponents"}))
 def test_every_mode_keeps_its_shares(mode):
     assert shares(make(mode)) == pytest.approx(MODES[mode], abs=0.015)
 
@@ -283,7 +284,7 @@ def test_quality_falls_for_those_who_are_beaten_and_newcomers_start_at_the_top()
     met = [maker.bench[0] for _ in range(600) if maker.rotate() is None]
     assert met.count("gen_0") < 0.1 * met.count("gen_10")
     before = maker.state()["results"]["quality"]
-    maker.set_generations(GENERATIONS[:5])
+    maker.set_pool(GENERATIONS[:5])
     after = maker.state()["results"]["quality"]
     assert after["gen_40"] == max(before.values())
 

@@ -140,6 +140,17 @@ def test_one_seed_gives_one_sequence():
     assert not torch.equal(draws[0], draws[2])
 
 
+def test_random_numbers_can_be_given():
+    logits = random_logits(CONTROLLER)
+    drawn, logprob = sample(CONTROLLER, logits, seeded(3))
+    given_numbers = torch.rand((len(logits), CONTROLLER.width), generator=seeded(3))
+    given_actions, given_logprob = sample(CONTROLLER, logits, None, uniform=given_numbers)
+    assert torch.equal(drawn, given_actions)
+    assert torch.equal(logprob, given_logprob)
+    likeliest = sample(CONTROLLER, logits, None, greedy=True)[0]
+    assert torch.equal(sample(CONTROLLER, logits, None, greedy=True, uniform=given_numbers)[0], likeliest)
+
+
 def test_the_largest_random_number_is_in_range_too_where_probabilities_round_to_less_than_1(monkeypatch):
     logits = random_logits(CONTROLLER, 1000)
     assert bool((torch.softmax(logits[:, 8:25], 1).cumsum(1)[:, -1] < 1 - 2**-24).any())

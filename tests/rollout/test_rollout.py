@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from selfplay.league.matchmaker import Opponent
+from selfplay.league.modes import Opponent
 from selfplay.rollout.rollout import Rollout
 from selfplay.runner.block import MIRROR, Block, SegmentOrder
 from tests.fakes import CountingGame

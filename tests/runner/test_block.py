@@ -8,7 +8,7 @@ import torch
 from envs.melee.mock import MockMelee
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import RunnerError
-from selfplay.league.matchmaker import Opponent
+from selfplay.league.modes import Opponent
 from selfplay.policy.heads import logprob_entropy
 from selfplay.runner.block import MIRROR, Block, SegmentOrder
 from selfplay.runner.process_game import ProcessGame

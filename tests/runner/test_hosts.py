@@ -10,7 +10,7 @@ from envs.melee.controller import ACTION_SPEC
 from envs.melee.mock import MockMelee
 from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.league.matchmaker import Opponent
+from selfplay.league.modes import Opponent
 from selfplay.policy.network import build_network
 from selfplay.runner.block import Block, SegmentOrder
 from selfplay.runner.board import Board, Job

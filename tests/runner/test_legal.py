@@ -8,7 +8,7 @@ import torch
 
 from envs.registry import make_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.league.matchmaker import Opponent
+from selfplay.league.modes import Opponent
 from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network
 from selfplay.runner.block import MIRROR, Block, SegmentOrder

@@ -68,48 +68,64 @@ def test_the_same_pairings_give_the_same_games_with_policies_too():
     np.testing.assert_array_equal(first, second)
 
 
-class Counting:
-    """A policy that counts for how many seats it decided, call by call."""
+def test_a_game_of_policies_is_the_same_alone_as_among_many():
+    players = PLAYERS | {f"gen_{n}": Contender(f"gen_{n}", policy(3 + n, delay=n, seed=n)) for n in range(3)}
+    games = [
+        Pairing(pair, ("fox", "mewtwo"), seed)
+        for seed in range(4)
+        for pair in (
+            ("gen_0", "gen_1"),
+            ("gen_1", "gen_0"),
+            ("gen_2", "rusher"),
+            ("random", "gen_2"),
+            ("gen_0", "gen_2"),
+        )
+    ]
+    rules = Rules(max_episode_frames=1200)
+    together = play(games, players, rules)
+    for i in (1, 7, 12, 19):
+        assert play(games[i : i + 1], players, rules).tobytes() == together[i].tobytes()
 
-    def __init__(self, inner):
-        self.meta = inner.meta
-        self.calls = []
-        self._inner = inner
 
-    def act(self, obs, generator, *, greedy):
-        self.calls.append(len(obs))
-        return self._inner.act(obs, generator, greedy=greedy)
+def counting(player):
+    """The policy, and how many rows it was asked for each time."""
+    calls = []
+    player.network.register_forward_pre_hook(lambda _, inputs: calls.append(len(inputs[0])))
+    return player, calls
 
 
 def test_each_policy_decides_at_its_own_frame_skip():
-    slow, fast = Counting(policy(frame_skip=6)), Counting(policy(frame_skip=2, seed=1))
+    (slow, slow_calls), (fast, fast_calls) = counting(policy(frame_skip=6)), counting(policy(frame_skip=2, seed=1))
     players = {"slow": Contender("slow", slow), "fast": Contender("fast", fast)}
     steps = []
     games = [Pairing(("slow", "fast"), MEWTWO, 1), Pairing(("fast", "slow"), MEWTWO, 2)]
     stats = play(games, players, Rules(max_episode_frames=60), stop=lambda: bool(steps.append(1)))
     assert len(steps) == 30  # of two frames: the largest step that suits both
     assert (stats["frames"] == 60).all()
-    assert len(slow.calls) == 10
-    assert len(fast.calls) == 30
-    assert set(slow.calls) == set(fast.calls) == {2}
+    assert len(slow_calls) == 10
+    assert len(fast_calls) == 30
+    assert set(slow_calls) == set(fast_calls) == {2}
 
 
 def test_scripted_players_keep_their_pace_whatever_the_opponents():
-    players = PLAYERS | {f"every-{n}": Contender(f"every-{n}", Standing(policy(frame_skip=n))) for n in (1, 4)}
+    players = PLAYERS | {f"every-{n}": Contender(f"every-{n}", standing(policy(frame_skip=n))) for n in (1, 4)}
     alone, one, four = (
         play([Pairing(("random", name), MEWTWO, 5)], players, RULES)[0, 0] for name in ("idle", "every-1", "every-4")
     )
     assert one == four == alone
 
 
-class Standing:
-    """A policy that never touches the controller."""
-
-    def __init__(self, inner):
-        self.meta = inner.meta
-
-    def act(self, obs, generator, *, greedy):
-        return np.tile(NEUTRAL, (len(obs), 1))
+def standing(player):
+    """The policy, made to never touch the controller."""
+    out = player.network.out
+    with torch.no_grad():
+        out.weight.zero_()
+        out.bias.fill_(-50.0)
+        first = ACTION_SPEC.binary
+        for size, index in zip(ACTION_SPEC.sizes, NEUTRAL[ACTION_SPEC.binary :], strict=True):
+            out.bias[first + int(index)] = 50.0
+            first += size
+    return player
 
 
 def test_greedy_and_sampled_play_differ():

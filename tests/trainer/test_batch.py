@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.league.matchmaker import Opponent
+from selfplay.league.modes import Opponent
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import Play
 from selfplay.runner.block import MIRROR, Block, Collected, Episode, SegmentOrder

@@ -132,6 +132,8 @@ def test_a_policy_starts_runs_of_its_own_game_only(kuhn, tmp_path):
     for game in ("rps", "mock"):
         with pytest.raises(ConfigError, match=f"plays kuhn, not {game}"):
             train(tmp_path / "other", game, "--pretrained", parent)
+        with pytest.raises(ConfigError, match=f"--opponent .* plays kuhn, not {game}"):
+            train(tmp_path / "other", game, "--opponent", parent)
 
 
 def test_health_of_small_games_does_not_ask_for_exploration():

@@ -25,9 +25,9 @@ PLAYERS = ("gen_0", "gen_5", "random", "rusher")
 def test_games_by_time_cost_what_they_took():
     budget = RatingBudget(0.1, 3600, by_frames=False)
     assert budget.games(0.0, 0) == 0
-    budget.pay(10, 10.0)  # a second a game, where 0.2 had been thought
+    budget.pay(10, 10.0)  # a second a game, where 0.05 had been thought
     assert budget.games(100.0, 0) == 0  # the share is spent
-    assert budget.games(160.0, 0) == int((0.1 * 160 - 10) / 0.6)
+    assert budget.games(160.0, 0) == int((0.1 * 160 - 10) / 0.525)
     assert budget.spent == 10.0
 
 

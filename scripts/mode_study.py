@@ -1,0 +1,62 @@
+"""Compare the modes of choosing opponents on one budget: trains runs of each, lets them meet, searches for weaknesses.
+
+What is there already is not made again: runs in --runs, figures in docs/data/modes/. Writes docs/learning.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp,league"
+PARTS: Final = ("train", "games", "exploit", "search", "page")
+
+
+def main() -> int:
+    """Make what is missing, write the page, exit code."""
+    parser = argparse.ArgumentParser(prog="mode_study.py", description=__doc__)
+    parser.add_argument("--modes", default=MODES, metavar="NAME,NAME", help="(default: %(default)s)")
+    parser.add_argument("--seeds", default="0,1,2", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=4_000_000, metavar="N", help="of a run (default: %(default)s)")
+    parser.add_argument("--games", type=int, default=20, metavar="N", help="of two players (default: %(default)s)")
+    parser.add_argument("--exploiter-steps", type=int, default=1_000_000, metavar="N", help="(default: %(default)s)")
+    parser.add_argument("--best", default="", metavar="NAME,NAME", help="modes whose weaknesses are searched for")
+    parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,NAME", help="what to do (default: all)")
+    parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "modes", help="where the runs go")
+    options = parser.parse_args()
+    from selfplay.trainer.mode_study import ModeStudy, run_name
+
+    modes, parts = options.modes.split(","), options.parts.split(",")
+    seeds = [int(word) for word in options.seeds.split(",")]
+    best = [mode for mode in options.best.split(",") if mode]
+    names = [run_name(mode, seed) for seed in seeds for mode in modes]
+    study = ModeStudy(
+        options.runs, ROOT / "docs" / "data" / "modes", options.steps, lambda text: print(text, flush=True)
+    )
+    if "train" in parts:
+        for seed in seeds:
+            for mode in modes:
+                study.train(mode, seed)
+    if "games" in parts:
+        study.meet(names, options.games)
+    if "exploit" in parts:
+        for name in names:
+            study.exploit(name, options.exploiter_steps, ("victim",), (0,), 200)
+    if "search" in parts:
+        for name in (run_name(mode, seed) for seed in seeds for mode in best):
+            study.exploit(name, options.exploiter_steps, ("scratch", "victim"), (0, 1, 2), 200)
+    if "page" in parts:
+        study.write(ROOT / "docs" / "learning.md", modes, seeds, best)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

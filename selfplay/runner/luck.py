@@ -1,0 +1,53 @@
+"""The random numbers of a game's decisions, which follow from the game alone.
+
+A generator that all games of a block share gives a game other numbers in other company, so that it could never be
+played again by itself. Here each number is a function of the game, the seat, the decision and the part of the action:
+the SplitMix64 generator (Steele, Lea and Flood 2014), whose n-th number can be had without those before it.
+
+A game is its seed, its players, their characters, and who sits where. Two games of a seat-swapped pair therefore share
+the seed that they start from, and no number of what their policies draw: with numbers that go with the seat both games
+of two equal players would be won by the same seat, with numbers that go with the player by the same player.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.runner.match import Pairing
+
+_GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_WIDEST: Final = 1 << 16  # numbers that are kept for one decision; an action has far fewer parts
+
+
+def keys_of(pairings: Sequence[Pairing]) -> NDArray[np.uint64]:
+    """What tells the seats of all games apart, [G, 2]."""
+    keys = [
+        [derive(game.seed, "decisions", *game.players, *game.characters, seat) for seat in (0, 1)] for game in pairings
+    ]
+    return np.array(keys, np.uint64).reshape(-1, 2)
+
+
+def uniforms(keys: NDArray[np.uint64], decision: int, width: int) -> NDArray[np.float32]:
+    """Numbers in [0, 1), multiples of 2^-24: [N, width] for the keys [N] of the seats that decide.
+
+    Args:
+        keys: of seats, from ``keys_of``.
+        decision: how many the seat has made before this one.
+        width: numbers a decision.
+    """
+    count = np.uint64(decision * _WIDEST + 1) + np.arange(width, dtype=np.uint64)
+    with np.errstate(over="ignore"):  # modulo 2^64 is meant
+        z = keys[:, None] + count * _GAMMA
+        z = (z ^ (z >> np.uint64(30))) * _MIX[0]
+        z = (z ^ (z >> np.uint64(27))) * _MIX[1]
+        z ^= z >> np.uint64(31)
+    numbers: NDArray[np.float32] = (z >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+    return numbers

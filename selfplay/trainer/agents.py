@@ -1,0 +1,74 @@
+"""The learners of a run. There is one, the main agent; in a league two exploiters learn beside it.
+
+An exploiter looks for weaknesses. Once it wins, or has tried for long enough, it is frozen and joins the pool, so that
+the main agent meets it for ever; then it begins anew (AlphaStar, Vinyals et al. 2019, Methods, "Multi-agent learning").
+It begins from the pretrained policy where there is one, as AlphaStar's do, else from what the main agent is by then: on
+the budgets of this project a fresh network would spend them on learning to walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from selfplay.league.matchmaker import Matchmaker
+from selfplay.league.modes import EXPLOITERS, MAIN, MODES, with_guests
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
+    from selfplay.trainer.archive import Archive
+    from selfplay.trainer.learner import Learner
+    from selfplay.trainer.session import Session
+
+ROLES: Final = (MAIN, *EXPLOITERS)
+WINS: Final = 0.7
+"""Score against all its targets at which an exploiter has done its work."""
+RESETS: Final = {"main_exploiter": 1.0, "league_exploiter": 0.25}
+"""How likely an exploiter begins anew when it has been frozen."""
+
+
+@dataclass(slots=True)
+class Agent:
+    """A learner, whom it meets, and the frozen opponents that its games in progress need."""
+
+    role: str
+    learner: Learner
+    matchmaker: Matchmaker
+    since: int = 0  # iteration at which it began
+    frozen: dict[str, ActorCritic] = field(default_factory=dict)
+
+    def state(self) -> dict[str, Any]:
+        """For the checkpoint; the weights lie beside it."""
+        return {"matchmaker": self.matchmaker.state(), "since": self.since}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """From a checkpoint."""
+        self.matchmaker.restore(state["matchmaker"])
+        self.since = int(state.get("since", 0))
+
+
+def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
+    """Who chooses the opponents of an agent."""
+    league, seed = session.config.league, session.config.run.seed
+    if role != MAIN:
+        return Matchmaker(role, np.random.default_rng(derive(seed, "matchmaker", role)), (), None, league.max_frozen)
+    shares = MODES[league.mode]
+    if league.mode == "simple_mix":
+        shares = {name: float(getattr(league, name)) for name in shares}
+    shares = with_guests(shares, league.opponent_share if guests else 0.0)
+    rng = np.random.default_rng(derive(seed, "matchmaker"))
+    return Matchmaker(league.mode, rng, session.training_bots, shares, league.max_frozen)
+
+
+def worst_score(agent: Agent, archive: Archive) -> float:
+    """What an exploiter scores against its target: the main agent, or the one of the league that it finds hardest."""
+    targets = [MAIN] if agent.role == "main_exploiter" else [*archive.generations, *archive.exploiters]
+    return min(agent.matchmaker.score(name) for name in targets)
+
+
+def begins_anew(agent: Agent, iteration: int, seed: int) -> bool:
+    """Whether an exploiter that has just been frozen starts from the beginning; drawn by role."""
+    return bool(np.random.default_rng(derive(seed, agent.role, iteration)).random() < RESETS[agent.role])

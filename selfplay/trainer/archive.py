@@ -1,0 +1,104 @@
+"""Frozen policies of a run: who is in the pool, where each lies on disk, and who leaves when there are too many.
+
+Equal weights are kept once: whoever is saved with weights that somebody has already is that somebody.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.checkpoint import save_policy, weights_hash
+from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.checkpoint.store import remove_folder
+from selfplay.league.coverage import thin
+from selfplay.league.records import generation_number
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from selfplay.checkpoint import PolicyMeta, RunDir
+    from selfplay.checkpoint.tensors import Arrays
+
+GUEST: Final = "guest."  # how the id of a policy of another run begins
+
+
+class Archive:
+    """The pool on disk. Methods that read or write files block."""
+
+    def __init__(self, run: RunDir, limit: int) -> None:
+        """``limit``: generations, and as many exploiters, that stay."""
+        self._run = run
+        self._limit = limit
+        self._by_hash: dict[str, str] = {}
+        self.generations: list[str] = []  # from old to new
+        self.exploiters: list[str] = []
+        self.guests: list[str] = []
+        self._leaving: list[str] = []  # out of the pool, but an older state that could be resumed may name them
+
+    def welcome(self) -> list[str]:
+        """Take in the guests that lie in the run's folder; who they are."""
+        folder = self._run.guests
+        self.guests = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return self.guests
+
+    def path(self, name: str) -> Path:
+        """The policy folder of somebody."""
+        if name.startswith(GUEST):
+            return self._run.guests / name
+        folder = self._run.exploiters if generation_number(name) is None else self._run.generations
+        return folder / name
+
+    def save(self, meta: PolicyMeta, params: Arrays) -> str:
+        """Freeze a policy, and put it into the pool; the id of who has these weights."""
+        digest = weights_hash(params)
+        known = self._by_hash.get(digest)
+        if known is not None:
+            return known
+        save_policy(self.path(meta.id), meta, params)
+        self._admit(meta.id, digest)
+        return meta.id
+
+    @property
+    def is_full(self) -> bool:
+        """Whether somebody has to leave."""
+        return max(len(self.generations), len(self.exploiters)) > self._limit
+
+    def thin(self, strengths: Mapping[str, float], keep: Collection[str]) -> list[str]:
+        """Let those go whom the pool can spare, until the limit holds; who they are. Their files stay for now."""
+        gone = []
+        for names in (self.generations, self.exploiters):
+            for name in thin(names, strengths, self._limit, keep):
+                names.remove(name)
+                gone.append(name)
+        self._by_hash = {digest: name for digest, name in self._by_hash.items() if name not in gone}
+        self._leaving += gone
+        return gone
+
+    def sweep(self, left: Collection[str]) -> None:
+        """Delete the policies of those who ``left`` the pool before the last state."""
+        for name in left:
+            if self.path(name).exists():
+                remove_folder(self.path(name))
+        self._leaving = [name for name in self._leaving if name not in left]
+
+    @property
+    def leaving(self) -> tuple[str, ...]:
+        """Whose files are still to be deleted."""
+        return tuple(self._leaving)
+
+    def state(self) -> dict[str, Any]:
+        """For the checkpoint, which has the generations anyway."""
+        return {"exploiters": list(self.exploiters), "leaving": list(self._leaving)}
+
+    def restore(self, generations: Collection[str], state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint; what is gone from the disk is gone from the pool."""
+        self.generations, self.exploiters, self._by_hash = [], [], {}
+        self._leaving = list(state.get("leaving", ()))
+        for name in (*generations, *state.get("exploiters", ())):
+            if self.path(name).exists():
+                self._admit(name, str(read_policy_meta(self.path(name)).weights_hash))
+
+    def _admit(self, name: str, digest: str) -> None:
+        self._by_hash[digest] = name
+        (self.exploiters if generation_number(name) is None else self.generations).append(name)
