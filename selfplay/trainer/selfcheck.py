@@ -68,7 +68,7 @@ def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
                 "rollout_length": length, "batch_size": 2 * games * length, "epochs": 2, "gamma": 1.0,
                 "gae_lambda": 1.0, "entropy_coefficient": 0.2, **ppo,
             },
-            "league": {"mode": "latest"},
+            "league": {"mode": "latest", "population": iterations},  # all generations are kept
             "run": {
                 "timesteps": iterations * games * length, "num_games": games, "save_interval": 4,
                 "runners": 1, "threads": 1, "deterministic": True,
