@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from envs.melee import bots
@@ -81,6 +82,7 @@ def play(
     Raises:
         RunnerError: ``stop`` said so.
     """
+    torch.set_num_threads(1)  # on batches as small as these threads would only wait for each other
     seats = [[contenders[name] for name in pairing.players] for pairing in pairings]
     # who holds a controller for k frames may as well be asked after each: who watches sees every frame
     skip = 1 if watch is not None else math.gcd(*(c.frame_skip for pair in seats for c in pair))
