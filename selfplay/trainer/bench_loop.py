@@ -23,7 +23,7 @@ from selfplay.runner.block import Block, SegmentOrder
 from selfplay.seeding import derive
 from selfplay.trainer.bench import ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.loop import Phases, Progress, iteration_report
+from selfplay.trainer.progress import Phases, Progress, iteration_report
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
 

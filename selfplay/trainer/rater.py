@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from selfplay.league.games import Games
     from selfplay.league.records import MatchRecord
-    from selfplay.trainer.loop import Progress
+    from selfplay.trainer.progress import Progress
     from selfplay.trainer.session import Session
 
 RATER = "rater-000"
