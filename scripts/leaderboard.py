@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin: on a busy machine two are slower than one
+for library in ("OPENBLAS", "OMP"):  # threads of numpy and torch spin: on a busy machine two are slower than one
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
 

@@ -77,9 +77,9 @@ def page(subject: Subject) -> str:
         (parts.style if parts else player("h3").style) + read(folder, "board.css"),
         player("h3").script + read(folder, *_SCRIPTS),
         {
-            "curve": rating_curve(board, records.steps_per_iteration if records else None),
-            "maps": maps(subject.study),
-            "training": training(records) if records else None,
+            "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
+            "data-maps": maps(subject.study),
+            "data-training": training(records) if records else None,
             **{f"film-{i}": document(film) for i, film in enumerate(films)},
         },
         title=escape(subject.name),

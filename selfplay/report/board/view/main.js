@@ -1,6 +1,6 @@
 // What is on the page, put together.
 
-const data = (id) => JSON.parse(document.getElementById(id).textContent);
+const data = (id) => JSON.parse(document.getElementById(`data-${id}`).textContent);
 
 function figure(parent, caption, draw, ...more) {
   const place = html("div");
