@@ -1,7 +1,7 @@
-"""Pages for browsers that hold everything they need: one file, which loads nothing, sends nothing, and runs no script
-but its own.
+"""Pages for browsers that hold everything they need.
 
-The policy of such a page names its script and its style by their hash, so that no name from a file can bring another.
+Such a page is one file, which loads nothing, sends nothing and runs no script but its own. Its policy names script and
+style by their hash, so that no name from a file can bring another.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import hashlib
 import json
 import string
 from collections.abc import Iterable, Mapping
-from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 
 def read(folder: Traversable, *names: str) -> str:

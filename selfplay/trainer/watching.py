@@ -49,7 +49,9 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
     frames = rules.max_episode_frames if seconds is None else round(seconds * 60)
     names = (Path(first).name, Path(second).name)
     rules = Rules(rules.stage, frames)
-    film, _ = recorded(Pairing((first, second), characters, seed), players, rules, f"{run.path.name}, seed {seed}", names)
+    film, _ = recorded(
+        Pairing((first, second), characters, seed), players, rules, f"{run.path.name}, seed {seed}", names
+    )
     return film
 
 

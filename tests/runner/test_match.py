@@ -73,7 +73,13 @@ def test_a_game_of_policies_is_the_same_alone_as_among_many():
     games = [
         Pairing(pair, ("fox", "mewtwo"), seed)
         for seed in range(4)
-        for pair in (("gen_0", "gen_1"), ("gen_1", "gen_0"), ("gen_2", "rusher"), ("random", "gen_2"), ("gen_0", "gen_2"))
+        for pair in (
+            ("gen_0", "gen_1"),
+            ("gen_1", "gen_0"),
+            ("gen_2", "rusher"),
+            ("random", "gen_2"),
+            ("gen_0", "gen_2"),
+        )
     ]
     rules = Rules(max_episode_frames=1200)
     together = play(games, players, rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 POINTS: Final = 160
 """Of a curve at most: each is the mean of as many iterations."""
+SHARES: Final = 40
+"""Points of shares at most: an iteration ends few episodes, whose shares are noise."""
+PAST: Final = "past generations"
 _LOSSES: Final = {
     "losses/policy": "Policy loss",
     "losses/value": "Value loss",
@@ -56,21 +59,24 @@ def training(records: Records) -> dict[str, Any] | None:
     rows = records.metrics
     if not rows:
         return None
-    parts = np.array_split(np.arange(len(rows)), min(POINTS, len(rows)))
-    groups = [[rows[i] for i in part] for part in parts]
+    groups = _groups(rows, POINTS)
     return {
-        "x": [group[-1].get("total_steps", group[-1]["iteration"]) for group in groups],
+        "x": [_steps(group) for group in groups],
         "each": -(-len(rows) // len(groups)),  # iterations of a point
-        "opponents": _shares(groups, "opponents/", _kind),
-        "phases": _shares(groups, "time/", lambda name: name.removesuffix("_s"), PHASES),
+        "opponents": _shares(rows, "opponents/", ("current", PAST)),
+        "phases": _shares(rows, "time/", tuple(f"{phase}_s" for phase in PHASES)),
         "losses": _series(groups, _LOSSES),
         "play": _series(groups, _PLAY),
     }
 
 
-def _kind(opponent: str) -> str:
-    """All past generations are one colour: hundreds of names are none."""
-    return "past generations" if generation_number(opponent) is not None else opponent
+def _groups(rows: Sequence[Row], most: int) -> list[list[Row]]:
+    """Neighbouring iterations together, in ``most`` groups of about one size at most."""
+    return [[rows[i] for i in part] for part in np.array_split(np.arange(len(rows)), min(most, len(rows)))]
+
+
+def _steps(group: Sequence[Row]) -> int:
+    return int(group[-1].get("total_steps") or group[-1]["iteration"])
 
 
 def _series(groups: Sequence[Sequence[Row]], names: dict[str, str]) -> list[dict[str, Any]]:
@@ -82,20 +88,34 @@ def _series(groups: Sequence[Sequence[Row]], names: dict[str, str]) -> list[dict
     return found
 
 
-def _shares(groups: Sequence[Sequence[Row]], prefix: str, kind: Any, order: Sequence[str] = ()) -> list[dict[str, Any]]:  # noqa: ANN401
-    """Shares of the figures that start with ``prefix``, summed by kind: those of one point add up to 1."""
-    sums: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(groups))
-    for i, group in enumerate(groups):
+def _shares(rows: Sequence[Row], prefix: str, order: Sequence[str]) -> dict[str, Any]:
+    """Shares of the figures that start with ``prefix``; those of a point add up to 1, points without any are left out.
+
+    All past generations are one: hundreds of names are no picture.
+    """
+    found: list[tuple[int, Counter[str]]] = []
+    for group in _groups(rows, SHARES):
+        sums: Counter[str] = Counter()
         for row in group:
             for tag, value in row.items():
                 if tag.startswith(prefix) and isinstance(value, int | float):
-                    sums[kind(tag.removeprefix(prefix))][i] += value
-    totals = [sum(column) for column in zip(*sums.values(), strict=True)]
-    first = {name: i for i, name in enumerate((*order, "current", "past generations"))}
-    return [
-        {"name": name, "y": [round(value / total, 4) if total else 0.0 for value, total in zip(y, totals, strict=True)]}
-        for name, y in sorted(sums.items(), key=lambda item: (first.get(item[0], len(first)), item[0]))
-    ]
+                    name = tag.removeprefix(prefix)
+                    sums[PAST if generation_number(name) is not None else name] += value  # type: ignore[assignment]
+        if sum(sums.values()) > 0:
+            found.append((_steps(group), sums))
+    names = {name for _, sums in found for name in sums}
+    known = [name for name in order if name in names]
+    totals = [sum(sums.values()) for _, sums in found]
+    return {
+        "x": [steps for steps, _ in found],
+        "series": [
+            {
+                "name": name.removesuffix("_s"),
+                "y": [round(sums[name] / total, 4) for (_, sums), total in zip(found, totals, strict=True)],
+            }
+            for name in (*known, *sorted(names - set(known)))
+        ],
+    }
 
 
 def _short(value: float) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.league.render import ANCHORS
 from selfplay.league.schedule import START
+from selfplay.report.board.table import percent
 from selfplay.report.header import text
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def headline(board: Leaderboard) -> str:
     gain = board.progress
     return (
         f"{board.newest} is {gain.elo:+,.0f} Elo ({gain.low:+,.0f} to {gain.high:+,.0f}) from {START}, "
-        f"stronger with likelihood {_sure(gain.superiority)}."
+        f"stronger with likelihood {percent(gain.superiority)}."
     )
 
 
@@ -81,12 +83,12 @@ def health(records: Records) -> str:
 
 
 def settings(run: Row) -> list[tuple[str, Pairs]]:
-    """The configuration by group, as ``run.json`` has it."""
+    """The configuration by group, as ``run.json`` has it, without what is not set."""
     config = run.get("config")
     if not isinstance(config, dict):
         return []
     return [
-        (str(group), [(str(name).replace("_", " "), _value(value)) for name, value in values.items()])
+        (_GROUPS.get(group, str(group).capitalize()), _shown((name.replace("_", " "), v) for name, v in values.items()))
         for group, values in config.items()
         if isinstance(values, dict)
     ]
@@ -95,19 +97,32 @@ def settings(run: Row) -> list[tuple[str, Pairs]]:
 def machine(records: Records) -> Pairs:
     """Where and when it ran, on which versions, and how fast."""
     run, end = records.run, records.summary
-    pairs = [(name, run.get(key)) for name, key in (("Started", "started"), ("Device", "device"))]
-    pairs += [("Processor", run.get("processor")), ("Cores", run.get("cores")), ("Ended", end.get("ended"))]
-    pairs += [("Steps", end.get("total_steps")), ("Steps a second, median", end.get("steps_per_s_median"))]
-    pairs += [("Seconds", end.get("elapsed_s")), ("Restarts of runners", end.get("restarts"))]
     versions = run.get("versions")
-    pairs += list(versions.items()) if isinstance(versions, dict) else []
-    return [(str(name), _value(value)) for name, value in pairs if value is not None]
+    return _shown(
+        [
+            ("started", _time(run.get("started"))),
+            ("ended", _time(end.get("ended"))),
+            ("device", run.get("device")),
+            ("processor", run.get("processor")),
+            ("cores", run.get("cores")),
+            ("steps", end.get("total_steps")),
+            ("seconds", end.get("elapsed_s")),
+            ("steps a second, median", end.get("steps_per_s_median")),
+            ("restarts of runners", end.get("restarts")),
+            *(versions.items() if isinstance(versions, dict) else ()),
+        ]
+    )
 
 
-def _value(value: Any) -> str:  # noqa: ANN401
-    return "–" if value is None else text(value)
+_GROUPS: Final = {"ppo": "PPO", "net": "Network"}
 
 
-def _sure(share: float) -> str:
-    """As ``table`` says it: certainty is never claimed."""
-    return ">99.9%" if share > 0.999 else f"{share:.1%}"
+def _shown(pairs: Iterable[tuple[str, Any]]) -> Pairs:
+    return [(str(name), text(value)) for name, value in pairs if value is not None]
+
+
+def _time(value: Any) -> str | None:  # noqa: ANN401
+    try:
+        return f"{datetime.fromisoformat(value).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    except (TypeError, ValueError):
+        return None

@@ -12,11 +12,18 @@ from datetime import UTC, datetime
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from selfplay.report.board.curves import rating_curve, training
 from selfplay.report.board.facts import (
-    about_ratings, definitions, headline, health, machine, paragraphs, points, settings,
+    about_ratings,
+    definitions,
+    headline,
+    health,
+    machine,
+    paragraphs,
+    points,
+    settings,
 )  # fmt: skip
 from selfplay.report.board.maps import cycles, maps
 from selfplay.report.board.table import table
@@ -70,12 +77,12 @@ def write_page(subject: Subject, path: Path) -> int:
 def page(subject: Subject) -> str:
     """The page as text."""
     folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
-    parts = player("h3") if subject.replays else None
+    parts = player("h3")
     films = [_shown(replay) for replay in subject.replays]
     return sealed(
         read(folder, "page.html"),
-        (parts.style if parts else player("h3").style) + read(folder, "board.css"),
-        player("h3").script + read(folder, *_SCRIPTS),
+        parts.style + read(folder, "board.css"),
+        parts.script + read(folder, *_SCRIPTS),
         {
             "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
             "data-maps": maps(subject.study),
@@ -90,7 +97,7 @@ def page(subject: Subject) -> str:
         rest=_rest(board),
         ratings=definitions(about_ratings(board)),
         cycles=_cycles(subject.study),
-        replays=_replays(subject, films, parts.html if parts else ""),
+        replays=_replays(subject, films, parts.html),
         training=_training(records),
         settings=_settings(records),
     )
@@ -143,6 +150,8 @@ def _training(records: Records | None) -> str:
 def _settings(records: Records | None) -> str:
     if records is None:
         return ""
-    groups: list[tuple[str, Any]] = [*settings(records.run), ("machine and versions", machine(records))]
-    cards = "".join(f'<div class="card"><h3>{escape(name)}</h3>{definitions(pairs)}</div>' for name, pairs in groups if pairs)
+    groups = [*settings(records.run), ("Machine and versions", machine(records))]
+    cards = "".join(
+        f'<div class="card"><h3>{escape(name)}</h3>{definitions(pairs)}</div>' for name, pairs in groups if pairs
+    )
     return f'<section id="settings"><h2>Settings</h2><div class="cards">{cards}</div></section>' if cards else ""

@@ -29,7 +29,7 @@ _COLUMNS: Final = (
 def table(board: Leaderboard) -> str:
     """The table as HTML. A cell has what it is sorted by in ``data-v`` where that is not what it shows."""
     heads = "".join(
-        f'<th scope="col"{" class=text" if name == "Player" else ""}{f" title={chr(34)}{escape(hint)}{chr(34)}" if hint else ""}>'
+        f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
         f"<button>{name}</button></th>"
         for name, hint in _COLUMNS
     )
@@ -51,8 +51,8 @@ def _row(row: Row, board: Leaderboard, scale: tuple[float, float], *, more: bool
         _cell(f"{row.elo:.0f}", row.elo),
         _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
-        _cell("" if row.above_next is None else _percent(row.above_next), row.above_next),
-        _cell(_percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
+        _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
+        _cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
         *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
         _cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks),
     )
@@ -60,12 +60,13 @@ def _row(row: Row, board: Leaderboard, scale: tuple[float, float], *, more: bool
 
 
 def _cell(shown: str, value: float | None, kind: str = "") -> str:
-    return f'<td data-v="{"" if value is None else format(value, ".6g")}"{f" class={kind}" if kind else ""}>{shown}</td>'
+    sorted_by = "" if value is None else format(value, ".6g")
+    return f'<td data-v="{sorted_by}" class="{kind}">{shown}</td>'
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Certainty is never claimed: 99.96% is more than 99.9%."""
-    return ">99.9%" if 0.999 < share < 1.0 else "<0.1%" if 0.0 < share < 0.001 else f"{share:.1%}"
+    return ">99.9%" if share > 0.999 else "<0.1%" if 0.0 < share < 0.001 else f"{share:.1%}"
 
 
 def _scale(board: Leaderboard) -> tuple[float, float]:

@@ -21,8 +21,9 @@ function showTraining(training) {
   const root = document.getElementById("training"), { x, each } = training;
   const grid = (kind) => root.appendChild(html("div", { class: kind }));
   const wide = grid("charts wide");
-  if (training.opponents.length) figure(wide, "Whom the learner met, share of episodes", stackChart(x, training.opponents, "Opponents"), legend(training.opponents));
-  if (training.phases.length) figure(wide, "Where the time went, share", stackChart(x, training.phases, "Time"), legend(training.phases));
+  for (const [shares, caption] of [[training.opponents, "Whom the learner met, share of episodes"], [training.phases, "Where the time went, share"]]) {
+    if (shares.x.length > 1) figure(wide, caption, stackChart(shares.x, shares.series, caption), legend(shares.series));
+  }
   const small = grid("charts");
   for (const series of [...training.play, ...training.losses]) figure(small, series.name, lineChart(x, series));
   root.append(html("p", { class: "quiet" }, `Over steps of training. ${each > 1 ? `Each point is the mean of ${each} iterations or one fewer.` : "Each point is an iteration."} A falling loss is no progress by itself: the ratings above are.`));

@@ -15,7 +15,7 @@ class PairMap {
 
   draw(width) {
     const { players } = this.data, count = players.length, label = Math.min(6.3 * Math.max(...players.map((name) => name.length)) + 10, 120);
-    const size = Math.max(14, Math.min(46, (width - label - 2) / count)), room = size >= 30;
+    const size = Math.max(14, Math.min(54, (width - label - 2) / count)), room = size >= 30;
     const total = label + size * count;
     const root = svg("svg", { width: total + 1, height: total + 1, class: "map" });
     players.forEach((name, k) => {
