@@ -49,4 +49,5 @@ def uniforms(keys: NDArray[np.uint64], decision: int, width: int) -> NDArray[np.
         z = (z ^ (z >> np.uint64(30))) * _MIX[0]
         z = (z ^ (z >> np.uint64(27))) * _MIX[1]
         z ^= z >> np.uint64(31)
-    return (z >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+    numbers: NDArray[np.float32] = (z >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+    return numbers

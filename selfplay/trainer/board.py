@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint import RunDir
 from selfplay.errors import IncompatibleError
@@ -16,6 +16,9 @@ from selfplay.trainer.replaying import Replayer
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Study
+
+PATIENCE: Final = 4
+"""Games that are tried in vain before it is clear that this version plays none of the run's again."""
 
 
 def write_run(folder: Path, study: Study, path: Path, tell: Callable[[str], None]) -> int:
@@ -52,7 +55,11 @@ def replays_of(run: RunDir, study: Study, tell: Callable[[str], None]) -> tuple[
     for candidates in kinds:
         for one in candidates:
             match = one.game.match
-            if match in failed or any(match in replay.command for replay in found):
+            if (
+                (len(failed) >= PATIENCE and not found)
+                or match in failed
+                or any(match in replay.command for replay in found)
+            ):
                 continue
             tell(f"playing {match} again: {one.kind.lower()}")
             try:
