@@ -81,7 +81,7 @@ function ratingChart(curve) {
       frame.root.append(svg("line", { class: "level", x1: frame.left, x2: width - right, y1: y, y2: y }));
       frame.root.append(right > 20
         ? svg("text", { class: "axis", x: width - right + 6, y: text }, name)
-        : svg("text", { class: "axis faint", x: frame.left + 4, y: y - 3 }, name));
+        : svg("text", { class: "axis faint", x: width - right - 2, y: text - 7, "text-anchor": "end" }, name));
       last = text;
     }
     if (curve.band && points.length) {

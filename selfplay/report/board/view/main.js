@@ -11,7 +11,7 @@ function figure(parent, caption, draw, ...more) {
 function showMaps(maps) {
   new PairMap(document.getElementById("scores"), maps, ({ score }) => 2 * score - 1, ({ score }) => (100 * score).toFixed(0));
   const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;
-  new PairMap(document.getElementById("residuals"), maps, ({ score, expected }) => 2 * (score - expected), ({ score, expected }) => signed(Math.round(100 * (score - expected))));
+  new PairMap(document.getElementById("residuals"), maps, ({ score, expected }) => 3 * (score - expected), ({ score, expected }) => signed(Math.round(100 * (score - expected))));
   document.getElementById("map-note").textContent =
     "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. A pair with few games is mostly chance: the standard errors say how much. " +
     (maps.left_out ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, the start and the newest; ${maps.left_out} more are left out.` : "Rows and columns are in the order of the table.");
