@@ -7,13 +7,17 @@ import difflib
 import os
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin: on a busy machine two are slower than one
+for library in ("OPENBLAS", "OMP"):  # threads of numpy and torch spin: on a busy machine two are slower than one
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Study
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     form = made.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
+    form.add_argument("--html", type=Path, metavar="PAGE", help="as a page for browsers, with curves, maps and games")
     made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
     made.add_argument(
         "--result-rule",
@@ -54,16 +59,17 @@ def parser() -> argparse.ArgumentParser:
 def show(options: argparse.Namespace) -> None:
     """Read the ledger, rate, print."""
     from selfplay.league.foreign import default_anchor, read_csv
-    from selfplay.league.leaderboard import build
+    from selfplay.league.leaderboard import study
     from selfplay.league.ledger import FILE_NAME, read_games
     from selfplay.league.render import to_csv, to_json, to_table, to_text
     from selfplay.league.runs import resolve_run
 
+    run: Path | None = None
     if options.games is not None:
         if options.run is not None or options.settings is not None:
             raise ConfigError("--games rates a file of its own; it goes with neither RUN nor --settings")
         games = read_csv(options.games)
-        board = build(games, options.elo, options.result_rule, anchor=options.anchor or default_anchor(games))
+        found = study(games, options.elo, options.result_rule, anchor=options.anchor or default_anchor(games))
     elif options.anchor is not None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
     else:
@@ -71,8 +77,11 @@ def show(options: argparse.Namespace) -> None:
         ledger = run / FILE_NAME
         if not ledger.is_file() or not len(games := read_games(ledger)):
             raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
-        board = build(games, options.elo, options.result_rule, options.settings, run)
-    if options.json:
+        found = study(games, options.elo, options.result_rule, options.settings, run)
+    board = found.board
+    if options.html is not None:
+        print(page(found, run, options))
+    elif options.json:
         print(to_json(board, options.all))
     elif options.csv:
         print(to_csv(board), end="")
@@ -82,6 +91,23 @@ def show(options: argparse.Namespace) -> None:
         Console().print(to_table(board, options.all))
     else:
         print(to_text(board, options.all))
+
+
+def page(found: Study, run: Path | None, options: argparse.Namespace) -> str:
+    """Write the page; a line that says so. Games are played again for it, which takes torch and a while."""
+    path: Path = options.html
+    from selfplay.report.fight.saving import check_writable
+
+    check_writable(path)
+    if run is None:
+        from selfplay.report.board.page import Subject, write_page
+
+        size = write_page(Subject(options.games.name, found), path)
+    else:
+        from selfplay.trainer.board import write_run
+
+        size = write_run(run, found, path, lambda text: print(text, file=sys.stderr))
+    return f"{path} ({size / 1e6:.1f} MB)"
 
 
 def main() -> int:

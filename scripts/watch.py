@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
 
 from envs.errors import GameError  # noqa: E402
-from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
+from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError  # noqa: E402
 from selfplay.report.fight import show  # noqa: E402
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
     made.add_argument("--from", dest="start", type=float, default=0.0, metavar="S", help="start after S seconds")
     made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 20)")
-    made.add_argument("--seed", type=int, default=0, help="of the game of a run (default: %(default)s)")
+    which = made.add_mutually_exclusive_group()
+    which.add_argument("--seed", type=int, default=0, help="of the game of a run (default: %(default)s)")
+    which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
     return made
 
 
@@ -46,7 +50,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path]:
     """What is to be shown, and the file to write, which nobody needs who watches in the terminal."""
     show.check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
     if show.is_replay(options.what):
-        if options.players:
+        if options.players or options.game is not None:
             raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
         path = options.out or Path(Path(options.what).stem + ".html")
         return show.replay_film(options.what).part(options.start, show.seconds_for(path, options.seconds)), path
@@ -55,9 +59,26 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path]:
 
     folder = resolve_run(options.what, ROOT / "checkpoints")
     seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
+    if options.game is not None:
+        film = _rated(folder, options)
+        return film.part(options.start, seconds), options.out or folder / f"game-{film.title.rpartition(' ')[2]}.gif"
     film = fight(folder, options.players, options.seed, None if seconds is None else options.start + seconds)
     path = options.out or folder / f"{film.names[0]}-vs-{film.names[1]}.gif"
     return film.part(options.start, seconds), path
+
+
+def _rated(folder: Path, options: argparse.Namespace) -> Film:
+    from selfplay.checkpoint import RunDir
+    from selfplay.trainer.replaying import Replayer, rated_game
+
+    if options.players:
+        raise ConfigError("--game names who plays: leave the players out")
+    run = RunDir(folder)
+    game = rated_game(run, options.game)
+    try:
+        return Replayer(run).film(game)
+    except IncompatibleError as error:
+        raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
 
 def main() -> int:

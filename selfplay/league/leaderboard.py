@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -90,6 +91,16 @@ class Leaderboard(_Frozen):
         return tuple(row for row in self.rows if row.rank <= count or row.scripted or row.policy in always)
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """A leaderboard and what it was made from, for those who show more than a table."""
+
+    board: Leaderboard
+    ratings: Ratings
+    diagnosis: Diagnosis
+
+
 def build(
     games: Games,
     method: Method = "batch",
@@ -98,6 +109,18 @@ def build(
     run: Path | None = None,
     anchor: str = ANCHOR,
 ) -> Leaderboard:
+    """The leaderboard of a ledger alone; arguments and errors are those of ``study``."""
+    return study(games, method, rule, settings, run, anchor).board
+
+
+def study(
+    games: Games,
+    method: Method = "batch",
+    rule: ResultRule = "stocks_percent",
+    settings: str | None = None,
+    run: Path | None = None,
+    anchor: str = ANCHOR,
+) -> Study:
     """Rate everybody in a ledger.
 
     Args:
@@ -128,7 +151,7 @@ def build(
     outcomes = _outcomes(chosen.games, ratings, rule)
     draws = _share(float(outcomes[:, 2].sum()) / 2.0, len(chosen.games)) or 0.0
     diagnosis = diagnose(ratings, chosen.games, rule)
-    return Leaderboard(
+    board = Leaderboard(
         rows=_rows(ratings, elo, outcomes, method, foreign=games.foreign),
         method=method,
         rule=rule,
@@ -144,6 +167,7 @@ def build(
         fit=_fit(diagnosis),
         warnings=(*_warnings(ratings, games, anchor), *_drawn(draws, games), *_alarms(diagnosis)),
     )
+    return Study(board, ratings, diagnosis)
 
 
 def _outcomes(games: Games, ratings: Ratings, rule: ResultRule) -> Ints:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from selfplay.league.leaderboard import Leaderboard, Row
 
-_ANCHORS: Final = {
+ANCHORS: Final = {
     "shipped": "anchors: scripted players pinned by the project's table for these settings",
     "run": "anchors: scripted players pinned by this run's own calibration",
     None: "anchors: random alone is pinned; rate.py RUN --calibrate measures the other scripted players",
@@ -76,7 +76,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         str(row.rank),
         f"{row.policy} (bot)" if row.scripted else row.policy,
         f"{row.elo:.0f}",
-        _interval(row),
+        interval(row),
         str(row.wins),
         str(row.losses),
         str(row.draws),
@@ -85,7 +85,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _interval(row: Row) -> str:
+def interval(row: Row) -> str:
     """The interval in words where the games leave one side open, as after a perfect score."""
     if row.low is None or row.high is None:
         return ""
@@ -134,7 +134,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         )
     notes += _fit(board)
     if board.method == "batch" and board.decided_by_stocks is not None:
-        notes.append(_ANCHORS[board.anchors])
+        notes.append(ANCHORS[board.anchors])
     if hidden := len(board.rows) - len(_shown(board, show_all)):
         notes.append(f"{hidden} more players: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,17 +47,29 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
     players = {name: contender(name, run) for name in (first, second)}
     characters, rules = home_rules((newest, newest))
     frames = rules.max_episode_frames if seconds is None else round(seconds * 60)
+    names = (Path(first).name, Path(second).name)
+    rules = Rules(rules.stage, frames)
+    film, _ = recorded(
+        Pairing((first, second), characters, seed), players, rules, f"{run.path.name}, seed {seed}", names
+    )
+    return film
+
+
+def recorded(
+    pairing: Pairing, players: Mapping[str, Contender], rules: Rules, title: str, names: tuple[str, str]
+) -> tuple[Film, NDArray[np.void]]:
+    """Play a game and record each frame: the film, and the counts of both seats at its end, ``mock.STATS`` [2]."""
+    first, second = pairing.players
     recorder, estimates = Recorder(), _Estimates((players[first], players[second]))
-    play(
-        [Pairing((first, second), characters, seed)],
+    stats = play(
+        [pairing],
         players,
-        Rules(rules.stage, frames),
+        rules,
         watch=lambda game: recorder.take(
             game.state, estimates.of(game), lasers_of(game.state.players[0], game.memory[0])
         ),
     )
-    names = (Path(first).name, Path(second).name)
-    return recorder.film(f"{run.path.name}, seed {seed}", names)
+    return recorder.film(title, names), stats[0]
 
 
 class _Estimates:

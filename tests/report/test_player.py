@@ -2,8 +2,6 @@
 
 import base64
 import io
-import os
-import shutil
 
 import pytest
 from PIL import Image
@@ -11,27 +9,11 @@ from PIL import Image
 from selfplay.report.fight.film import film_of
 from selfplay.report.fight.page import write_html
 from selfplay.report.fight.scene import scene_of
+from tests.report.browsers import browser  # noqa: F401
 from tests.report.fights import film, replay
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium is installed; the variable CHROMIUM can name one", allow_module_level=True)
 
 pytestmark = pytest.mark.blocking("the loop that runs in this thread is Playwright's own")
 FRAMES = 600
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield started
-        started.close()
 
 
 class Opened:
@@ -79,7 +61,7 @@ class Opened:
 
 
 @pytest.fixture
-def fight(browser, tmp_path):
+def fight(browser, tmp_path):  # noqa: F811
     """Opens the page of a film; no page may have logged anything or asked the network for anything when it closes."""
     opened, contexts = [], []
 

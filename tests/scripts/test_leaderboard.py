@@ -103,6 +103,54 @@ def test_it_starts_without_torch_and_without_games(rated):
     assert done.returncode == 0, done.stderr
 
 
+def test_html_is_a_page_and_says_where_it_is(rated, tmp_path):
+    path = tmp_path / "pages" / "run.html"
+    done = run(rated, "--html", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{path} (0.")
+    text = path.read_text()
+    assert "gen_5" in text
+    assert "No rated game can be played again" in text  # a run without a configuration
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_page_of_other_programs_games_needs_no_run_and_no_torch(tmp_path):
+    games, path = tmp_path / "games.csv", tmp_path / "games.html"
+    games.write_text("first,second,score\n<b>A</b>,B,1\nB,<b>A</b>,0.5\n")
+    code = (
+        f"import runpy, sys; sys.argv = ['leaderboard.py', '--games', {str(games)!r}, '--html', {str(path)!r}]\n"
+        f"try: runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = run(code=code)
+    assert done.returncode == 0, done.stderr
+    assert "&lt;b&gt;A&lt;/b&gt;" in path.read_text()
+    assert "<b>A</b>" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--html", "p.html", "--json"], "not allowed with argument"),
+        (["--html", "p.html", "--csv"], "not allowed with argument"),
+        (["--html", "run.json"], "cannot write"),
+        (["--html", "run.json/p.html"], "cannot write"),
+    ],
+)
+def test_a_page_that_cannot_be_is_one_clear_line(rated, arguments, message):
+    folder = rated / "run.json" if "cannot" in message else rated
+    before = sorted(rated.iterdir())
+    arguments = [str(folder.parent / a) if a.startswith("run.json") else a for a in arguments]
+    if arguments[1].endswith("run.json"):
+        arguments[1] = str(rated)  # a folder
+    done = run(rated, *arguments, cwd=rated)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert sorted(rated.iterdir()) == before
+
+
 def test_it_rates_games_of_other_programs(tmp_path, rated):
     (tmp_path / "games.csv").write_text("first,second,score\nA,B,1\nB,A,0.5\n")
     done = run("--games", tmp_path / "games.csv", "--anchor", "B")

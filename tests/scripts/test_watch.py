@@ -6,12 +6,18 @@ from PIL import Image, ImageSequence
 
 from scripts import watch
 from selfplay.checkpoint import create_run
+from selfplay.config import Config
+from selfplay.league.ledger import Ledger
+from selfplay.league.schedule import Fixture
 from selfplay.report.fight import show
 from selfplay.report.fight.film import film_of
+from selfplay.trainer.players import contender
+from selfplay.trainer.rating import play_fixtures, settings_of
 from tests.report.fights import replay
 from tests.scripts import commands
 from tests.trainer.policies import save
 
+CONFIG = Config.model_validate({"game": {"character": "fox", "stage": "battlefield", "max_episode_frames": 120}})
 REPLAYS = Path(__file__).parents[2].parent / "shared" / "replays"
 
 
@@ -61,6 +67,24 @@ def test_the_same_seed_gives_the_same_fight(run, monkeypatch):
         assert call(monkeypatch, run.path, "--seconds", 1, "--seed", seed, "--out", path) == 0
     first, again, other = (path.read_text().replace("seed 2", "seed 1") for path in files)
     assert first == again != other
+
+
+def test_a_rated_game_plays_again(run, monkeypatch, capsys):
+    run.write_run({"config": CONFIG.model_dump(mode="json")})
+    players = {name: contender(name, run) for name in ("gen_0", "random")}
+    with Ledger.open(run.ledger) as ledger:
+        (game, other) = play_fixtures([Fixture("gen_0", "random", 5)], players, settings_of(CONFIG), 1)
+        ledger.append([game, other.model_copy(update={"frames": 7})])
+    assert call(monkeypatch, run.path, "--game", game.match[:20]) == 0
+    assert capsys.readouterr().out.startswith(str(run.path / f"game-{game.match}.gif"))
+    for arguments, words in (
+        ((other.match,), "cannot be played again"),
+        ((game.match[:16],), "start of 2 games"),
+        ((game.match, "random"), "leave the players out"),
+    ):
+        assert call(monkeypatch, run.path, *arguments[1:], "--game", arguments[0]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert words in line
 
 
 def test_a_replay_becomes_a_page_in_the_current_folder(game, monkeypatch, capsys):

@@ -1,16 +1,15 @@
-"""A fight as one page for browsers, with everything in it.
+"""A fight as one page for browsers, with everything in it (see ``sealed``).
 
-The page holds the scene as numbers and the script in ``player/`` that draws them; it loads nothing and sends nothing.
-Its policy allows that one script only, by its hash, so that no name in a replay file can bring another.
+The page holds the scene as numbers and the script in ``player/`` that draws them. The same player is a part of other
+pages: ``player`` has its pieces, and ``document`` is what it plays.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
-import json
 import string
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +23,7 @@ from selfplay.report.fight.figure import JOINTS
 from selfplay.report.fight.saving import saved
 from selfplay.report.fight.scene import FROZEN, SAFE, scene_of
 from selfplay.report.fight.story import action_name, action_names, losses
+from selfplay.report.sealed import read, sealed
 
 if TYPE_CHECKING:
     from selfplay.report.fight.film import Film
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 UNIT: Final = 32  # places are whole numbers of 1/32 unit
 FIGURE_UNIT: Final = 64  # joints are finer
-_SCRIPTS: Final = ("data.js", "draw.js", "panels.js", "main.js")
+_SCRIPTS: Final = ("data.js", "draw.js", "panels.js", "player.js")
 _FLAGS: Final = (("gone", 8), ("halo", 16), ("sparks", 32))  # beside 1 facing right, 2 frozen, 4 safe
 _TYPES: Final = {"i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16", "i4": "i32", "u4": "u32", "f4": "f32"}
 
@@ -49,24 +49,36 @@ def write_html(film: Film, path: Path) -> int:
 
 def page(film: Film) -> str:
     """The page as text."""
-    folder = resources.files(__package__) / "player"
-    script = "\n".join((folder / name).read_text("utf-8") for name in _SCRIPTS)
-    style = (folder / "style.css").read_text("utf-8")
-    # < is the one letter that could end the element that the data stands in
-    data = json.dumps(_document(scene_of(film)), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    policy = f"default-src 'none'; img-src data:; script-src '{_hash(script)}'; style-src '{_hash(style)}'"
-    return string.Template((folder / "page.html").read_text("utf-8")).substitute(
-        title=html.escape(f"{film.names[0]} vs {film.names[1]}"), policy=policy, style=style, script=script, film=data
+    folder, parts = resources.files(__package__) / "player", player("h1")
+    return sealed(
+        read(folder, "page.html"),
+        parts.style + read(folder, "page.css"),
+        parts.script + read(folder, "main.js"),
+        {"film": document(film)},
+        title=html.escape(f"{film.names[0]} vs {film.names[1]}"),
+        player=parts.html,
     )
 
 
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the player is made of: its element, its style sheet with the colours of all pages, and its script."""
+
+    html: str
+    style: str
+    script: str
 
 
-def _document(scene: Scene) -> dict[str, Any]:
+def player(heading: str) -> Parts:
+    """The player, as a part of a page on which who fights is a heading of this kind (``h1`` to ``h6``)."""
+    folder = resources.files(__package__) / "player"
+    element = string.Template(read(folder, "player.html")).substitute(heading=heading)
+    return Parts(element, read(folder, "theme.css", "player.css"), read(folder, *_SCRIPTS))
+
+
+def document(film: Film) -> dict[str, Any]:
     """The film as the script reads it, see ``player/data.js``."""
-    film = scene.film
+    scene = scene_of(film)
     names = action_names()
     percent = np.nan_to_num(film.players["percent"])
     known = film.values is not None and np.isfinite(film.values).any()

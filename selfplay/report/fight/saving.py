@@ -27,3 +27,17 @@ def saved(path: Path) -> Iterator[Path]:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Say before long work begins that its result could not be written.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    with boundary(ConfigError, f"cannot write {path}"):
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(f"nothing may be written in {path.parent}")

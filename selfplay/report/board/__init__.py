@@ -1,0 +1,1 @@
+"""A run's ratings and training as one page for browsers, see ``page``."""

@@ -1,0 +1,122 @@
+"""The curves of a page: the rating of each generation, and what training was like, thinned to what a screen shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from selfplay.league.records import generation_number
+from selfplay.report.metrics import PHASES
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.report.board.records import Records, Row
+
+POINTS: Final = 160
+"""Of a curve at most: each is the mean of as many iterations."""
+SHARES: Final = 40
+"""Points of shares at most: an iteration ends few episodes, whose shares are noise."""
+PAST: Final = "past generations"
+_LOSSES: Final = {
+    "losses/policy": "Policy loss",
+    "losses/value": "Value loss",
+    "losses/entropy": "Entropy, nats",
+    "losses/approx_kl": "KL of an update",
+    "losses/clip_fraction": "Clipped ratios, share",
+    "losses/explained_variance": "Explained variance of the value",
+}
+_PLAY: Final = {
+    "charts/steps_per_s": "Steps a second",
+    "play/episode_length": "Length of an episode, frames",
+    "play/decisive_share": "Episodes with a winner, share",
+}
+
+
+def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[str, Any]:
+    """Generations by age: ``[x, elo, low, high, name]``, an end None where the games set none; and the levels.
+
+    x is in steps, or the generation's number where steps are not known.
+    """
+    points = []
+    for row in board.rows:
+        number = generation_number(row.policy)
+        if number is None:
+            continue
+        low = row.low if row.bound in ("both", "below") else None
+        high = row.high if row.bound in ("both", "above") else None
+        ends = [None if end is None else round(end, 1) for end in (low, high)]
+        points.append([number * (steps_per_iteration or 1), round(row.elo, 1), *ends, row.policy])
+    levels = [[row.policy, round(row.elo, 1)] for row in board.rows if row.scripted]
+    has_band = board.method == "batch"
+    return {"points": sorted(points), "levels": levels, "in_steps": steps_per_iteration is not None, "band": has_band}
+
+
+def training(records: Records) -> dict[str, Any] | None:
+    """Opponents, losses and speed over steps; None without metrics."""
+    rows = records.metrics
+    if not rows:
+        return None
+    groups = _groups(rows, POINTS)
+    return {
+        "x": [_steps(group) for group in groups],
+        "each": -(-len(rows) // len(groups)),  # iterations of a point
+        "opponents": _shares(rows, "opponents/", ("current", PAST)),
+        "phases": _shares(rows, "time/", tuple(f"{phase}_s" for phase in PHASES)),
+        "losses": _series(groups, _LOSSES),
+        "play": _series(groups, _PLAY),
+    }
+
+
+def _groups(rows: Sequence[Row], most: int) -> list[list[Row]]:
+    """Neighbouring iterations together, in ``most`` groups of about one size at most."""
+    return [[rows[i] for i in part] for part in np.array_split(np.arange(len(rows)), min(most, len(rows)))]
+
+
+def _steps(group: Sequence[Row]) -> int:
+    return int(group[-1].get("total_steps") or group[-1]["iteration"])
+
+
+def _series(groups: Sequence[Sequence[Row]], names: dict[str, str]) -> list[dict[str, Any]]:
+    found = []
+    for tag, name in names.items():
+        values = [[row[tag] for row in group if isinstance(row.get(tag), int | float)] for group in groups]
+        if any(values):
+            found.append({"name": name, "y": [_short(sum(v) / len(v)) if v else None for v in values]})
+    return found
+
+
+def _shares(rows: Sequence[Row], prefix: str, order: Sequence[str]) -> dict[str, Any]:
+    """Shares of the figures that start with ``prefix``; those of a point add up to 1, points without any are left out.
+
+    All past generations are one: hundreds of names are no picture.
+    """
+    found: list[tuple[int, Counter[str]]] = []
+    for group in _groups(rows, SHARES):
+        sums: Counter[str] = Counter()
+        for row in group:
+            for tag, value in row.items():
+                if tag.startswith(prefix) and isinstance(value, int | float):
+                    name = tag.removeprefix(prefix)
+                    sums[PAST if generation_number(name) is not None else name] += value  # type: ignore[assignment]
+        if sum(sums.values()) > 0:
+            found.append((_steps(group), sums))
+    names = {name for _, sums in found for name in sums}
+    known = [name for name in order if name in names]
+    totals = [sum(sums.values()) for _, sums in found]
+    return {
+        "x": [steps for steps, _ in found],
+        "series": [
+            {
+                "name": name.removesuffix("_s"),
+                "y": [round(sums[name] / total, 4) for (_, sums), total in zip(found, totals, strict=True)],
+            }
+            for name in (*known, *sorted(names - set(known)))
+        ],
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -1,0 +1,128 @@
+"""What a page says in words: about the ratings, the run, its health and its settings. All of it is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.league.render import ANCHORS
+from selfplay.league.schedule import START
+from selfplay.report.board.table import percent
+from selfplay.report.header import text
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.report.board.records import Records, Row
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def paragraphs(lines: Iterable[str], kind: str = "") -> str:
+    """A paragraph each."""
+    opening = f'<p class="{kind}">' if kind else "<p>"
+    return "\n".join(f"{opening}{escape(line)}</p>" for line in lines)
+
+
+def points(lines: Iterable[str]) -> str:
+    """A list."""
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def definitions(pairs: Pairs) -> str:
+    """Names and what they stand for."""
+    return f"<dl>{''.join(f'<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>' for k, v in pairs)}</dl>"
+
+
+def headline(board: Leaderboard) -> str:
+    """How far the newest generation is, in one sentence."""
+    if board.progress is None or board.method != "batch":
+        return ""
+    gain = board.progress
+    return (
+        f"{board.newest} is {gain.elo:+,.0f} Elo ({gain.low:+,.0f} to {gain.high:+,.0f}) from {START}, "
+        f"stronger with likelihood {percent(gain.superiority)}."
+    )
+
+
+def about_ratings(board: Leaderboard) -> Pairs:
+    """What the table was made of and how well it fits."""
+    is_batch = board.method == "batch"
+    pairs = [
+        ("Method", "batch Bradley-Terry" if is_batch else "sequential Elo; depends on the order of the games"),
+        ("Scale", f"{board.anchor} = 1500"),
+        ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
+    ]
+    if board.decided_by_stocks is not None:
+        pairs.append(("Decided by stocks", f"{board.decided_by_stocks:.0%}; rule {board.rule}"))
+        if is_batch:
+            pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
+    pairs.append(("Settings" if board.decided_by_stocks is not None else "From", board.settings))
+    fit = board.fit
+    if fit.misfit_p is None:
+        pairs.append(("Misfit", "too few games to tell whether one number a player explains the results"))
+    else:
+        pairs.append(("Misfit", f"p = {fit.misfit_p:.2g}; small means that one number a player does not explain them"))
+    if fit.side is not None:
+        pairs.append(("First seat", "worth {:+.0f} Elo (95%: {:+.0f} to {:+.0f})".format(*fit.side)))
+    if board.left_out:
+        pairs.append(("Left out", "; ".join(f"{count:,} games {why}" for why, count in board.left_out.items())))
+    return pairs
+
+
+def health(records: Records) -> str:
+    """Findings with their remedies, or that there are none, or that nobody can tell."""
+    found = records.health()
+    when = "when it ended" if records.ended else "over the last iterations of a run that has not ended"
+    if found is None:
+        return paragraphs(["The run has no figures that its health could be judged by."], "quiet")
+    if not found:
+        return paragraphs([f"Nothing was found wrong {when}."], "quiet")
+    return paragraphs([f"Found {when}:"], "quiet") + paragraphs([finding.text for finding in found], "warning")
+
+
+def settings(run: Row) -> list[tuple[str, Pairs]]:
+    """The configuration by group, as ``run.json`` has it, without what is not set."""
+    config = run.get("config")
+    if not isinstance(config, dict):
+        return []
+    return [
+        (_GROUPS.get(group, str(group).capitalize()), _shown((name.replace("_", " "), v) for name, v in values.items()))
+        for group, values in config.items()
+        if isinstance(values, dict)
+    ]
+
+
+def machine(records: Records) -> Pairs:
+    """Where and when it ran, on which versions, and how fast."""
+    run, end = records.run, records.summary
+    versions = run.get("versions")
+    return _shown(
+        [
+            ("started", _time(run.get("started"))),
+            ("ended", _time(end.get("ended"))),
+            ("device", run.get("device")),
+            ("processor", run.get("processor")),
+            ("cores", run.get("cores")),
+            ("steps", end.get("total_steps")),
+            ("seconds", end.get("elapsed_s")),
+            ("steps a second, median", end.get("steps_per_s_median")),
+            ("restarts of runners", end.get("restarts")),
+            *(versions.items() if isinstance(versions, dict) else ()),
+        ]
+    )
+
+
+_GROUPS: Final = {"ppo": "PPO", "net": "Network"}
+
+
+def _shown(pairs: Iterable[tuple[str, Any]]) -> Pairs:
+    return [(str(name), text(value)) for name, value in pairs if value is not None]
+
+
+def _time(value: Any) -> str | None:  # noqa: ANN401
+    try:
+        return f"{datetime.fromisoformat(value).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    except (TypeError, ValueError):
+        return None

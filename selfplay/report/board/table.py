@@ -1,0 +1,94 @@
+"""The leaderboard as a table of a page: every player, each column a number that it can be sorted by."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from selfplay.league.render import interval
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard, Row
+
+_COLUMNS: Final = (
+    ("Rank", "by rating"),
+    ("Player", ""),
+    ("Elo", ""),
+    ("95% interval", "of the rating, against those who are pinned; the bar is drawn on one scale for all rows"),
+    ("Ranks", "the best and the worst that no clear difference excludes, for all players at once (95%)"),
+    ("Above next", "likelihood of being stronger than the player in the next row by rating"),
+    ("Nash", "weight in the mixture of players that nobody of the table beats"),
+    ("W", "wins"),
+    ("L", "losses"),
+    ("D", "draws"),
+    ("Games", ""),
+    ("By stocks", "share of the games that ended with unequal stocks"),
+)
+
+
+def table(board: Leaderboard) -> str:
+    """The table as HTML. A cell has what it is sorted by in ``data-v`` where that is not what it shows."""
+    heads = "".join(
+        f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
+        f"<button>{name}</button></th>"
+        for name, hint in _COLUMNS
+    )
+    scale = _scale(board)
+    shown = {row.policy for row in board.top()}
+    rows = "\n".join(_row(row, board, scale, more=row.policy not in shown) for row in board.rows)
+    return f'<table id="board"><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>'
+
+
+def _row(row: Row, board: Leaderboard, scale: tuple[float, float], *, more: bool) -> str:
+    kind = "scripted" if row.scripted else "generation"
+    marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
+    low, high = row.low or 0.0, row.high or 0.0
+    best, worst = row.ranks
+    cells = (
+        _cell(str(row.rank), row.rank),
+        f'<th scope="row" data-v="{escape(row.policy)}">{escape(row.policy)}'
+        f"{' <small>scripted</small>' if row.scripted else ''}</th>",
+        _cell(f"{row.elo:.0f}", row.elo),
+        _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
+        _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
+        _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
+        _cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
+        *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
+        _cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks),
+    )
+    return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
+
+
+def _cell(shown: str, value: float | None, kind: str = "") -> str:
+    sorted_by = "" if value is None else format(value, ".6g")
+    return f'<td data-v="{sorted_by}" class="{kind}">{shown}</td>'
+
+
+def percent(share: float) -> str:
+    """Certainty is never claimed: 99.96% is more than 99.9%."""
+    return ">99.9%" if share > 0.999 else "<0.1%" if 0.0 < share < 0.001 else f"{share:.1%}"
+
+
+def _scale(board: Leaderboard) -> tuple[float, float]:
+    ends = [row.elo for row in board.rows]
+    ends += [row.low for row in board.rows if row.low is not None and row.bound in ("both", "below")]
+    ends += [row.high for row in board.rows if row.high is not None and row.bound in ("both", "above")]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    margin = 0.03 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def _bar(row: Row, scale: tuple[float, float]) -> str:
+    """Where the rating stands between all others, with its interval: to the edge where the games set no end."""
+    bottom, top = scale
+
+    def at(elo: float) -> str:
+        return f"{100.0 * min(max((elo - bottom) / (top - bottom), 0.0), 1.0):.1f}%"
+
+    line = ""
+    if row.low is not None and row.high is not None and not row.fixed:
+        left = at(row.low) if row.bound in ("both", "below") else "0%"
+        right = at(row.high) if row.bound in ("both", "above") else "100%"
+        line = f'<line x1="{left}" x2="{right}" y1="50%" y2="50%"/>'
+    shape = f'<circle cx="{at(row.elo)}" cy="50%" r="3"/>'
+    return f'<svg class="bar{" fixed" if row.fixed else ""}" aria-hidden="true">{line}{shape}</svg>'

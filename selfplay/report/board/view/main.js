@@ -1,0 +1,52 @@
+// What is on the page, put together.
+
+const data = (id) => JSON.parse(document.getElementById(`data-${id}`).textContent);
+
+function figure(parent, caption, draw, ...more) {
+  const place = html("div");
+  parent.append(html("figure", { class: "chart" }, html("figcaption", {}, caption), ...more, place));
+  follow(place, draw);
+}
+
+function showMaps(maps) {
+  new PairMap(document.getElementById("scores"), maps, ({ score }) => 2 * score - 1, ({ score }) => (100 * score).toFixed(0));
+  const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;
+  new PairMap(document.getElementById("residuals"), maps, ({ score, expected }) => 3 * (score - expected), ({ score, expected }) => signed(Math.round(100 * (score - expected))));
+  document.getElementById("map-note").textContent =
+    "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. A pair with few games is mostly chance: the standard errors say how much. " +
+    (maps.left_out ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, the start and the newest; ${maps.left_out} more are left out.` : "Rows and columns are in the order of the table.");
+}
+
+function showTraining(training) {
+  const root = document.getElementById("training"), { x, each } = training;
+  const grid = (kind) => root.appendChild(html("div", { class: kind }));
+  const wide = grid("charts wide");
+  for (const [shares, caption] of [[training.opponents, "Whom the learner met, share of episodes"], [training.phases, "Where the time went, share"]]) {
+    if (shares.x.length > 1) figure(wide, caption, stackChart(shares.x, shares.series, caption), legend(shares.series));
+  }
+  const small = grid("charts");
+  for (const series of [...training.play, ...training.losses]) figure(small, series.name, lineChart(x, series));
+  root.append(html("p", { class: "quiet" }, `Over steps of training. ${each > 1 ? `Each point is the mean of ${each} iterations or one fewer.` : "Each point is an iteration."} A falling loss is no progress by itself: the ratings above are.`));
+}
+
+function showReplays(choices) {
+  const root = document.getElementById("player"), player = new Player(root);
+  const choose = (choice) => {
+    const { film } = choice.dataset;
+    for (const other of choices) other.setAttribute("aria-pressed", other === choice);
+    for (const why of document.querySelectorAll(".why")) why.hidden = why.dataset.film !== film;
+    player.open(readFilm(document.getElementById(`film-${film}`).textContent));
+  };
+  for (const choice of choices) choice.onclick = () => choose(choice);
+  choose(choices[0]);
+}
+
+new Table(document.getElementById("board"));
+const curve = data("curve");
+if (curve.points.length) follow(document.getElementById("curve"), ratingChart(curve));
+else document.getElementById("progress").hidden = true;
+const pairMaps = data("maps"), training = data("training"), choices = [...document.querySelectorAll(".choice")];
+showMaps(pairMaps);
+if (training) showTraining(training);
+if (choices.length) showReplays(choices);
+document.body.dataset.ready = "true";

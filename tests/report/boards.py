@@ -1,0 +1,65 @@
+"""What pages of runs are made of, for tests: made-up ledgers, metrics and games to watch."""
+
+import json
+
+import numpy as np
+
+from selfplay.league.leaderboard import study
+from selfplay.report.board.page import Replay, Subject
+from selfplay.report.board.records import Records
+from tests.league.pools import tournament
+from tests.report.fights import film
+
+STRENGTHS = {"random": 1500.0, "rusher": 1700.0, **{f"gen_{10 * n}": 1450.0 + 80.0 * n for n in range(6)}}
+
+
+def studied(strengths=None, rounds=4):
+    """Ratings of a round robin of players with known strengths."""
+    strengths = strengths or STRENGTHS
+    names = list(strengths)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[:i]]
+    return study(tournament(strengths, pairs, rounds, np.random.default_rng(0)))
+
+
+def metrics(iterations=60):
+    """Rows of metrics.jsonl of a run that is well, which a reporter could have written."""
+    names = ("policy", "value", "total", "entropy", "approx_kl", "clip_fraction", "explained_variance", "grad_norm")
+    return [
+        {
+            "iteration": i,
+            "total_steps": 1000 * i,
+            "charts/steps_per_s": 20_000.0 + i,
+            "charts/learning_rate": 1e-3,
+            **{f"losses/{name}": 5.0 if name == "entropy" else 0.02 for name in names},
+            "losses/skipped": 0,
+            "play/episodes": 4,
+            "play/draws": 0,
+            "opponents/current": 3,
+            "opponents/gen_0": 1,
+            "opponents/gen_10": 1,
+            "opponents/rusher": i % 2,
+            "time/collect_s": 1.0,
+            "time/update_s": 3.0,
+        }
+        for i in range(1, iterations + 1)
+    ]
+
+
+def folder(path, rows=None, summary=None):
+    """A run's folder with these documents."""
+    path.mkdir(exist_ok=True)
+    config = {"run": {"num_games": 10, "seed": 3, "pretrained": None}, "ppo": {"rollout_length": 100}}
+    (path / "run.json").write_text(json.dumps({"config": config, "versions": {"torch": "2.0"}, "cores": 2}))
+    lines = [json.dumps(row) + "\n" for row in (metrics() if rows is None else rows)]
+    (path / "metrics.jsonl").write_text("".join(lines))
+    if summary is not None:
+        (path / "summary.json").write_text(json.dumps(summary))
+    return path
+
+
+def subject(path, strengths=None, films=2, **parts):
+    """Everything that a page can show."""
+    replays = [
+        Replay(f"Kind {n}", "a beat b.", f"python scripts/watch.py RUN --game {n}", film(300 + n)) for n in range(films)
+    ]
+    return Subject("run-7", studied(strengths), Records.of(folder(path)), replays, ("A note.",), **parts)

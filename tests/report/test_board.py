@@ -1,0 +1,169 @@
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from selfplay.errors import ConfigError
+from selfplay.league.foreign import read_csv
+from selfplay.league.games import Games
+from selfplay.league.leaderboard import study
+from selfplay.report.board.curves import POINTS, SHARES, rating_curve, training
+from selfplay.report.board.facts import health, settings
+from selfplay.report.board.maps import MOST, TOP, cycles, maps
+from selfplay.report.board.page import LONGEST_S, Replay, Subject, page, write_page
+from selfplay.report.board.records import Records
+from tests.league.pools import series
+from tests.report.boards import folder, metrics, studied, subject
+from tests.report.fights import film
+
+
+class Parsed(HTMLParser):
+    """Elements of a page, its text, and its data by id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.text, self.data, self.open = [], "", {}, None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.open = dict(attributes).get("id") if tag == "script" else None
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open:
+            self.data[self.open] = json.loads(data)
+        else:
+            self.text += data
+
+
+def test_the_page_holds_all_and_names_nothing_outside(tmp_path):
+    parsed = Parsed(page(subject(tmp_path / "run")))
+    assert [a[k] for _, a in parsed.elements for k in ("src", "href") if k in a] == ["data:,"]
+    assert parsed.data.keys() == {"data-curve", "data-maps", "data-training", "film-0", "film-1"}
+    assert not [a for _, a in parsed.elements if "style" in a or any(name.startswith("on") for name in a)]
+    ids = [a["id"] for _, a in parsed.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    for words in ("run-7", "gen_50 is +", "Misfit", "random = 1500", "--game 1", "A note.", "rollout length", "torch"):
+        assert words in parsed.text, words
+    (policy,) = [a["content"] for _, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+
+
+def test_names_are_text_and_nothing_else(tmp_path):
+    hostile = "<img src=x onerror=alert(1)>"
+    quoted = "\"'></script><b>&$title"
+    for first, second, name in ((hostile, quoted, "bad.csv"), ("a", "b", "good.csv")):
+        (tmp_path / name).write_text(f'first,second,score\n"{first}","{second.replace(chr(34), chr(34) * 2)}",1\n')
+    bad, good = (
+        Parsed(page(Subject(f"{hostile} {name}", study(read_csv(tmp_path / name), anchor=anchor))))
+        for name, anchor in (("bad.csv", hostile), ("good.csv", "a"))
+    )
+    assert [tag for tag, _ in bad.elements] == [tag for tag, _ in good.elements]
+    assert set(bad.data["data-maps"]["players"]) == {hostile, quoted}
+    assert hostile in bad.text
+    assert {"id": "learning"} not in [a for _, a in bad.elements]  # another program's games come without a run
+
+
+def test_maps_are_over_the_top_of_a_large_ledger():
+    strengths = {"random": 1500.0, **{f"gen_{n}": 1400.0 + 10 * n for n in range(60)}}
+    made = maps(studied(strengths, rounds=1))
+    assert len(made["players"]) == TOP + 2  # random and the start; the newest is among the top or beside it
+    assert {"random", "gen_0", "gen_59"} <= set(made["players"])
+    assert made["left_out"] == 61 - len(made["players"])
+    assert max(max(pair[:2]) for pair in made["pairs"]) < len(made["players"]) <= MOST
+
+
+def test_cells_are_the_points_of_the_row_s_player():
+    rows = [("gen_10", "gen_0", "win")] * 3 + [("gen_0", "gen_10", "win"), ("gen_0", "random", "win")]
+    of = study(Games.of(series(rows)))
+    made = maps(of)
+    ranks = {name: i for i, name in enumerate(made["players"])}
+    (pair,) = [p for p in made["pairs"] if {p[0], p[1]} == {ranks["gen_10"], ranks["gen_0"]}]
+    assert pair[0] < pair[1]
+    assert pair[2:5] == [0.75 if ranks["gen_10"] < ranks["gen_0"] else 0.25, 4, 4]
+
+
+def test_cycles_are_told_in_words():
+    rows = [(a, b, "win") for a, b in (("rusher", "walker"), ("walker", "random"), ("random", "rusher"))] * 40
+    (told, *_) = cycles(study(Games.of(series(rows))))
+    assert "beats" in told
+    assert "(100%)" in told
+
+
+def test_the_curve_has_no_end_where_the_games_set_none():
+    rows = [("gen_10", "random", "win")] * 5 + [("gen_0", "random", "win"), ("random", "gen_0", "win")]
+    of = study(Games.of(series(rows)))
+    curve = rating_curve(of.board, 1000)
+    assert [(x, name) for x, *_, name in curve["points"]] == [(0, "gen_0"), (10_000, "gen_10")]
+    (_, _, low, high, _) = curve["points"][1]
+    assert low is not None
+    assert high is None
+    assert [name for name, _ in curve["levels"]] == ["random"]
+
+
+def test_training_is_thinned_and_shares_add_up(tmp_path):
+    made = training(Records.of(folder(tmp_path, metrics(5000))))
+    assert len(made["x"]) == POINTS
+    opponents = made["opponents"]
+    assert len(opponents["x"]) == SHARES
+    assert [one["name"] for one in opponents["series"]] == ["current", "past generations", "rusher"]
+    assert all(abs(sum(shares) - 1) < 1e-3 for shares in zip(*(one["y"] for one in opponents["series"]), strict=True))
+    assert [one["name"] for one in made["phases"]["series"]] == ["collect", "update"]
+    assert all(len(one["y"]) == POINTS for one in made["losses"])
+
+
+def test_figures_that_are_missing_or_torn_are_left_out(tmp_path):
+    run = folder(tmp_path, [{**row, "losses/value": None, "time/collect_s": None} for row in metrics(3)])
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 4, "tot')
+    made = training(Records.of(run))
+    assert made["x"] == [1000, 2000, 3000]
+    assert "Value loss" not in [one["name"] for one in made["losses"]]
+    (run / "metrics.jsonl").unlink()
+    assert training(Records.of(run)) is None
+
+
+def test_health_is_what_the_summary_says_or_what_the_metrics_show(tmp_path):
+    said = [{"name": "few_results", "text": "Few results & a remedy"}]
+    ended = Records.of(folder(tmp_path / "ended", summary={"iteration": 60, "health": said}))
+    assert "Few results &amp; a remedy" in health(ended)
+    dull = [{**row, "losses/entropy": 0.1} for row in metrics()]
+    for summary in (None, {"iteration": 30, "health": []}):  # never ended; resumed since
+        text = health(Records.of(folder(tmp_path / "going", dull, summary)))
+        assert "Entropy collapse" in text
+        assert "has not ended" in text
+    assert "Nothing was found wrong" in health(Records.of(folder(tmp_path / "well")))
+    assert "no figures" in health(Records.of(tmp_path / "nowhere"))
+
+
+def test_settings_that_are_not_set_are_not_shown(tmp_path):
+    ((group, pairs), _) = settings(Records.of(folder(tmp_path)).run)
+    assert group == "Run"
+    assert pairs == [("num games", "10"), ("seed", "3")]
+
+
+def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):
+    frames = int(60 * LONGEST_S) + 600
+    replay = Replay("Longest game", "It lasted.", "watch", film(frames))
+    parsed = Parsed(page(Subject("run", studied(), None, [replay])))
+    assert "The first 10 seconds are left out here." in parsed.text
+    assert parsed.data["film-0"]["losses"] == []
+
+
+def test_a_large_run_is_a_page_of_reasonable_size(tmp_path):
+    strengths = {"random": 1500.0, **{f"gen_{n}": 1400.0 + 4 * n for n in range(150)}}
+    path = tmp_path / "page.html"
+    of = Subject("large", studied(strengths, rounds=1), Records.of(folder(tmp_path, metrics(3000))))
+    assert write_page(of, path) == path.stat().st_size < 400_000
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(ConfigError, match=r"cannot write .*page\.html"):
+        write_page(Subject("run", studied()), tmp_path / "page.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

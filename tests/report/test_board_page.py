@@ -1,0 +1,150 @@
+"""The page of a run in a real browser: sorting, filtering, maps, a game that plays, every width and light."""
+
+import pytest
+
+from selfplay.report.board.page import write_page
+from tests.report.boards import STRENGTHS, subject
+from tests.report.browsers import browser  # noqa: F401
+
+pytestmark = pytest.mark.blocking("the loop that runs in this thread is Playwright's own")
+MANY = STRENGTHS | {f"gen_{n}": 2000.0 + n for n in range(60, 100)}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    """A page of few players with games, and one of many without."""
+    folder = tmp_path_factory.mktemp("pages")
+    write_page(subject(folder / "a"), folder / "few.html")
+    write_page(subject(folder / "b", MANY, films=0), folder / "many.html")
+    return {name: folder / f"{name}.html" for name in ("few", "many")}
+
+
+@pytest.fixture
+def show(browser, paths):  # noqa: F811
+    """Opens a page; none may have logged anything or asked the network for anything when it closes."""
+    contexts, errors, requests = [], [], []
+
+    def opened(name="few", width=1000, **options):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 800}, offline=True, **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(paths[name].as_uri())
+        page.locator("body[data-ready]").wait_for()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+
+
+def column(page, place):
+    return page.locator(f"#board tbody tr:not([hidden]) > :nth-child({place})").evaluate_all(
+        "cells => cells.map(cell => cell.dataset.v)"
+    )
+
+
+def test_every_column_sorts_both_ways(show):
+    page = show()
+    for place, button in enumerate(page.locator("#board thead button").all(), 1):
+        before = button.locator("xpath=..").get_attribute("aria-sort")
+        button.click()
+        first = [cell for cell in column(page, place) if cell]
+        assert button.locator("xpath=..").get_attribute("aria-sort") not in (None, before)
+        button.click()
+        second = [cell for cell in column(page, place) if cell]
+        if place == 2:
+            assert first[0] == "gen_0"
+            assert second == first[::-1]
+        else:
+            assert {tuple(map(float, order)) for order in (first, second)} == {
+                tuple(sorted(map(float, first))),
+                tuple(sorted(map(float, first), reverse=True)),
+            }
+
+
+def test_the_table_can_be_filtered_and_shown_whole(show):
+    page = show("many")
+    total = len(MANY)
+    assert len(column(page, 2)) < total
+    page.get_by_role("button", name=f"Show all {total} players").click()
+    assert len(column(page, 2)) == total
+    page.get_by_label("Kind of player").select_option("scripted")
+    assert set(column(page, 2)) == {"random", "rusher"}
+    page.get_by_label("Kind of player").select_option("")
+    page.get_by_label("Filter players by name").fill("GEN_5")
+    assert set(column(page, 2)) == {"gen_50"}
+    assert page.locator("#count").inner_text() == f"1 of {total} players"
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_cell_tells_the_games_behind_it(show, touch):
+    page = show(has_touch=touch)
+    cell = page.locator("#residuals rect[data-cell]").first
+    cell.scroll_into_view_if_needed()
+    cell.tap() if touch else cell.hover()
+    told = page.locator("#detail").inner_text()
+    assert "of the points in 8 games on 4 seeds; the ratings expect" in told
+    assert "standard errors" in told
+
+
+def test_maps_of_many_say_what_they_leave_out(show):
+    page = show("many")
+    assert "more are left out" in page.locator("#map-note").inner_text()
+    assert page.locator("#scores rect[data-cell]").count() < 30 * 30
+
+
+def test_curves_tell_their_points(show):
+    page = show()
+    chart = page.locator("#curve svg")
+    chart.hover()
+    assert "Elo, 95%:" in page.locator("#tip").inner_text()
+    assert page.locator("#training svg").count() >= 8
+    page.mouse.move(2, 2)
+    assert page.locator("#tip").is_hidden()
+
+
+def test_a_game_plays_and_another_can_be_chosen(show):
+    page = show()
+    player = page.locator("#player")
+    assert player.get_attribute("data-frame") == "0"
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.locator('#player:not([data-frame="0"])').wait_for()
+    page.get_by_role("button", name="Kind 1").click()
+    assert player.get_attribute("data-playing") == "false"
+    assert page.locator("#seek").get_attribute("max") == "300"
+    assert page.locator(".why:visible").inner_text().endswith("--game 1")
+    page.get_by_role("button", name="Next frame").focus()
+    page.keyboard.press("End")
+    page.locator('#player[data-frame="300"]').wait_for()
+
+
+def test_keys_outside_the_player_are_the_page_s_own(show):
+    page = show()
+    page.get_by_label("Filter players by name").fill("gen")
+    page.keyboard.press("Space")
+    page.keyboard.press("h")
+    assert page.get_by_label("Filter players by name").input_value() == "gen h"
+    assert page.locator("#player").get_attribute("data-playing") == "false"
+
+
+@pytest.mark.parametrize("name", ["few", "many"])
+def test_a_phone_scrolls_up_and_down_only(show, name):
+    page = show(name, width=375)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 375
+    assert page.locator("#scores rect[data-cell]").first.bounding_box()["width"] >= 12
+
+
+def test_colours_follow_the_light_of_the_system(show):
+    page = show(color_scheme="light")
+    colours = """() => ["body", "#board tbody th", "#curve .line"].map((one) => {
+        const { backgroundColor, color, stroke } = getComputedStyle(document.querySelector(one));
+        return backgroundColor + color + stroke;
+    })"""
+    light = page.evaluate(colours)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(colours)
+    assert all(one != other for one, other in zip(light, dark, strict=True))
