@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from selfplay.league.leaderboard import Leaderboard, Row
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.league.rows import Row
 
 ANCHORS: Final = {
     "shipped": "anchors: scripted players pinned by the project's table for these settings",

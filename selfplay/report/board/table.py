@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from selfplay.league.render import interval
 
 if TYPE_CHECKING:
-    from selfplay.league.leaderboard import Leaderboard, Row
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.league.rows import Row
 
 _COLUMNS: Final = (
     ("Rank", "by rating"),

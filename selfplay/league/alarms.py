@@ -1,0 +1,88 @@
+"""What a reader must know before believing a leaderboard, in words, each with what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.league.records import generation_number
+
+if TYPE_CHECKING:
+    from selfplay.league.diagnosis import Diagnosis
+    from selfplay.league.games import Games
+    from selfplay.league.ratings import Ratings
+
+DRAWS_ALARM: Final = 0.2
+"""Share of draws above which the table says so."""
+MISFIT_ALARM: Final = 1e-3
+SIDE_ALARM: Final = 3.0  # standard errors
+
+
+def warnings(ratings: Ratings, games: Games, anchor: str, draws: float, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Everything that is wrong; ``games`` are all of the ledger, ``draws`` the share among those that count."""
+    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis))
+
+
+def _gaps(ratings: Ratings, games: Games, anchor: str) -> list[str]:
+    """Who never met, and what was ignored."""
+    found = []
+    islands = [part for part in ratings.components()[1:] if ratings.games[ratings.index(part[0])] > 0]
+    if islands:
+        names = "; ".join(", ".join(part[:6]) + (", ..." if len(part) > 6 else "") for part in islands)
+        found.append(
+            f"Not connected: these never met {anchor!r}, not even through others, and their Elo says nothing about "
+            f"the rest of the table: {names}."
+        )
+    if not games.foreign and (chained := _chained(ratings)):
+        found.append(
+            f"Chained: {chained} generations only met the ones next to them. Where each beats the one before it by "
+            "knowing how, such a ladder climbs though nobody gets stronger; let them meet old generations and bots."
+        )
+    if games.torn:
+        found.append("The last row of the ledger is incomplete (a crash?) and was ignored.")
+    if games.duplicates:
+        found.append(f"{games.duplicates} repeated rows of the ledger were ignored.")
+    return found
+
+
+def _chained(ratings: Ratings) -> int:
+    """Generations that met nobody but their neighbours in age, if those are most of at least four; else 0."""
+    played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and ratings.games[i]]
+    alone = 0
+    for place, i in enumerate(played):
+        neighbours = {*played[max(0, place - 1) : place], *played[place + 1 : place + 2]}
+        alone += set(np.flatnonzero(ratings.met[i]).tolist()) <= neighbours
+    return alone if len(played) >= 4 and 2 * alone > len(played) else 0
+
+
+def _drawn(share: float, games: Games) -> list[str]:
+    if share <= DRAWS_ALARM or games.foreign:
+        return []
+    return [
+        f"{share:.0%} of the games were draws, which tell little about strength: policies that cannot finish each "
+        "other need more time (--max-episode-frames) or more training."
+    ]
+
+
+def _misfits(diagnosis: Diagnosis) -> list[str]:
+    """What the ratings do not explain."""
+    found = []
+    if diagnosis.misfit is not None and diagnosis.misfit.p < MISFIT_ALARM:
+        shown = ""
+        if diagnosis.cycles:
+            cycle = diagnosis.cycles[0]
+            a, b, c = cycle.players
+            scores = ", ".join(f"{score:.0%}" for score in cycle.scores)
+            shown = f" For example {a} beats {b}, {b} beats {c} and {c} beats {a} ({scores})."
+        found.append(
+            f"One number a player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): who beats whom "
+            f"depends on styles.{shown} Read the weights of the Nash mixture and single pairs, not the order."
+        )
+    if diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
+        found.append(
+            f"The first seat is worth {diagnosis.side.elo:+.0f} Elo ({diagnosis.side.z:+.1f} standard errors). Every "
+            "fixture is played from both seats, so the ratings hold; but the game or the policies treat the seats "
+            "differently."
+        )
+    return found

@@ -1,0 +1,87 @@
+"""Where a run stands, how long its phases take, and what people read about an iteration."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from selfplay.report.health import Health
+from selfplay.report.metrics import IterationReport, Update
+from selfplay.runner.worker import Worker
+from selfplay.trainer.batch import mean_score, met, summarise, zero_sum_error
+
+if TYPE_CHECKING:
+    from selfplay.runner.block import Collected
+    from selfplay.trainer.rater import Rater
+    from selfplay.trainer.session import Session
+
+
+class Progress:
+    """Where a run stands; what its end is told from."""
+
+    def __init__(self, health: Health | None = None) -> None:
+        self.iteration = 0
+        self.total_steps = 0
+        self.elapsed_s = 0.0
+        self.generations: list[str] = []  # those that opponents are drawn from
+        self.newest = ""
+        self.finished = False
+        self.restarts = 0
+        self.speeds: list[float] = []
+        self.health = health or Health()
+
+
+class Phases:
+    """Seconds of the phases of one iteration, which count towards the run's time as each ends."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+        self._since = time.monotonic()
+
+    def end(self, phase: str) -> None:
+        """A phase ends and the next begins."""
+        now = time.monotonic()
+        self.seconds[phase] = now - self._since
+        self._progress.elapsed_s += self.seconds[phase]
+        self._since = now
+
+
+def iteration_report(
+    session: Session,
+    progress: Progress,
+    collected: Sequence[Collected],
+    update: Update,
+    phases: Mapping[str, float],
+    rater: Rater | None = None,
+    others: Mapping[str, Sequence[Collected]] | None = None,
+) -> IterationReport:
+    """What people read about the iteration that ``progress`` has just counted; ``others`` are exploiters' segments."""
+    everything = [*collected, *(part for parts in (others or {}).values() for part in parts)]
+    config = session.config
+    cuda = session.device.startswith("cuda")
+    return IterationReport(
+        iteration=progress.iteration,
+        iterations=session.iterations,
+        steps=session.config.steps_per_iteration,
+        total_steps=progress.total_steps,
+        timesteps=config.run.timesteps,
+        experiences=sum(part.rollout.experiences for part in everything),
+        phase_s=dict(phases),
+        elapsed_s=progress.elapsed_s,
+        limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
+        update=update,
+        play=summarise(collected),
+        zero_sum_error=zero_sum_error(everything),
+        opponents=met(collected),
+        exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
+        restarts=progress.restarts,
+        abandoned=Worker.abandoned,
+        cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
+        cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
+        elo=rater.newest_elo if rater else None,
+        gate=rater.gate_report() if rater else None,
+    )
