@@ -85,7 +85,7 @@ class LeagueConfig(_Group):
     """Opponents and ratings."""
 
     mode: str = Field(
-        "simple_mix",
+        "latest",  # learned most on one budget: docs/learning.md compares the modes
         description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
         "`league` (with two exploiters), `opponents` (those of --opponent alone)",
     )

@@ -82,7 +82,7 @@ def test_it_speaks_as_the_guide_does(first, path):
     header = first.stdout.partition("\n\n")[0].splitlines()
     assert header[:2] == ["═══ Self-Play Training ═══", "Configuration:"]
     for line in (
-        "Mode: simple_mix",
+        "Mode: latest",
         "Num games: 4",
         "Timesteps: 2,000",
         "Rollout length: 64",

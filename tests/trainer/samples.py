@@ -27,7 +27,7 @@ OTHER = {
     "--delay": "6",
     "--dolphin": "/opt/dolphin",
     "--iso": "game.iso",
-    "--mode": "latest",
+    "--mode": "simple_mix",
     "--opponent": "some/run,other/run",
     "--opponent-share": "0.5",
     "--population": "9",

@@ -45,7 +45,7 @@ def test_the_guides_defaults():
     assert (config.game.type, config.game.character, config.game.stage) == ("mock", "mewtwo", "final_destination")
     assert config.game.characters == ("mewtwo", "mewtwo")
     league = config.league
-    assert (league.mode, league.track_elo, league.rating_share) == ("simple_mix", False, 0.1)
+    assert (league.mode, league.track_elo, league.rating_share) == ("latest", False, 0.1)
     assert (league.current, league.recent, league.scripted, league.any_past) == (0.4, 0.3, 0.2, 0.1)
 
 
