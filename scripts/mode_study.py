@@ -16,6 +16,10 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from selfplay.errors import ConfigError  # noqa: E402
+from selfplay.league.modes import MODES as SHARES  # noqa: E402
+from selfplay.trainer.cli import exit_code  # noqa: E402
+
 MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp,league"
 PARTS: Final = ("train", "games", "exploit", "search", "page")
 
@@ -32,6 +36,11 @@ def main() -> int:
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,NAME", help="what to do (default: all)")
     parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "modes", help="where the runs go")
     options = parser.parse_args()
+    return exit_code("mode_study.py", lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do the parts that are asked for."""
     from selfplay.trainer.mode_study import ModeStudy, run_name
 
     modes, parts = options.modes.split(","), options.parts.split(",")
@@ -41,6 +50,9 @@ def main() -> int:
     study = ModeStudy(
         options.runs, ROOT / "docs" / "data" / "modes", options.steps, lambda text: print(text, flush=True)
     )
+    for what, valid, given in (("--parts", PARTS, parts), ("--modes", tuple(SHARES), modes), ("--best", modes, best)):
+        if wrong := [name for name in given if name not in valid]:
+            raise ConfigError(f"{what} {wrong[0]}: unknown (valid: {', '.join(valid)})")
     if "train" in parts:
         for seed in seeds:
             for mode in modes:
@@ -55,7 +67,6 @@ def main() -> int:
             study.exploit(name, options.exploiter_steps, ("scratch", "victim"), (0, 1, 2), 200)
     if "page" in parts:
         study.write(ROOT / "docs" / "learning.md", modes, seeds, best)
-    return 0
 
 
 if __name__ == "__main__":

@@ -103,6 +103,10 @@ class Matchmaker:
         """What the learner scores against somebody, 0.5 where little is known."""
         return self._results.score(opponent)
 
+    def games(self, opponent: str) -> float:
+        """How many games are known of somebody; old ones fade."""
+        return self._results.games(opponent)
+
     def forget(self) -> None:
         """Another policy learns from here: what the last one scored says nothing about it."""
         self._results = Results()

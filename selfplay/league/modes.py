@@ -35,7 +35,6 @@ FORGOTTEN: Final = 0.3
 """Score below which the learner no longer beats somebody of the past."""
 HOPELESS: Final = 0.2
 """Score against the main agent below which an exploiter takes lessons with its past."""
-GUEST_SHARE: Final = 0.2
 
 
 @final

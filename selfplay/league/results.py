@@ -59,6 +59,10 @@ class Results:
         points = self._points.get(opponent, 0.0) + 0.5 * PRIOR_GAMES
         return points / (self._games.get(opponent, 0.0) + PRIOR_GAMES)
 
+    def games(self, opponent: str) -> float:
+        """Games that are known, as far as they have not faded."""
+        return self._games.get(opponent, 0.0)
+
     def admit(self, players: Iterable[str]) -> None:
         """Newcomers start with the highest quality there is."""
         for player in players:

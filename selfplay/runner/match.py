@@ -95,7 +95,7 @@ def play(
         max_episode_frames=rules.max_episode_frames,
     )
     game.bot_skip = bots.FRAME_SKIP
-    deciders = Deciders(_seat(game, seats), keys_of(pairings), greedy=rules.greedy)
+    deciders = Deciders(_seat(game, pairings, contenders), keys_of(pairings), greedy=rules.greedy)
     obs = game.reset(np.array([pairing.seed for pairing in pairings], np.uint64))
     actions = np.broadcast_to(NEUTRAL, (len(pairings), 2, len(NEUTRAL))).copy()
     acts = np.zeros((len(pairings), 2), bool)
@@ -119,13 +119,16 @@ def play(
     return stats
 
 
-def _seat(game: MockMelee, seats: list[list[Contender]]) -> list[tuple[Policy, Rows]]:
+def _seat(
+    game: MockMelee, pairings: Sequence[Pairing], contenders: Mapping[str, Contender]
+) -> list[tuple[Policy, Rows]]:
     """Tell the game which seats are scripted; the policies with the seats that they play."""
     played: dict[str, tuple[Policy, list[int]]] = {}
-    for g, pair in enumerate(seats):
-        for seat, contender in enumerate(pair):
+    for g, pairing in enumerate(pairings):
+        for seat, name in enumerate(pairing.players):
+            contender = contenders[name]
             if contender.policy is None:
                 game.bots[g, seat] = game.bot_names.index(contender.id)
             else:
-                played.setdefault(contender.id, (contender.policy, []))[1].append(2 * g + seat)
+                played.setdefault(name, (contender.policy, []))[1].append(2 * g + seat)
     return [(policy, np.array(rows, np.intp)) for _, (policy, rows) in sorted(played.items())]

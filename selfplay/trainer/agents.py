@@ -9,7 +9,7 @@ the budgets of this project a fresh network would spend them on learning to walk
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -63,10 +63,23 @@ def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
     return Matchmaker(league.mode, rng, session.training_bots, shares, league.max_frozen)
 
 
-def worst_score(agent: Agent, archive: Archive) -> float:
-    """What an exploiter scores against its target: the main agent, or the one of the league that it finds hardest."""
-    targets = [MAIN] if agent.role == "main_exploiter" else [*archive.generations, *archive.exploiters]
-    return min(agent.matchmaker.score(name) for name in targets)
+class Target(NamedTuple):
+    """Whom an exploiter finds hardest of those that it is after."""
+
+    name: str
+    score: float  # pulled towards one half where few games are known
+    games: float
+
+    def __str__(self) -> str:
+        who = "the main agent" if self.name == MAIN else self.name
+        return f"scores {self.score:.0%} against {who}" if self.games else f"has not played against {who} yet"
+
+
+def worst(agent: Agent, archive: Archive) -> Target:
+    """The target of an exploiter: the main agent, or the one of the league that it finds hardest."""
+    names = [MAIN] if agent.role == "main_exploiter" else [*archive.generations, *archive.exploiters]
+    maker = agent.matchmaker
+    return min((Target(name, maker.score(name), maker.games(name)) for name in names), key=lambda t: t.score)
 
 
 def begins_anew(agent: Agent, iteration: int, seed: int) -> bool:

@@ -74,8 +74,6 @@ def train(
         raise ConfigError("--dolphin and --iso go with --game-type dolphin; the mock needs neither")
     if not resume:
         check_fit(config, explicit)
-    if config.league.gate != "none" and not config.league.track_elo and not resume:
-        raise ConfigError("--gate decides by rating games: add --track-elo")
     if resume:
         named = "run.checkpoint" in explicit
         run = resolve_run(Path(config.run.checkpoint) if named else None)
@@ -83,13 +81,26 @@ def train(
             resumed = load_latest_learner(run)
             config = continued(resumed, explicit)
             check_fit(config, explicit)
+            _check_agreement(config, explicit)
             return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream)
+    _check_agreement(config, explicit)
     config = settled(adopt(config, explicit))
     device, guests = pick_device(config.run.device), invited(config)  # before the folder is made: a mistake leaves none
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():
         seat(run, guests)
         return _start(Session(config, run, device), preset, stream)
+
+
+def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
+    """Options that would have no effect, or take one from another."""
+    league = config.league
+    if league.gate != "none" and not league.track_elo:
+        raise ConfigError("--gate decides by rating games: it needs --track-elo")
+    if "league.opponent_share" in explicit and not league.opponents:
+        raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
+    if "league.opponent_share" in explicit and league.mode == "opponents":
+        raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
 
 
 def _start(session: Session, preset: str | None, stream: TextIO) -> int:

@@ -49,6 +49,10 @@ class Archive:
         folder = self._run.exploiters if generation_number(name) is None else self._run.generations
         return folder / name
 
+    def has(self, names: Collection[str]) -> bool:
+        """Whether all of these lie on disk."""
+        return all(self.path(name).exists() for name in names)
+
     def save(self, meta: PolicyMeta, params: Arrays) -> str:
         """Freeze a policy, and put it into the pool; the id of who has these weights."""
         digest = weights_hash(params)

@@ -15,17 +15,19 @@ from selfplay.checkpoint import LearnerMeta, LearnerState, group, load_latest_le
 from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.modes import MAIN
 from selfplay.league.records import generation_id
+from selfplay.league.schedule import START
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.report.metrics import Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
-from selfplay.trainer.agents import ROLES, WINS, Agent, begins_anew, make_matchmaker, worst_score
+from selfplay.trainer.agents import ROLES, WINS, Agent, begins_anew, make_matchmaker, worst
 from selfplay.trainer.archive import Archive
 from selfplay.trainer.batch import scores_against
 from selfplay.trainer.learner import Learner
 from selfplay.trainer.progress import Phases, Progress, iteration_report
+from selfplay.trainer.rating import RATER_STATE
 
 if TYPE_CHECKING:
     import asyncio
@@ -72,6 +74,8 @@ class TrainingLoop:
         self._agents: dict[str, Agent] = {}  # by role, the main agent first
         self._archive = self._new_archive()
         self._resumed = session.resumed
+        self._unrated: dict[str, Any] = {}  # what an earlier session knew of ratings, where this one rates nothing
+        self.unplayable: frozenset[str] = frozenset()  # runners whose games of the checkpoint lack an opponent
 
     @property
     def config(self) -> Config:
@@ -82,9 +86,12 @@ class TrainingLoop:
         """The child: trains to the end of the run, then returns."""
         worker = Worker(ctx.id)
         ctx.ready()  # at once: compiling the rules takes long, and what it says shall be seen meanwhile
-        self._agents, self._archive = {}, self._new_archive()  # nothing of a crashed incarnation
+        in_play = {role: agent.frozen for role, agent in self._agents.items()}  # runners keep their games
+        self._agents, self._archive = {}, self._new_archive()  # nothing else of a crashed incarnation
         try:
             self._agents = await worker.submit(self._make_agents)
+            for role, agent in self._agents.items():
+                agent.frozen = in_play.get(role, {})
             state = self._resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
             kept = -1 if state is None else state.meta.iteration
             await worker.submit(set_aside_newer, self.session.run, kept)
@@ -134,12 +141,26 @@ class TrainingLoop:
         progress.generations = self._archive.generations
         progress.newest = progress.generations[-1]
         progress.restarts = int(str(extra.get("restarts", 0)))
+        self._set_pools()  # somebody may be gone from the disk
         if self._rater is not None:
             self._rater.restore(meta.extra)
+        else:
+            self._unrated = {"ledger_position": meta.ledger_position}
+            self._unrated |= {name: extra[name] for name in RATER_STATE if name in extra}
         if state is self._resumed:  # runners continue the games of the checkpoint, against whom they had met
-            for role, agent in self._agents.items():
-                mine = [meta.opponents.get(runner) for runner, whose in self.session.roles.items() if whose == role]
-                await self._load(worker, agent, _in_play(mine))
+            await self._load_in_play(worker, meta.opponents)
+
+    async def _load_in_play(self, worker: Worker, opponents: Mapping[str, Any]) -> None:
+        """The frozen policies that games of a checkpoint need; whose games lack one begins new ones."""
+        broken = set()
+        for runner, role in self.session.roles.items():
+            names = _in_play(opponents.get(runner))
+            if await worker.submit(self._archive.has, names):
+                await self._load(worker, self._agents[role], names)
+            else:
+                broken.add(runner)
+                self._reporter.notice(f"{runner} begins new games: an opponent of its games in progress is gone")
+        self.unplayable = frozenset(broken)
 
     async def _train(self, worker: Worker) -> None:
         progress = self.progress
@@ -240,27 +261,29 @@ class TrainingLoop:
     async def _save(self, worker: Worker) -> None:
         """A generation that opponents are drawn from, exploiters that have done their work, and a checkpoint."""
         archive = self._archive
+        ready = [agent for role, agent in self._agents.items() if role != MAIN and self._has_done_its_work(agent)]
         await self._freeze(worker)
-        for role, agent in self._agents.items():
-            if role != MAIN:
-                await self._freeze_exploiter(worker, agent)
+        for agent in ready:
+            await self._freeze_exploiter(worker, agent)
         left = archive.leaving
         if archive.is_full:
             strengths = {} if self._rater is None else await self._rater.strengths(self.progress.generations)
             in_play = {name for agent in self._agents.values() for name in agent.frozen}
             tested = set() if self._rater is None else self._rater.tested
-            archive.thin(strengths, in_play | tested)
+            await worker.submit(archive.thin, strengths, in_play | tested)
         self._set_pools()
         await self._checkpoint(worker)
         await worker.submit(archive.sweep, left)
 
+    def _has_done_its_work(self, agent: Agent) -> bool:
+        """Whether an exploiter wins, or has tried for long enough."""
+        patience = self.config.league.patience * self.config.run.save_interval
+        return worst(agent, self._archive).score >= WINS or self.progress.iteration - agent.since >= patience
+
     async def _freeze_exploiter(self, worker: Worker, agent: Agent) -> None:
-        """An exploiter that wins, or has tried for long enough, joins the pool; then it begins anew, if chance says."""
+        """An exploiter joins the pool; then it begins anew, if chance says so."""
         progress, config = self.progress, self.config
-        score = worst_score(agent, self._archive)
-        overdue = progress.iteration - agent.since >= config.league.patience * config.run.save_interval
-        if score < WINS and not overdue:
-            return
+        hardest = worst(agent, self._archive)
         name = f"{agent.role}_{progress.iteration}"
         policy = await worker.submit(agent.learner.policy, name, progress.iteration, progress.total_steps, None)
         name = await worker.submit(self._archive.save, *policy)
@@ -270,12 +293,13 @@ class TrainingLoop:
             await worker.submit(agent.learner.begin, await worker.submit(self._first_weights))
             agent.matchmaker.forget()
         then = "begins anew" if anew else "goes on"
-        self._reporter.notice(f"{name} joins the league: it scores at least {score:.0%} against its targets; {then}")
+        self._reporter.notice(f"{name} joins the league ({hardest}); {then}")
 
     def _first_weights(self) -> ActorCritic:
         """What an exploiter begins with. Blocks."""
-        pretrained = self.config.run.pretrained
-        return self._main.learner.snapshot() if pretrained is None else load_policy(pretrained).network
+        if self.config.run.pretrained is None:
+            return self._main.learner.snapshot()
+        return load_policy(self._archive.path(START)).network  # the pretrained weights, of which the run has a copy
 
     async def _checkpoint(self, worker: Worker) -> None:
         progress = self.progress
@@ -298,13 +322,13 @@ class TrainingLoop:
             config=self.config.model_dump(mode="json"),
             matchmaker=self._main.matchmaker.state(),
             opponents=opponents,
-            ledger_position=self._rater.rows if self._rater else 0,
+            ledger_position=self._rater.rows if self._rater else self._unrated.get("ledger_position", 0),
             generations=tuple(progress.generations),
             extra={
                 "restarts": progress.restarts,
                 "agents": {role: agent.state() for role, agent in self._agents.items() if role != MAIN},
                 **self._archive.state(),
-                **(self._rater.state() if self._rater else {}),
+                **(self._rater.state() if self._rater else _without(self._unrated, "ledger_position")),
             },
         )
         await worker.submit(save_learner, self.session.run, meta, arrays)
@@ -319,6 +343,8 @@ class TrainingLoop:
         if self._rater is not None and progress.finished:
             self._reporter.notice(f"Rating {progress.newest}, the last generation")
             await self._rater.rate_last(progress)
+            if not self.config.run.deterministic:  # where equal runs are promised a later end makes no difference
+                await self._checkpoint(worker)
 
     def _report(
         self, collected: Mapping[str, Sequence[Collected]], update: Update, phases: Mapping[str, float]
@@ -335,10 +361,13 @@ def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
     return lambda block: block.collect(order)
 
 
-def _in_play(documents: Iterable[Any]) -> set[str]:
-    """Frozen policies that games of a checkpoint go on against; ``documents`` are what blocks said of themselves."""
-    rows = [row for document in documents for row in (document or {}).get("opponents", ())]
-    return {name for kind, name, _ in rows if kind == "generation"}
+def _in_play(document: Mapping[str, Any] | None) -> set[str]:
+    """Frozen policies that the games of a block go on against; ``document`` is what it said of itself."""
+    return {name for kind, name, _ in (document or {}).get("opponents", ()) if kind == "generation"}
+
+
+def _without(mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key != name}
 
 
 def _latest(session: Session) -> LearnerState | None:

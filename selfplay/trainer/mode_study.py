@@ -12,6 +12,8 @@ import csv
 import io
 import itertools
 import json
+import math
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, stdev
@@ -21,29 +23,31 @@ import numpy as np
 
 from envs.melee import bots
 from selfplay.checkpoint import RunDir
-from selfplay.errors import SelfPlayError
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.anchors import find_table
+from selfplay.league.chance import Z95
 from selfplay.league.foreign import read_csv
 from selfplay.league.ratings import rate
 from selfplay.league.records import score
 from selfplay.league.schedule import Fixture
-from selfplay.league.share import score_share
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
 from selfplay.trainer.app import train
 from selfplay.trainer.calibration import BATCH
 from selfplay.trainer.cli import parse
-from selfplay.trainer.exploit import exploit
+from selfplay.trainer.exploit import exploit, has_begun, is_finished
 from selfplay.trainer.pages import put_between
 from selfplay.trainer.rating import play_fixtures, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
 
-T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776}  # Student's t for a mean of so many seeds, two-sided 95%
+T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""Student's t for the mean of so many values, two-sided 95%; beyond, the normal distribution."""
 COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --timesteps {steps}"
 GAMES_FILE: Final = "games.csv"
 FIELDS: Final = ("first", "second", "score", "pair")
@@ -76,11 +80,13 @@ class ModeStudy:
     def train(self, mode: str, seed: int) -> None:
         """Train a run, unless it is there and finished. Blocks."""
         run = RunDir(self._runs / mode / f"seed_{seed}")
-        if run.summary_json.exists() and run.read_summary()["finished"]:
+        if not has_begun(run):
+            shutil.rmtree(run.path, ignore_errors=True)  # what a training left that was killed before it could save
+        elif is_finished(run, self._config.run.timesteps):
             return
         wanted = parse([*self._words, "--mode", mode, "--seed", str(seed), "--checkpoint", str(run.path)])
         self._tell(f"training {run_name(mode, seed)}")
-        resume = run.holds_run()
+        resume = has_begun(run)
         explicit = {"run.checkpoint": str(run.path)} if resume else wanted.explicit
         if train(wanted.config, resume=resume, explicit=explicit, preset=wanted.preset, stream=io.StringIO()):
             raise SelfPlayError(f"{run.path} was interrupted")
@@ -112,6 +118,9 @@ class ModeStudy:
         """Train exploiters of a run, unless that was done. Blocks."""
         cell = self._exploit_cell(name, starts, seeds)
         if cell.exists():
+            there = json.loads(cell.read_text(encoding="utf-8"))
+            if (there["steps"], there["games"]) != (steps, 2 * games):
+                raise ConfigError(f"{cell} is of {there['steps']:,} steps and {there['games']} games; move it away")
             return
         self._tell(f"exploiting {name} from {', '.join(starts)}, seeds {seeds}")
         found = exploit(self._folder(name), steps, self._runs / "exploiters" / name, starts, seeds, games, self._tell)
@@ -192,15 +201,17 @@ class ModeStudy:
             return [(frozenset((row["first"], row["second"])), row) for row in csv.DictReader(file)]
 
     def _score(self, names: Sequence[str], others: Sequence[str]) -> str:
-        """Of ``names`` against ``others``; games of the same two runs are one observation, as far as they agree."""
-        scores, runs = [], []
-        for pair, row in self._games():
-            first, second = row["first"], row["second"]
-            if {first, second} & set(names) and {first, second} & set(others):
-                scores.append(float(row["score"]) if first in names else 1.0 - float(row["score"]))
-                runs.append(hash(pair))
-        share = score_share(scores, runs)
-        return f"{share.score:.0%} [{share.low:.0%}, {share.high:.0%}]"
+        """Of the runs ``names`` against the runs ``others``, with an interval for other seeds of both."""
+        games: dict[tuple[str, str], list[float]] = {}
+        for _, row in self._games():
+            first, second, points = row["first"], row["second"], float(row["score"])
+            for mine, other, score_of_mine in ((first, second, points), (second, first, 1.0 - points)):
+                if mine in names and other in others:
+                    games.setdefault((mine, other), []).append(score_of_mine)
+        if not games:
+            return ""
+        low, mean, high = _between(np.array([[fmean(games[a, b]) for b in others] for a in names]))
+        return f"{mean:.0%} [{low:.0%}, {high:.0%}]"
 
     def _exploit_cell(self, name: str, starts: Sequence[str], seeds: Sequence[int]) -> Path:
         return self._out / f"exploit_{name}_{'+'.join(starts)}_{len(seeds)}.json"
@@ -217,8 +228,25 @@ def _interval(document: dict[str, Any]) -> str:
 
 def _mean(values: Sequence[float]) -> str:
     """With its 95% interval, from the differences between seeds."""
-    half = T95[len(values)] * stdev(values) / np.sqrt(len(values)) if len(values) in T95 else float("nan")
-    return f"{fmean(values):.0f} ± {half:.0f}"
+    if len(values) < 2:
+        return f"{fmean(values):.0f}"
+    return f"{fmean(values):.0f} ± {_t95(len(values)) * stdev(values) / math.sqrt(len(values)):.0f}"
+
+
+def _between(scores: Floats) -> tuple[float, float, float]:
+    """Low end, mean and high end of the scores [runs, other runs], if other seeds had been drawn of both.
+
+    The runs of both sides are what was sampled, not the games: the same few runs stand behind all of them.
+    """
+    mean = float(scores.mean())
+    variance = sum(float(side.var(ddof=1)) / len(side) for side in (scores.mean(1), scores.mean(0)) if len(side) > 1)
+    half = _t95(min(scores.shape)) * math.sqrt(variance) if min(scores.shape) > 1 else 1.0
+    return max(0.0, mean - half), mean, min(1.0, mean + half)
+
+
+def _t95(count: int) -> float:
+    """Student's t of a two-sided 95% interval for the mean of ``count`` values."""
+    return T95.get(count, Z95)
 
 
 def _append(path: Path, rows: Sequence[tuple[str, str, float, int]]) -> None:

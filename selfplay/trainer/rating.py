@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
     from selfplay.supervision import Context
+
+
+RATER_STATE: Final = ("rating_spent", "elo", "gate")
+"""What a checkpoint knows of ratings, by the names in its ``extra``."""
 
 
 class LedgerKeeper:

@@ -15,6 +15,7 @@ MAY_CHANGE: Final = frozenset(
     {
         "run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host", "run.checkpoint",
         "run.threads", "run.collect_timeout", "league.track_elo", "league.rating_share",
+        "league.population",
     }
 )  # fmt: skip
 
@@ -29,6 +30,11 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
         config = Config.model_validate(state.meta.config)
     values = config.model_dump()
+    match state.meta.config:
+        case {"league": {"population": int()}}:
+            pass
+        case _:  # of a version that kept everything: nobody chose to lose what the run has
+            values["league"]["population"] = max(config.league.population, 2 * len(state.meta.generations))
     for path, value in explicit.items():
         group, _, name = path.partition(".")
         before = getattr(getattr(config, group), name)

@@ -47,10 +47,11 @@ def turns(config: Config) -> tuple[str, ...]:
 def settled(config: Config) -> Config:
     """The configuration of a new run, with what was left to machine and chance: it holds where it is resumed, too."""
     values = {"runners": runners(config.run, len(turns(config)))}
-    if values["runners"] < len(set(turns(config))):
+    if values["runners"] % len(turns(config)):
         raise ConfigError(
-            f"--mode {config.league.mode} trains {len(set(turns(config)))} learners, each with games of its own: "
-            f"--num-games {config.run.num_games} and --runners {values['runners']} give it too few blocks"
+            f"--mode {config.league.mode} trains {len(set(turns(config)))} learners, each with blocks of games of its "
+            f"own: --runners must be a multiple of {len(turns(config))}, and --num-games no less than that; "
+            f"with {config.run.num_games} games it is {values['runners']}"
         )
     if config.run.deterministic:
         values["threads"] = update_threads(config.run)

@@ -154,7 +154,7 @@ class Tree:
             else:
                 game = make_game(session.config.game.type, **options)
             block = Block(game, seed)
-            if session.resumed is not None and incarnation == 1:
+            if session.resumed is not None and incarnation == 1 and runner not in self.loop.unplayable:
                 document: Any = session.resumed.meta.opponents.get(runner, {})
                 block.restore(group(session.resumed.arrays, f"games/{runner}"), document)
             else:

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,3 +62,15 @@ def test_ends_stay_and_the_limit_holds(strengths, limit):
     assert {names[0], names[-1]} <= set(left)
     if known and len(known) == len(names):
         assert {min(known.values()), max(known.values())} <= {known[name] for name in left}
+
+
+@pytest.mark.parametrize("strengths", [{}, dict.fromkeys(NAMES, 1500.0)])
+def test_a_history_that_grows_by_one_at_a_time_stays_spread(strengths):
+    left = []
+    for name in [f"gen_{10 * i}" for i in range(300)]:
+        left.append(name)
+        left = left_of(left, strengths, 20)
+    ages = [int(name.removeprefix("gen_")) for name in left]
+    assert len(left) == 20
+    assert ages[0] == 0
+    assert max(np.diff(ages)) <= 4 * 2990 / 19

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from envs.melee import bots
 from selfplay.checkpoint import RunDir
 from selfplay.errors import SelfPlayError
 from selfplay.league.ledger import Ledger
@@ -103,6 +104,15 @@ def test_a_learner_that_crashes_goes_on_from_its_checkpoint(tmp_path, monkeypatc
     assert f"Finished after {LAST} iterations" in text
     assert "Elo Leaderboard" in text
     assert [row["iteration"] for row in rows(tmp_path / "run" / "metrics.jsonl")] == [1, 2, 3, 4, 5]
+
+
+def test_runners_keep_their_games_when_the_learner_crashes(tmp_path, monkeypatch):
+    """Also those against generations that the learner which comes next has not drawn."""
+    at_call(monkeypatch, Learner, "update", 4, raising(MemoryError("no room")))
+    long = ("--max-episode-frames", 7200, "--mode", "delta_uniform", "--held-out", ",".join(bots.LADDER))
+    code, _ = train(tmp_path / "run", *SIZE, *long)
+    assert code == 0
+    assert RunDir(tmp_path / "run").read_summary()["restarts"] == 0
 
 
 def test_a_learner_that_crashes_before_its_first_checkpoint_begins_anew(tmp_path, monkeypatch):

@@ -1,11 +1,17 @@
 """Runs with more than one learner, with guests, and with more generations than they keep."""
 
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from selfplay.checkpoint import RunDir, list_generations, load_latest_learner
 from selfplay.errors import ConfigError
+from selfplay.league.matchmaker import Matchmaker
+from selfplay.trainer.agents import WINS, Agent, worst
+from selfplay.trainer.resume import continued
 from tests.trainer.runs import ITERATION, assert_equal_runs, hashes, rows, train
 
 LEAGUE = ("--mode", "league", "--save-interval", 1, "--runners", 4, "--set", "league.patience=2")
@@ -64,11 +70,34 @@ def test_a_resumed_league_equals_an_uninterrupted_one(league, tmp_path):
     assert any(name.startswith("main_exploiter/params/") for name in load_latest_learner(RunDir(folder)).arrays)
 
 
-@pytest.mark.parametrize("options", [("--runners", 2), ("--num-games", 2, "--runners", 0)])
+@pytest.mark.parametrize("options", [("--runners", 2), ("--runners", 3), ("--num-games", 3, "--runners", 0)])
 def test_a_league_needs_games_for_everybody(tmp_path, options):
     with pytest.raises(ConfigError, match="trains 3 learners"):
         train(tmp_path / "run", *LEAGUE, *steps(1), *options)
     assert not (tmp_path / "run").exists()
+
+
+def test_an_exploiter_has_won_before_the_generation_that_it_never_met():
+    maker = Matchmaker("league_exploiter", np.random.default_rng(0))
+    maker.set_pool(["gen_0", "gen_1"])
+    maker.record({"gen_0": [1.0] * 100, "gen_1": [1.0] * 90 + [0.0] * 10})
+    archive = SimpleNamespace(generations=["gen_0", "gen_1"], exploiters=[])
+    hardest = worst(Agent("league_exploiter", None, maker), archive)
+    assert (hardest.name, hardest.games) == ("gen_1", 100)
+    assert WINS < hardest.score < 0.9
+    assert str(hardest).startswith("scores 88% against gen_1")
+    unmet = worst(Agent("main_exploiter", None, Matchmaker("main_exploiter", np.random.default_rng(0))), archive)
+    assert str(unmet) == "has not played against the main agent yet"
+
+
+def test_exploiters_of_a_pretrained_run_need_it_no_more(other, tmp_path):
+    source, folder = tmp_path / "source", tmp_path / "run"
+    shutil.copytree(other, source)
+    assert train(folder, *LEAGUE, *steps(2), "--pretrained", source)[0] == 0
+    shutil.rmtree(source)
+    code, text = train(folder, *steps(5), resume=True)
+    assert code == 0
+    assert "begins anew" in text
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +158,63 @@ def test_a_long_history_is_thinned_on_disk_too(tmp_path, rated):
     assert set(kept) <= there
     assert there - set(kept) <= set(state.meta.extra["leaving"])
     assert len(there) < 12
+
+
+def test_a_run_of_before_there_was_a_limit_loses_nothing(tmp_path):
+    folder = tmp_path / "run"
+    assert train(folder, "--save-interval", 1, *steps(6))[0] == 0
+    state = load_latest_learner(RunDir(folder))
+    config = dict(state.meta.config)
+    config["league"] = {name: value for name, value in config["league"].items() if name != "population"}
+    old = replace(state, meta=state.meta.model_copy(update={"config": config}))
+    assert continued(old, {}).league.population >= 100
+    many = tuple(f"gen_{i}" for i in range(300))
+    old = replace(state, meta=state.meta.model_copy(update={"config": config, "generations": many}))
+    assert continued(old, {}).league.population == 600
+    assert continued(state, {"league.population": 7}).league.population == 7
+
+
+def test_a_generation_that_is_gone_from_the_disk_is_not_met_again(tmp_path):
+    folder = tmp_path / "run"
+    assert train(folder, "--mode", "delta_uniform", "--save-interval", 1, *steps(4))[0] == 0
+    shutil.rmtree(folder / "generations" / "gen_2")
+    code, text = train(folder, *steps(8), resume=True)
+    assert code == 0
+    assert "gen_2" not in {name for row in rows(folder / "metrics.jsonl")[4:] for name in row}
+    assert "failed" not in text
+
+
+def test_what_is_known_of_ratings_outlives_a_session_without_them(tmp_path):
+    folder = tmp_path / "run"
+    rated = ("--track-elo", "--rating-share", "1", "--deterministic", "--save-interval", 2)
+    assert train(folder, *rated, *steps(8))[0] == 0
+    before = (folder / "ledger.jsonl").read_text()
+    assert before
+    position = load_latest_learner(RunDir(folder)).meta.ledger_position
+    assert position > 0
+    assert train(folder, "--no-track-elo", *steps(10), resume=True)[0] == 0
+    state = load_latest_learner(RunDir(folder)).meta
+    assert state.ledger_position == position
+    assert state.extra["rating_spent"] > 0
+    assert train(folder, "--track-elo", *steps(12), resume=True)[0] == 0
+    kept = "".join(before.splitlines(keepends=True)[:position])
+    assert (folder / "ledger.jsonl").read_text().startswith(kept)
+
+
+def test_a_gate_cannot_be_resumed_without_ratings(tmp_path):
+    folder = tmp_path / "run"
+    assert train(folder, "--track-elo", "--gate", "sprt", *steps(2))[0] == 0
+    with pytest.raises(ConfigError, match="needs --track-elo"):
+        train(folder, "--no-track-elo", *steps(3), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--opponent-share", "0.5"), "name at least one"),
+        (("--opponent-share", "0.5", "--mode", "opponents", "--opponent", "x"), "has no effect"),
+    ],
+)
+def test_a_share_without_effect_is_refused(tmp_path, options, message):
+    with pytest.raises(ConfigError, match=message):
+        train(tmp_path / "run", *steps(1), *options)

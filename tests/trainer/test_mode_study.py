@@ -1,8 +1,10 @@
 import csv
 
+import numpy as np
 import pytest
 
-from selfplay.trainer.mode_study import ModeStudy, run_name
+from selfplay.errors import ConfigError
+from selfplay.trainer.mode_study import ModeStudy, _between, run_name
 from tests.trainer.runs import ITERATION, TINY
 
 MODES, SEEDS = ("latest", "simple_mix"), (0, 1)
@@ -65,3 +67,21 @@ def test_a_score_counts_the_games_of_the_row(study):
     mine = [row for row in games(folder) if {row["first"], row["second"]} == {"latest-0", "simple_mix-0"}]
     points = sum(float(row["score"]) if row["first"] == "latest-0" else 1 - float(row["score"]) for row in mine)
     assert made._score(["latest-0"], ["simple_mix-0"]).startswith(f"{points / len(mine):.0%} [")
+
+
+def test_intervals_are_those_of_other_seeds():
+    """Seeds that differ by chance alone: an interval from the games would be far too narrow."""
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(400):
+        mine, others = rng.normal(0, 60, 3), rng.normal(0, 60, 3)
+        expected = 1 / (1 + 10 ** (-(mine[:, None] - others[None]) / 400))
+        low, _, high = _between(rng.binomial(20, expected) / 20)
+        inside += low <= 0.5 <= high
+    assert inside / 400 > 0.92
+
+
+def test_a_run_of_another_length_is_not_taken_for_one_of_the_study(study):
+    _, folder = study
+    longer = ModeStudy(folder / "runs", folder / "out", 2 * ITERATION, lambda _: None, [str(word) for word in TINY])
+    with pytest.raises(ConfigError, match="name another folder"):
+        longer.train("latest", 0)
