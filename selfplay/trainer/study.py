@@ -14,6 +14,7 @@ from selfplay.checkpoint import RunDir
 from selfplay.errors import SelfPlayError
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
+from selfplay.league.modes import MODES
 from selfplay.league.records import generation_number
 from selfplay.report.curves import Curve, svg
 from selfplay.trainer.app import train
@@ -22,10 +23,13 @@ from selfplay.trainer.evaluation import evaluate
 from selfplay.trainer.machine import processor, usable_cores
 from selfplay.trainer.pages import put_between
 from selfplay.trainer.players import contender, home_rules
+from selfplay.trainer.rating import config_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from selfplay.config import Config
 
 GAMES: Final = 200
 ABLATION_OPPONENTS: Final = ("walker", "rusher", "shield_grabber", "edge_guarder")
@@ -47,7 +51,6 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
     run = RunDir(folder)
     summary = run.read_summary()
     newest = str(summary["newest"])
-    held_out = wanted.config.league.held_out
     results = {}
     for name in ("gen_0", *bots.LADDER):
         pair = (contender(newest, run), contender(name, run))
@@ -65,7 +68,7 @@ def run_cell(seed: int, folder: Path, out: Path, arguments: Sequence[str] = (), 
         "steps_per_iteration": wanted.config.steps_per_iteration,
         "steps_per_s_median": summary["steps_per_s_median"],
         "newest": newest,
-        "held_out": list(held_out),
+        **opponents(wanted.config),
         "ladder": list(bots.LADDER),
         "results": results,
         **rated(run),
@@ -94,8 +97,15 @@ def rated(run: RunDir) -> dict[str, Any]:
 
 def rerate(folder: Path, out: Path) -> None:
     """Rate the games of a finished cell again, as after more of them or with other anchors."""
-    cell = json.loads(out.read_text(encoding="utf-8"))
-    out.write_text(json.dumps({**cell, **rated(RunDir(folder))}, indent=1) + "\n", encoding="utf-8")
+    cell, run = json.loads(out.read_text(encoding="utf-8")), RunDir(folder)
+    document = {**cell, **opponents(config_of(run)), **rated(run)}
+    out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def opponents(config: Config) -> dict[str, Any]:
+    """The mode of a run, and the scripted players that it never met."""
+    mode = config.league.mode
+    return {"mode": mode, "held_out": list(config.league.held_out if "scripted" in MODES[mode] else bots.LADDER)}
 
 
 def read_cells(folder: Path) -> list[dict[str, Any]]:
@@ -119,6 +129,7 @@ def table(cells: Sequence[dict[str, Any]]) -> str:
         "steps": lambda c: f"{c['total_steps']:,}",
         "training, minutes": lambda c: f"{c['training_s'] / 60:.1f}",
         "steps/s, median": lambda c: f"{c['steps_per_s_median']:,.0f}",
+        "mode": lambda c: c["mode"],
         "processor": lambda c: c["processor"],
         "cores": lambda c: f"{c['cores']}",
         "date": lambda c: c["date"],

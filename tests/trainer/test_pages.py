@@ -2,8 +2,10 @@ import json
 
 import pytest
 
+from envs.melee import bots
+from selfplay.trainer.cli import parse
 from selfplay.trainer.pages import put_between, write_page
-from selfplay.trainer.study import chart, table
+from selfplay.trainer.study import chart, opponents, table
 
 
 def test_only_what_stands_between_the_markers_changes(tmp_path):
@@ -36,6 +38,7 @@ def cell(seed):
     result = {"score": 0.9, "low": 0.85, "high": 0.94, "by_stocks": 0.8}
     return {
         "seed": seed,
+        "mode": "pfsp",
         "held_out": ["counter_hitter"],
         "results": {"gen_0": result, "counter_hitter": {**result, "by_stocks": None}},
         "total_steps": 12_000_000,
@@ -63,6 +66,11 @@ def test_the_table_has_a_column_a_seed_and_names_who_was_never_met():
     assert "| newest above gen_0, Elo | +900 [+800, +1000], likelihood 99.99% |" in " ".join(lines)
     assert "| misfit, p | 0.25 | too few games to tell |" in lines
     assert any(line.startswith("| counter_hitter (never met in training) |") for line in lines)
+
+
+def test_who_was_never_met_follows_from_the_mode():
+    assert opponents(parse(["--mode", "pfsp", "--held-out", "rusher"]).config)["held_out"] == ["rusher"]
+    assert opponents(parse(["--mode", "latest"]).config) == {"mode": "latest", "held_out": list(bots.LADDER)}
 
 
 def test_the_chart_draws_points_with_an_open_interval_too():
