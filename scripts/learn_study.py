@@ -1,7 +1,7 @@
 """Measure how the main job learns: trains the laptop preset for some seeds and writes docs/learning.md.
 
-A finished seed is kept in docs/data/learning/ (with --character NAME in learning_NAME/) and not trained again; delete
-its file to repeat it.
+A finished seed is kept in docs/data/learning/ (with --character and --mode in learning_CHARACTER_MODE/) and not trained
+again; delete its file to repeat it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="learn_study.py", description=__doc__)
     parser.add_argument("--seeds", default="0,1,2", metavar="N,N", help="(default: %(default)s)")
     parser.add_argument("--character", metavar="NAME", help="dittos of another character than the preset's")
+    parser.add_argument("--mode", metavar="MODE", help="another choice of opponents than the default")
     parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints", help="where the runs go")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "data", help="where figures go")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
@@ -29,8 +30,9 @@ def main() -> int:
     from selfplay.trainer.pages import put_between
     from selfplay.trainer.study import read_cells, rerate, run_cell, table, write_page
 
-    name = f"learning_{options.character}" if options.character else "learning"
-    arguments = ("--character", options.character) if options.character else ()
+    changed = [(flag, value) for flag, value in (("character", options.character), ("mode", options.mode)) if value]
+    name = "_".join(["learning", *(value for _, value in changed)])
+    arguments = [word for flag, value in changed for word in (f"--{flag}", value)]
     for seed in (int(word) for word in options.seeds.split(",")):
         out = options.out / name / f"seed_{seed}.json"
         if options.rerate:
@@ -40,7 +42,7 @@ def main() -> int:
         else:
             run_cell(seed, options.runs / name / f"seed_{seed}", out, arguments)
     cells = read_cells(options.out / name)
-    if options.character:
+    if changed:
         put_between(options.page, name, table(cells))
     else:
         write_page(options.page, cells)
