@@ -20,7 +20,7 @@ from selfplay.errors import ConfigError  # noqa: E402
 from selfplay.league.modes import MODES as SHARES  # noqa: E402
 from selfplay.trainer.cli import exit_code  # noqa: E402
 
-MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp,league"
+MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp_variance,league"
 PARTS: Final = ("train", "games", "exploit", "search", "page")
 
 

@@ -208,8 +208,8 @@ class ModeStudy:
             for mine, other, score_of_mine in ((first, second, points), (second, first, 1.0 - points)):
                 if mine in names and other in others:
                     games.setdefault((mine, other), []).append(score_of_mine)
-        if not games:
-            return ""
+        if len(games) < len(names) * len(others) or not games:
+            return ""  # not all have met yet
         low, mean, high = _between(np.array([[fmean(games[a, b]) for b in others] for a in names]))
         return f"{mean:.0%} [{low:.0%}, {high:.0%}]"
 
