@@ -96,7 +96,7 @@ def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
     """Options that would have no effect, or take one from another."""
     league = config.league
     if league.gate != "none" and not league.track_elo:
-        raise ConfigError("--gate decides by rating games: it needs --track-elo")
+        raise ConfigError("--gate decides by rating games: add --track-elo")
     if "league.opponent_share" in explicit and not league.opponents:
         raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
     if "league.opponent_share" in explicit and league.mode == "opponents":

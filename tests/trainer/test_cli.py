@@ -179,7 +179,7 @@ def test_a_flag_without_its_value_is_one_line(flag, capsys):
 def test_settings_that_exclude_each_other():
     assert refusal("--deterministic", "--max-minutes", "3").startswith("--deterministic refuses --max-minutes")
     nobody = [f"--set=league.{name}=0" for name in ("current", "recent", "scripted", "any_past")]
-    assert "share above 0" in refusal(*nobody)
+    assert "share above 0" in refusal(*nobody, "--mode", "simple_mix")
     assert parse([*nobody, "--mode", "latest"]).config.league.mode == "latest"
 
 

@@ -204,7 +204,7 @@ def test_what_is_known_of_ratings_outlives_a_session_without_them(tmp_path):
 def test_a_gate_cannot_be_resumed_without_ratings(tmp_path):
     folder = tmp_path / "run"
     assert train(folder, "--track-elo", "--gate", "sprt", *steps(2))[0] == 0
-    with pytest.raises(ConfigError, match="needs --track-elo"):
+    with pytest.raises(ConfigError, match="add --track-elo"):
         train(folder, "--no-track-elo", *steps(3), resume=True)
 
 
