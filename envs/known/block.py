@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from envs.api import F32, Actions, Bool, Seeds, StepBatch
 from envs.errors import ActionError, GameError
 from envs.known.table import action_spec
+from envs.snapshots import copied, put_back
+from envs.splitmix import words
 
 if TYPE_CHECKING:
     from envs.known.table import Table
@@ -82,7 +84,7 @@ class TableGame:
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """See ``VectorGame.snapshot``."""
-        return {name: array.copy() for name, array in self._parts().items()}
+        return copied(self._parts())
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
         """See ``VectorGame.restore``.
@@ -90,11 +92,7 @@ class TableGame:
         Raises:
             GameError: not a snapshot of such a block.
         """
-        parts = self._parts()
-        if {n: (a.shape, a.dtype) for n, a in parts.items()} != {n: (a.shape, a.dtype) for n, a in arrays.items()}:
-            raise GameError("the snapshot is of another block: names, shapes or types differ")
-        for name, array in arrays.items():
-            parts[name][...] = array
+        put_back(self._parts(), arrays)
         return self._table.obs[self._state]
 
     def kill(self) -> bool:
@@ -109,11 +107,8 @@ class TableGame:
 
     def _first(self) -> NDArray[np.int64]:
         """[B] where the episodes of now begin: by the game's seed and the episode's number."""
-        word = self._seeds + self._episode.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64 (Steele et al. 2014)
-            word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-        word ^= word >> np.uint64(31)
-        return (word % np.uint64(self._table.starts)).astype(np.int64)
+        drawn = words(self._seeds, self._episode.astype(np.uint64))
+        return (drawn % np.uint64(self._table.starts)).astype(np.int64)
 
     def _checked(self, actions: Actions) -> NDArray[np.int64]:
         """The actions [B, 2], all of them legal now."""

@@ -24,6 +24,7 @@ from envs.melee.physics.memory import MEMORY
 from envs.melee.rng import mix, unit
 from envs.melee.state import CONTROLLER, NUM_SEATS, GameState, records
 from envs.melee.tables import CHARACTERS, STAGES, load_tables
+from envs.snapshots import copied, put_back
 
 __all__ = ["ENDED_BY", "STATS", "MockMelee", "neutral_actions", "rules_are_compiled"]
 
@@ -190,7 +191,7 @@ class MockMelee:
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """See ``VectorGame.snapshot``."""
-        return {name: np.array(array) for name, array in self._parts().items()}
+        return copied(self._parts())
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
         """See ``VectorGame.restore``.
@@ -198,11 +199,7 @@ class MockMelee:
         Raises:
             GameError: not a snapshot of such a block.
         """
-        parts = self._parts()
-        if {n: (a.shape, a.dtype) for n, a in parts.items()} != {n: (a.shape, a.dtype) for n, a in arrays.items()}:
-            raise GameError("the snapshot is of another block: names, shapes or types differ")
-        for name, array in arrays.items():
-            parts[name][...] = array
+        put_back(self._parts(), arrays)
         return self._observe()
 
     def _parts(self) -> dict[str, NDArray[Any]]:

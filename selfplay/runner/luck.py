@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.splitmix import words
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.runner.match import Pairing
 
-_GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
-_MIX: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _WIDEST: Final = 1 << 16  # numbers that are kept for one decision; an action has far fewer parts
 
 
@@ -44,10 +43,6 @@ def uniforms(keys: NDArray[np.uint64], decision: int, width: int) -> NDArray[np.
         width: numbers a decision.
     """
     count = np.uint64(decision * _WIDEST + 1) + np.arange(width, dtype=np.uint64)
-    with np.errstate(over="ignore"):  # modulo 2^64 is meant
-        z = keys[:, None] + count * _GAMMA
-        z = (z ^ (z >> np.uint64(30))) * _MIX[0]
-        z = (z ^ (z >> np.uint64(27))) * _MIX[1]
-        z ^= z >> np.uint64(31)
-    numbers: NDArray[np.float32] = (z >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+    drawn = words(keys[:, None], count)
+    numbers: NDArray[np.float32] = (drawn >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
     return numbers

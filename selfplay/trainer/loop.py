@@ -22,7 +22,7 @@ from selfplay.report.metrics import Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.worker import Worker
-from selfplay.trainer.agents import ROLES, WINS, Agent, begins_anew, make_matchmaker, worst
+from selfplay.trainer.agents import ROLES, WINS, Agent, Target, begins_anew, make_matchmaker, worst
 from selfplay.trainer.archive import Archive
 from selfplay.trainer.batch import scores_against
 from selfplay.trainer.learner import Learner
@@ -75,6 +75,7 @@ class TrainingLoop:
         self._archive = self._new_archive()
         self._resumed = session.resumed
         self._unrated: dict[str, Any] = {}  # what an earlier session knew of ratings, where this one rates nothing
+        self._ledger_position = 0  # of the same
         self.unplayable: frozenset[str] = frozenset()  # runners whose games of the checkpoint lack an opponent
 
     @property
@@ -145,8 +146,8 @@ class TrainingLoop:
         if self._rater is not None:
             self._rater.restore(meta.extra)
         else:
-            self._unrated = {"ledger_position": meta.ledger_position}
-            self._unrated |= {name: extra[name] for name in RATER_STATE if name in extra}
+            self._ledger_position = meta.ledger_position
+            self._unrated = {name: extra[name] for name in RATER_STATE if name in extra}
         if state is self._resumed:  # runners continue the games of the checkpoint, against whom they had met
             await self._load_in_play(worker, meta.opponents)
 
@@ -261,10 +262,11 @@ class TrainingLoop:
     async def _save(self, worker: Worker) -> None:
         """A generation that opponents are drawn from, exploiters that have done their work, and a checkpoint."""
         archive = self._archive
-        ready = [agent for role, agent in self._agents.items() if role != MAIN and self._has_done_its_work(agent)]
-        await self._freeze(worker)
-        for agent in ready:
-            await self._freeze_exploiter(worker, agent)
+        hardest = {role: worst(agent, archive) for role, agent in self._agents.items() if role != MAIN}
+        await self._freeze(worker)  # after that: nobody has met a new generation
+        for role, target in hardest.items():
+            if self._has_done_its_work(self._agents[role], target):
+                await self._freeze_exploiter(worker, self._agents[role], target)
         left = archive.leaving
         if archive.is_full:
             strengths = {} if self._rater is None else await self._rater.strengths(self.progress.generations)
@@ -275,15 +277,14 @@ class TrainingLoop:
         await self._checkpoint(worker)
         await worker.submit(archive.sweep, left)
 
-    def _has_done_its_work(self, agent: Agent) -> bool:
+    def _has_done_its_work(self, agent: Agent, hardest: Target) -> bool:
         """Whether an exploiter wins, or has tried for long enough."""
         patience = self.config.league.patience * self.config.run.save_interval
-        return worst(agent, self._archive).score >= WINS or self.progress.iteration - agent.since >= patience
+        return hardest.score >= WINS or self.progress.iteration - agent.since >= patience
 
-    async def _freeze_exploiter(self, worker: Worker, agent: Agent) -> None:
+    async def _freeze_exploiter(self, worker: Worker, agent: Agent, hardest: Target) -> None:
         """An exploiter joins the pool; then it begins anew, if chance says so."""
         progress, config = self.progress, self.config
-        hardest = worst(agent, self._archive)
         name = f"{agent.role}_{progress.iteration}"
         policy = await worker.submit(agent.learner.policy, name, progress.iteration, progress.total_steps, None)
         name = await worker.submit(self._archive.save, *policy)
@@ -322,13 +323,13 @@ class TrainingLoop:
             config=self.config.model_dump(mode="json"),
             matchmaker=self._main.matchmaker.state(),
             opponents=opponents,
-            ledger_position=self._rater.rows if self._rater else self._unrated.get("ledger_position", 0),
+            ledger_position=self._rater.rows if self._rater else self._ledger_position,
             generations=tuple(progress.generations),
             extra={
                 "restarts": progress.restarts,
                 "agents": {role: agent.state() for role, agent in self._agents.items() if role != MAIN},
                 **self._archive.state(),
-                **(self._rater.state() if self._rater else _without(self._unrated, "ledger_position")),
+                **(self._rater.state() if self._rater else self._unrated),
             },
         )
         await worker.submit(save_learner, self.session.run, meta, arrays)
@@ -364,10 +365,6 @@ def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
 def _in_play(document: Mapping[str, Any] | None) -> set[str]:
     """Frozen policies that the games of a block go on against; ``document`` is what it said of itself."""
     return {name for kind, name, _ in (document or {}).get("opponents", ()) if kind == "generation"}
-
-
-def _without(mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in mapping.items() if key != name}
 
 
 def _latest(session: Session) -> LearnerState | None:

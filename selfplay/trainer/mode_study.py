@@ -9,11 +9,9 @@ of a run (its folder), the games of two players (rows of ``games.csv``), and the
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import json
 import math
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, stdev
@@ -33,10 +31,10 @@ from selfplay.league.schedule import Fixture
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive
-from selfplay.trainer.app import train
 from selfplay.trainer.calibration import BATCH
 from selfplay.trainer.cli import parse
-from selfplay.trainer.exploit import exploit, has_begun, is_finished
+from selfplay.trainer.exploit import exploit
+from selfplay.trainer.finishing import finish, is_finished
 from selfplay.trainer.pages import put_between
 from selfplay.trainer.rating import play_fixtures, settings_of
 
@@ -80,15 +78,11 @@ class ModeStudy:
     def train(self, mode: str, seed: int) -> None:
         """Train a run, unless it is there and finished. Blocks."""
         run = RunDir(self._runs / mode / f"seed_{seed}")
-        if not has_begun(run):
-            shutil.rmtree(run.path, ignore_errors=True)  # what a training left that was killed before it could save
-        elif is_finished(run, self._config.run.timesteps):
+        if is_finished(run, self._config.run.timesteps):
             return
         wanted = parse([*self._words, "--mode", mode, "--seed", str(seed), "--checkpoint", str(run.path)])
         self._tell(f"training {run_name(mode, seed)}")
-        resume = has_begun(run)
-        explicit = {"run.checkpoint": str(run.path)} if resume else wanted.explicit
-        if train(wanted.config, resume=resume, explicit=explicit, preset=wanted.preset, stream=io.StringIO()):
+        if finish(run, wanted.config, wanted.explicit, wanted.preset):
             raise SelfPlayError(f"{run.path} was interrupted")
 
     def meet(self, names: Sequence[str], games: int) -> None:

@@ -3,14 +3,6 @@ import json
 import pytest
 
 from tests.scripts.commands import run
-from tests.trainer.runs import train
-
-
-@pytest.fixture
-def trained(tmp_path):
-    code, text = train(tmp_path / "run", "--timesteps", 256)
-    assert code == 0, text
-    return tmp_path / "run"
 
 
 def test_it_plays_a_budget_of_games_and_shows_the_table(trained, tmp_path):

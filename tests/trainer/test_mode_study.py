@@ -42,8 +42,8 @@ def test_every_two_have_met_and_the_scripted_players_too(study):
 def test_what_is_there_is_not_made_again(study, monkeypatch):
     made, folder = study
     before = games(folder)
-    for name in ("train", "play_fixtures", "exploit"):
-        monkeypatch.setattr(f"selfplay.trainer.mode_study.{name}", lambda *_, **__: pytest.fail("made again"))
+    for name in ("finishing.train", "mode_study.play_fixtures", "mode_study.exploit"):
+        monkeypatch.setattr(f"selfplay.trainer.{name}", lambda *_, **__: pytest.fail("made again"))
     made.train("latest", 0)
     made.meet(NAMES, 2)
     made.exploit("latest-0", ITERATION, ("victim",), (0,), 2)
