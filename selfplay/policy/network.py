@@ -4,43 +4,107 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from torch import Tensor, nn
 
 from selfplay.errors import IncompatibleError
+from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
+    from selfplay.policy.backbones import Remembering
 
 ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}
-KINDS: Final = ("mlp",)
+KINDS: Final = ("mlp", *LAYERS)
+MOST: Final = 4096  # decisions or numbers in an option of a backbone
 FIRST_PRESS: Final = -2.0  # logit of a button at the start: pressed 12% of the time
 FIRST_REST: Final = 0.8  # probability of the class that means hands off, at the start
 
 
 class ActorCritic(nn.Module):
-    """A shared trunk, all action heads as slices of one linear layer, and the value beside them."""
+    """A shared trunk, all action heads as slices of one linear layer, and the value beside them.
+
+    ``hidden`` of an "mlp" are its dense layers. Of the other backbones it is one dense layer and then a layer of the
+    backbone for each further number; these are of one width, and remember ``memory_width`` numbers a player.
+    """
 
     def __init__(self, spec: NetworkSpec, actions: ActionHeads) -> None:
         super().__init__()
         self.spec = spec
         self.heads = Heads(actions.binary, actions.sizes)
-        widths = (spec.obs_width, *spec.hidden)
+        dense = spec.hidden if spec.kind == "mlp" else spec.hidden[:1]
         layers: list[nn.Module] = []
-        for fan_in, fan_out in pairwise(widths):
+        for fan_in, fan_out in pairwise((spec.obs_width, *dense)):
             layers += [nn.Linear(fan_in, fan_out), ACTIVATIONS[spec.activation]()]
         self.trunk = nn.Sequential(*layers)
-        self.out = nn.Linear(widths[-1], self.heads.logits + 1)
+        self.memory = nn.ModuleList(
+            make_layer(spec.kind, width, dict(spec.options)) for width in spec.hidden[len(dense) :]
+        )
+        self._widths = [layer.memory_width for layer in self._layers]
+        self.memory_width = sum(self._widths)
+        self.out = nn.Linear(spec.hidden[-1] if spec.hidden else spec.obs_width, self.heads.logits + 1)
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        """Observations [N, D] to logits [N, L] and values [N]."""
-        out = self.out(self.trunk(obs))
-        return out[:, :-1], out[:, -1]
+        """Observations [N, D] to logits [N, L] and values [N], of a network without memory."""
+        return self._read_out(self.trunk(obs))
+
+    def step(self, obs: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One decision: observations [N, D] and memory [N, M] to logits, values and the memory after it."""
+        x, after = self.trunk(obs), []
+        for layer, part in zip(self._layers, memory.split(self._widths, 1), strict=True):
+            x, part = layer.step(x, part)
+            after.append(part)
+        return *self._read_out(x), torch.cat(after, 1) if after else memory
+
+    def unroll(self, obs: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """T decisions: observations [N, T, D], memory before the first [N, M], fresh [N, T].
+
+        ``fresh`` says before which decisions an episode began, and memory with it. Gives logits [N, T, L], values
+        [N, T] and the memory after the last; the same numbers as T times ``step``, but for rounding.
+        """
+        x, after = self.trunk(obs), []
+        for layer, part in zip(self._layers, memory.split(self._widths, 1), strict=True):
+            x, part = layer.unroll(x, part, fresh)
+            after.append(part)
+        return *self._read_out(x), torch.cat(after, 1) if after else memory
+
+    def first_memory(self, rows: int) -> Tensor:
+        """Of players at the start of an episode, [rows, M]."""
+        return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
+
+    def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        out = self.out(x)
+        return out[..., :-1], out[..., -1]
+
+    @property
+    def _layers(self) -> Iterable[Remembering]:
+        return cast("Iterable[Remembering]", self.memory)
+
+
+def _check(spec: NetworkSpec) -> None:
+    """Whether such a network can be built.
+
+    Raises:
+        IncompatibleError: it cannot; says why.
+    """
+    if spec.kind not in KINDS or spec.activation not in ACTIVATIONS:
+        raise IncompatibleError(
+            f"network {spec.kind!r} with activation {spec.activation!r} is unknown "
+            f"(valid: {', '.join(KINDS)}; {', '.join(ACTIVATIONS)})"
+        )
+    unknown = set(spec.options) - OPTIONS.get(spec.kind, frozenset())
+    if unknown or not all(isinstance(value, int) and 0 < value <= MOST for value in spec.options.values()):
+        raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
+    if spec.kind != "mlp" and (len(spec.hidden) < 2 or len(set(spec.hidden)) > 1 or spec.hidden[0] % HEAD_WIDTH):
+        raise IncompatibleError(
+            f"a {spec.kind} needs a dense layer and at least one of its own, all of one width that {HEAD_WIDTH} "
+            f"divides (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
+        )
 
 
 def build_network(
@@ -56,18 +120,16 @@ def build_network(
     ``rest`` names a class of a categorical (-1: none), a fresh policy gives it the probability ``first_rest``.
 
     Raises:
-        IncompatibleError: a kind or an activation that this version does not know.
+        IncompatibleError: a kind, an activation or an option that this version does not know, or widths that do not
+            fit the kind.
     """
-    if spec.kind not in KINDS or spec.activation not in ACTIVATIONS:
-        raise IncompatibleError(
-            f"network {spec.kind!r} with activation {spec.activation!r} is unknown "
-            f"(valid: {', '.join(KINDS)}; {', '.join(ACTIVATIONS)})"
-        )
+    _check(spec)
     network = ActorCritic(spec, actions)
-    for module in network.trunk:
-        if isinstance(module, nn.Linear):
-            nn.init.orthogonal_(module.weight, math.sqrt(2.0), generator=generator)
-            nn.init.zeros_(module.bias)
+    for part, gain in ((network.trunk, math.sqrt(2.0)), (network.memory, 1.0)):
+        for module in part.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.orthogonal_(module.weight, gain, generator=generator)
+                nn.init.zeros_(module.bias)
     with torch.no_grad():
         nn.init.orthogonal_(network.out.weight, 1.0, generator=generator)
         network.out.weight[:-1] *= 0.01

@@ -1,0 +1,61 @@
+"""What the players of some seats remember: a row a seat, whoever plays it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from selfplay.policy.network import ActorCritic
+
+Rows = Tensor | slice
+
+
+class Memory:
+    """Rows as wide as the widest network that has played so far; one that needs less uses their beginning.
+
+    A seat changes hands only when its episode ends, and then ``forget`` clears its row.
+    """
+
+    def __init__(self, seats: int) -> None:
+        self._rows = torch.zeros(seats, 0)
+
+    def step(self, network: ActorCritic, obs: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+        """Let a network decide for some seats; logits and values, on its device.
+
+        Args:
+            network: who plays them.
+            obs: float [N, D], of these seats.
+            rows: which seats: N numbers, or a slice.
+        """
+        device, width = network.out.weight.device, network.memory_width
+        obs = obs.to(device)
+        if width == 0:
+            logits, value = network(obs)
+            return logits, value
+        logits, value, after = network.step(obs, self.read(width, rows).to(device))
+        self._rows[rows, :width] = after.to(self._rows)
+        return logits, value
+
+    def read(self, width: int, rows: Rows = slice(None)) -> Tensor:
+        """What some seats remember, [N, width]; not a copy where ``rows`` is a slice."""
+        missing = width - self._rows.shape[1]
+        if missing > 0:
+            self._rows = torch.nn.functional.pad(self._rows, (0, missing))
+        return self._rows[rows, :width]
+
+    def forget(self, seats: Sequence[int] | Tensor) -> None:
+        """An episode has ended on these seats."""
+        self._rows[seats] = 0.0
+
+    def all(self) -> Tensor:
+        """Every row; the memory's own."""
+        return self._rows
+
+    def restore(self, rows: Tensor) -> None:
+        """Take what ``all`` gave."""
+        self._rows = rows
