@@ -56,7 +56,13 @@ class RewardConfig(_Group):
 class NetConfig(_Group):
     """The policy network."""
 
-    hidden: tuple[Positive, ...] = Field((128, 128), description="Widths of the hidden layers")
+    backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
+        "mlp", description="`mlp` sees one moment; `gru`, `lstm`, `mamba` and `attention` remember"
+    )
+    hidden: tuple[Positive, ...] = Field(
+        (128, 128), description="Widths of the layers; with memory: a dense one, then layers that remember, all as wide"
+    )
+    window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Decisions that `attention` looks back on")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
     rest: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
@@ -79,6 +85,18 @@ class PPOConfig(_Group):
     entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
     target_kl: Annotated[float, Field(ge=0)] = Field(0.0, description="End an update at this mean KL; 0 = never")
+    step_kl: Annotated[float, Field(ge=0)] = Field(
+        0.5, description="Take an update back whose mean KL to the policy before it is greater; 0 = never"
+    )
+    teacher_kl: Annotated[float, Field(ge=0)] = Field(
+        0.01, description="With --pretrained: weight of KL(teacher, policy), the teacher being the pretrained policy"
+    )
+    teacher_kl_reverse: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="With --pretrained: weight of KL(policy, teacher)"
+    )
+    critic_burn_in: Annotated[int, Field(ge=0)] = Field(
+        20, description="With --pretrained: first iterations, in which only the critic learns"
+    )
 
 
 class LeagueConfig(_Group):
@@ -233,7 +251,13 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--gae-lambda", "ppo.gae_lambda", _PPO, "F"),
     Option("--entropy", "ppo.entropy_coefficient", _PPO, "F"),
     Option("--target-kl", "ppo.target_kl", _PPO, "F"),
+    Option("--step-kl", "ppo.step_kl", _PPO, "F"),
+    Option("--teacher-kl", "ppo.teacher_kl", _PPO, "F"),
+    Option("--teacher-kl-reverse", "ppo.teacher_kl_reverse", _PPO, "F"),
+    Option("--critic-burn-in", "ppo.critic_burn_in", _PPO, "N"),
+    Option("--backbone", "net.backbone", _PPO, "NAME"),
     Option("--hidden", "net.hidden", _PPO, "N,N"),
+    Option("--window-size", "net.window", _PPO, "N"),
     Option("--character", "game.character", _GAME, "NAME"),
     Option("--opponent-character", "game.opponent_character", _GAME, "NAME"),
     Option("--stage", "game.stage", _GAME, "NAME"),

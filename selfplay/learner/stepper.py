@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -53,7 +54,7 @@ class Stepper:
     def cuts(self, rows: int) -> list[slice]:
         """Where to cut so many rows: one slice for each thread that has any."""
         ends = [rows * i // self.threads for i in range(self.threads + 1)]
-        return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False) if a < b]
+        return [slice(a, b) for a, b in pairwise(ends) if a < b]
 
     def step(
         self, chunks: Sequence[Chunk], loss: Callable[[Chunk], tuple[Tensor, Tensor]], only: Tensor | None = None

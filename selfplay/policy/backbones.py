@@ -130,6 +130,7 @@ class Mamba(Remembering):
         self.output = nn.Linear(self.inner, width)
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Remembering``."""
         gate, mixed, delta = self._project(x)
         tail, h = self._split(memory)
         recent = torch.cat([tail, mixed[:, None]], 1)
@@ -141,6 +142,7 @@ class Mamba(Remembering):
         return self._leave(x, y.flatten(1), gate), self._join(recent[:, 1:], h)
 
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Remembering``; the parallel form, ``CHUNK`` decisions at a time."""
         outputs = []
         for part, new in zip(x.split(CHUNK, 1), fresh.split(CHUNK, 1), strict=True):
             out, memory = self._parallel(part, memory, new)
@@ -225,10 +227,12 @@ class Attention(Remembering):
         self.narrow = nn.Linear(2 * width, width)
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Remembering``."""
         out, memory = self.unroll(x[:, None], memory, torch.zeros(len(x), 1, dtype=torch.bool, device=x.device))
         return out[:, 0], memory
 
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Remembering``."""
         rows, steps, width = x.shape
         before = self.window - 1
         normed = self.norm(x)

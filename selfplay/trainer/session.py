@@ -17,7 +17,8 @@ from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
-    from selfplay.config import Config, RunConfig
+    from selfplay.checkpoint.schema import Scalar
+    from selfplay.config import Config, NetConfig, RunConfig
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 
@@ -71,6 +72,14 @@ def update_threads(run: RunConfig) -> int:
     return run.threads or min(usable_cores(), THREADS)
 
 
+def network_spec(net: NetConfig, obs_width: int) -> NetworkSpec:
+    """What a policy file says of such a network."""
+    options: dict[str, Scalar] = {"window": net.window} if net.backbone == "attention" else {}
+    return NetworkSpec(
+        kind=net.backbone, obs_width=obs_width, hidden=net.hidden, activation=net.activation, options=options
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A run being trained, new or resumed."""
@@ -88,8 +97,7 @@ class Session:
     @property
     def network(self) -> NetworkSpec:
         """Structure of the policy network."""
-        net = self.config.net
-        return NetworkSpec(obs_width=self.game.obs_width, hidden=net.hidden, activation=net.activation)
+        return network_spec(self.config.net, self.game.obs_width)
 
     @property
     def heads(self) -> ActionHeads:
