@@ -100,11 +100,15 @@ def _check(spec: NetworkSpec) -> None:
     unknown = set(spec.options) - OPTIONS.get(spec.kind, frozenset())
     if unknown or not all(isinstance(value, int) and 0 < value <= MOST for value in spec.options.values()):
         raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
-    if spec.kind != "mlp" and (len(spec.hidden) < 2 or len(set(spec.hidden)) > 1 or spec.hidden[0] % HEAD_WIDTH):
+    if spec.kind != "mlp" and not _fits(spec.hidden):
         raise IncompatibleError(
             f"a {spec.kind} needs a dense layer and at least one of its own, all of one width that {HEAD_WIDTH} "
-            f"divides (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
+            f"divides or that is smaller (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
         )
+
+
+def _fits(hidden: Sequence[int]) -> bool:
+    return len(hidden) > 1 and len(set(hidden)) == 1 and (hidden[0] < HEAD_WIDTH or hidden[0] % HEAD_WIDTH == 0)
 
 
 def build_network(
