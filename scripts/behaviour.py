@@ -1,4 +1,4 @@
-"""Compare how a policy plays the mock with how the players of replay files play: attacks, shields, approach and more."""
+"""Count what players of replay files do, and a policy in the mock: attacks, shields, approach and more a minute."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ def run(options: argparse.Namespace) -> None:
 
     if options.replays is None and options.policy is None:
         raise ConfigError("nothing to count: --replays, --policy or both are needed")
+    if options.player is not None and options.replays is None:
+        raise ConfigError(f"--player {options.player}: it picks seats of files, --replays is missing")
+    if options.opponent is not None and options.policy is None:
+        raise ConfigError(f"--opponent {options.opponent}: it meets a policy, --policy is missing")
     columns, unreadable = [], []
     if options.replays is not None:
         folder = behaving.folder_games(options.replays, options.character, options.player)

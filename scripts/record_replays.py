@@ -62,7 +62,9 @@ def run(options: argparse.Namespace) -> None:
     for progress in recording.record(orders, everybody, rules):
         frames = progress.frames
         print(f"{progress.files} of {len(orders)} games, {frames:,} frames", flush=True)
-    print(f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there")
+    print(
+        f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
+    )
     print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
     print(f"next: python scripts/train_from_replays.py --replays {options.out} --epochs 10")
 

@@ -15,10 +15,10 @@ records. Only frames from GO on count (frame 0 and later).
                    came back, was neither in hitstun nor tumbling, grabbed, lying on the floor or dizzy
     stocks_lost    all stocks lost
     damage         percent that the opponent's damage rose by
-    gained         units by which own movement shortened the way to where the opponent stood a frame before, while
-                   ``is_apart``; movement away counts against it
-    apart          seconds in which ``is_apart``: more than 30 units away and able to act before and after the frame,
-                   with an opponent who is alive
+    apart          seconds of approach: more than 30 units from an opponent who is alive, and able to act before and
+                   after the frame
+    gained         units by which movement in that time shortened the way to where the opponent stood a frame before;
+                   movement away counts against it. ``gained`` by ``apart`` is the speed of the approach
 """
 
 from __future__ import annotations

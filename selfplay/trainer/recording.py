@@ -163,14 +163,15 @@ def _longest(rules: Rules) -> int:
     return min(max(rules.max_episode_frames, 1), TIMER)
 
 
-def recorded(pairings: Sequence[Pairing], players: Mapping[str, Contender], rules: Rules) -> list[Replay]:
-    """Play one block: of each game every frame from the start on but the last, which the block leaves at once. Blocks.
+def recorded(pairings: Sequence[Pairing], players: Mapping[str, Contender], rules: Rules) -> Iterator[Replay]:
+    """Play one block, then give its games one by one: of each every frame from the start on but the last, which the block leaves at once. Blocks.
 
     How the game ended is known nevertheless, and says who lost the last stock.
     """
     keeper = _Keeper(len(pairings), _longest(rules))
     stats = play(pairings, players, rules, watch=keeper.watch)
-    return [_replay(pairing, keeper.state(i), stats[i], rules) for i, pairing in enumerate(pairings)]
+    for i, pairing in enumerate(pairings):
+        yield _replay(pairing, keeper.state(i), stats[i], rules)
 
 
 class _Keeper:

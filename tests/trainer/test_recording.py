@@ -111,7 +111,7 @@ def test_a_shorter_game_does_not_run_into_its_next_episode():
     rules = Rules(max_episode_frames=20000)
     players = {name: Contender(name) for name in ("rusher", "idle", "walker")}
     pairings = pairings_of(["rusher"], ["idle", "walker"], 4, ("mewtwo", "mewtwo"), 1)
-    together = recorded(pairings, players, rules)
+    together = list(recorded(pairings, players, rules))
     lengths = [len(replay.state.game) for replay in together]
     assert len(set(lengths)) > 1
     for replay, length in zip(together, lengths, strict=True):
@@ -195,7 +195,9 @@ def test_an_interrupted_recording_goes_on(players, tmp_path, monkeypatch):
     assert list(record(made, players, RULES)) == []
 
 
-@pytest.mark.parametrize("changes", [{"seed": 5}, {"rules": Rules("battlefield", 90)}, {"rules": Rules("dreamland", 200)}])
+@pytest.mark.parametrize(
+    "changes", [{"seed": 5}, {"rules": Rules("battlefield", 90)}, {"rules": Rules("dreamland", 200)}]
+)
 def test_other_games_have_other_files(players, tmp_path, changes):
     assert not {order.path for order in orders(players, tmp_path, 4)} & {
         order.path for order in orders(players, tmp_path, 4, **changes)
