@@ -164,9 +164,10 @@ def _longest(rules: Rules) -> int:
 
 
 def recorded(pairings: Sequence[Pairing], players: Mapping[str, Contender], rules: Rules) -> Iterator[Replay]:
-    """Play one block, then give its games one by one: of each every frame from the start on but the last, which the block leaves at once. Blocks.
+    """Play one block, then give its games one by one. Blocks.
 
-    How the game ended is known nevertheless, and says who lost the last stock.
+    Of a game there is every frame from the start on but the last, which the block leaves at once for the next episode.
+    ``end`` says how the game ended nevertheless, and so who lost the last stock.
     """
     keeper = _Keeper(len(pairings), _longest(rules))
     stats = play(pairings, players, rules, watch=keeper.watch)
