@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import numpy as np
+
 from envs.errors import UnknownNameError
 from envs.melee import bots
 from envs.melee.mock import ENDED_BY
 from envs.melee.physics.death import TIMER
-from envs.melee.replay import Recording, Replay, end_of, replay_of, save_replay, seat_of
-from envs.melee.state import CONTROLLER, GAME, NUM_SEATS, PLAYER
+from envs.melee.replay import Replay, end_of, replay_of, save_replay, seat_of
+from envs.melee.state import CONTROLLER, GAME, NUM_SEATS, PLAYER, GameState
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.errors import ConfigError
 from selfplay.policy.policy import load_fighter
@@ -29,7 +31,6 @@ from selfplay.trainer.players import contender
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from envs.melee.mock import MockMelee
@@ -152,48 +153,62 @@ def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rul
 
 def blocks(games: Sequence[_Game], rules: Rules) -> Iterator[Sequence[_Game]]:
     """Games to play side by side, so many that their frames fit into ``MOST_BYTES``."""
-    longest = min(max(rules.max_episode_frames, 1), TIMER)
-    size = min(max(MOST_BYTES // (longest * FRAME_BYTES), 1), WIDEST)
+    size = min(max(MOST_BYTES // (_longest(rules) * FRAME_BYTES), 1), WIDEST)
     for i in range(0, len(games), size):
         yield games[i : i + size]
 
 
-def recorded(pairings: Sequence[Pairing], players: Mapping[str, Contender], rules: Rules) -> list[Replay]:
-    """Play one block: of each game every frame from the start on but the last, which the block leaves at once. Blocks.
+def _longest(rules: Rules) -> int:
+    """Frames that a game can have."""
+    return min(max(rules.max_episode_frames, 1), TIMER)
 
-    How the game ended is known nevertheless, and says who lost the last stock.
+
+def recorded(pairings: Sequence[Pairing], players: Mapping[str, Contender], rules: Rules) -> Iterator[Replay]:
+    """Play one block, then give its games one by one. Blocks.
+
+    Of a game there is every frame from the start on but the last, which the block leaves at once for the next episode.
+    ``end`` says how the game ended nevertheless, and so who lost the last stock.
     """
-    keeper = _Keeper(len(pairings))
+    keeper = _Keeper(len(pairings), _longest(rules))
     stats = play(pairings, players, rules, watch=keeper.watch)
-    return [
-        _replay(pairing, recording, row, rules)
-        for pairing, recording, row in zip(pairings, keeper.recordings, stats, strict=True)
-    ]
+    for i, pairing in enumerate(pairings):
+        yield _replay(pairing, keeper.state(i), stats[i], rules)
 
 
 class _Keeper:
-    """Records the first episode of every game of a block."""
+    """Keeps the first episode of every game of a block; a frame of all games costs three copies."""
 
-    def __init__(self, games: int) -> None:
-        self.recordings = [Recording(game) for game in range(games)]
-        self._running = dict(enumerate(self.recordings))
+    def __init__(self, games: int, longest: int) -> None:
+        self._game = np.zeros((games, longest), GAME)
+        self._players = np.zeros((games, longest, NUM_SEATS), PLAYER)
+        self._controllers = np.zeros((games, longest, NUM_SEATS), CONTROLLER)
+        self._running = np.ones(games, bool)
+        self._lengths = np.zeros(games, np.intp)
+        self._frame = 0
 
     def watch(self, block: MockMelee) -> None:
-        """Keep the frames that are shown; a game whose frames do not go on has started its next episode."""
-        frames = block.state.game["frame"].tolist()
-        for game, recording in list(self._running.items()):
-            if frames[game] == len(recording):
-                recording.take(block.state)
-            else:
-                del self._running[game]
+        """Keep the frame that is shown. A game whose frame is not the next one has started its next episode."""
+        state, t = block.state, self._frame
+        self._running &= state.game["frame"] == t
+        self._lengths += self._running
+        self._game[:, t] = state.game
+        self._players[:, t] = state.players
+        self._controllers[:, t] = state.controllers
+        self._frame += 1
+
+    def state(self, game: int) -> GameState:
+        """All frames of one game: game [T], players [T, 2], controllers [T, 2]."""
+        rows = slice(self._lengths[game])
+        parts = (self._game[game, rows], self._players[game, rows], self._controllers[game, rows])
+        return GameState(*(part.view(np.recarray) for part in parts))
 
 
-def _replay(pairing: Pairing, recording: Recording, stats: NDArray[np.void], rules: Rules) -> Replay:
+def _replay(pairing: Pairing, state: GameState, stats: NDArray[np.void], rules: Rules) -> Replay:
     first, second = (
         seat_of(port, CHARACTERS[character], name=name)
         for port, (name, character) in enumerate(zip(pairing.players, pairing.characters, strict=True))
     )
-    return replay_of(recording.state(), (first, second), STAGES[rules.stage], end=_end(stats))
+    return replay_of(state, (first, second), STAGES[rules.stage], end=_end(stats))
 
 
 def _end(stats: NDArray[np.void]) -> End:
