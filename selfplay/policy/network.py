@@ -56,7 +56,7 @@ class ActorCritic(nn.Module):
     def step(self, obs: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One decision: observations [N, D] and memory [N, M] to logits, values and the memory after it."""
         x, after = self.trunk(obs), []
-        for layer, part in zip(self._layers, memory.split(self._widths, 1), strict=True):
+        for layer, part in zip(self._layers, torch.split(memory, self._widths, 1), strict=True):
             x, part = layer.step(x, part)
             after.append(part)
         return *self._read_out(x), torch.cat(after, 1) if after else memory
@@ -68,7 +68,7 @@ class ActorCritic(nn.Module):
         [N, T] and the memory after the last; the same numbers as T times ``step``, but for rounding.
         """
         x, after = self.trunk(obs), []
-        for layer, part in zip(self._layers, memory.split(self._widths, 1), strict=True):
+        for layer, part in zip(self._layers, torch.split(memory, self._widths, 1), strict=True):
             x, part = layer.unroll(x, part, fresh)
             after.append(part)
         return *self._read_out(x), torch.cat(after, 1) if after else memory
