@@ -98,7 +98,8 @@ def _check(spec: NetworkSpec) -> None:
             f"(valid: {', '.join(KINDS)}; {', '.join(ACTIVATIONS)})"
         )
     unknown = set(spec.options) - OPTIONS.get(spec.kind, frozenset())
-    if unknown or not all(isinstance(value, int) and 0 < value <= MOST for value in spec.options.values()):
+    lowest = 2 if spec.kind == "attention" else 1  # who looks back on nothing has no memory
+    if unknown or not all(isinstance(value, int) and lowest <= value <= MOST for value in spec.options.values()):
         raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
     if spec.kind != "mlp" and (len(spec.hidden) < 2 or len(set(spec.hidden)) > 1 or spec.hidden[0] % HEAD_WIDTH):
         raise IncompatibleError(

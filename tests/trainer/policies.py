@@ -10,12 +10,13 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
 
+SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
 
-def save(folder, *iterations, **changes):
+
+def save(folder, *iterations, spec=SPEC, **changes):
     """A run with these generations, each with weights of its own."""
     run = create_run(folder)
     run.write_run({})
-    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
     heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     for iteration in iterations:
         fields = {
