@@ -124,13 +124,17 @@ def check_onnx() -> None:
 
 
 def _recorded(network: ActorCritic) -> ExportedProgram:
-    obs = torch.zeros(_TRACED, network.spec.obs_width)
     rows = {0: torch.export.Dim("N", min=1)}
+    obs = torch.zeros(_TRACED, network.spec.obs_width)
     if network.memory_width:
-        return torch.export.export(
+        program = torch.export.export(
             _Decision(network), (obs, network.first_memory(_TRACED)), dynamic_shapes={"obs": rows, "memory": rows}
         )
-    return torch.export.export(network, (obs,), dynamic_shapes={"obs": rows})
+    else:
+        program = torch.export.export(network, (obs,), dynamic_shapes={"obs": rows})
+    for node in program.graph.nodes:
+        node.meta.pop("stack_trace", None)  # names folders of this machine
+    return program
 
 
 @contextmanager

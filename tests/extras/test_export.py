@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -16,6 +17,7 @@ from selfplay.policy.policy import load_policy
 from selfplay.trainer.exporting import TOLERANCE, described, export
 from tests.trainer.policies import save
 
+ROOT = Path(__file__).parents[2]
 MISSING = [name for name in ("onnx", "onnxruntime", "onnxscript") if importlib.util.find_spec(name) is None]
 
 pytestmark = [
@@ -56,6 +58,7 @@ def test_an_onnx_file_says_what_it_is(saved, tmp_path):
 
     path = tmp_path / "policy.onnx"
     export(saved, "onnx", path, 40)
+    assert str(ROOT).encode() not in path.read_bytes()
     session = onnxruntime.InferenceSession(path)
     remembers = load_policy(saved).network.memory_width > 0
     assert [each.name for each in session.get_inputs()] == ["obs", "memory"][: 1 + remembers]
@@ -73,9 +76,7 @@ def test_an_onnx_file_says_what_it_is(saved, tmp_path):
 
 
 def test_the_example_of_the_page_plays(saved, tmp_path, monkeypatch):
-    from pathlib import Path
-
-    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text()
+    text = (ROOT / "docs" / "export.md").read_text()
     (example,) = text.split("```python\n")[1:]
     export(saved, "onnx", tmp_path / "policy.onnx", 40)
     monkeypatch.chdir(tmp_path)
