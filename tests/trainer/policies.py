@@ -10,6 +10,8 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
 
+SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
+
 
 def save_imitation(folder, kind="mlp", **changes):
     """A policy folder as imitation leaves it: of that backbone, with a critic that knows nothing."""
@@ -37,11 +39,10 @@ def save_imitation(folder, kind="mlp", **changes):
     return save_policy(folder, meta, parameters_of(network))
 
 
-def save(folder, *iterations, **changes):
+def save(folder, *iterations, spec=SPEC, **changes):
     """A run with these generations, each with weights of its own."""
     run = create_run(folder)
     run.write_run({})
-    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
     heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     for iteration in iterations:
         fields = {
