@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from selfplay.learner.imitation import Imitator, Learned
+    from selfplay.policy.heads import Heads
 
 NAME: Final = "imitation"  # of the folder of a training: imitation, imitation-2, ...
 SETTINGS: Final = "imitation.json"
@@ -48,9 +49,12 @@ class Sums(BaseModel):
     skipped: int = 0
     grad_norm: float = 0.0  # of the others
 
-    def add(self, learned: Learned) -> Sums:
+    seconds: float = 0.0  # of learning
+
+    def add(self, learned: Learned, seconds: float) -> Sums:
         """With one minibatch more."""
         values = self.model_dump()
+        values["seconds"] += seconds
         values["seen"] += learned.rows
         values["minibatches"] += 1
         if learned.skipped:
@@ -154,15 +158,25 @@ def standing_of(state: LearnerState) -> tuple[Standing, str]:
         return Standing.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
 
 
-def restore(state: LearnerState, imitator: Imitator, sizes: tuple[int, ...], generator: torch.Generator) -> Habits:
-    """Put network, optimiser, memory and generator back; the habits that were counted.
+def saved_habits(state: LearnerState, heads: Heads) -> Habits:
+    """The habits that were counted when the training began.
+
+    Raises:
+        IncompatibleError: the state has none that fit.
+    """
+    habits = Habits.none(heads)
+    with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
+        for name, array in group(state.arrays, "habits").items():
+            getattr(habits, name).copy_(torch.from_numpy(np.array(array)))
+    return habits
+
+
+def restore(state: LearnerState, imitator: Imitator, generator: torch.Generator) -> None:
+    """Put network, optimiser, memory and generator back.
 
     Raises:
         IncompatibleError: the state is of a network of another structure.
     """
     restore_learner(imitator.stepper, generator, state.arrays)
-    with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
-        if (lanes := state.arrays.get("memory/lanes")) is not None:
-            imitator.memory = torch.from_numpy(np.array(lanes)).to(imitator.stepper.device)
-        habits = {name: torch.from_numpy(np.array(array)) for name, array in group(state.arrays, "habits").items()}
-        return Habits(sizes, habits["counts"], habits["same"])
+    if (lanes := state.arrays.get("memory/lanes")) is not None:
+        imitator.memory = torch.from_numpy(np.array(lanes)).to(imitator.stepper.device)
