@@ -2,7 +2,8 @@
 
 Each seat sees itself first, and sees the game mirrored where that puts its opponent on the right. Left and right,
 and the two seats, are therefore the same to a policy; its actions are given in the same view (``controller.mirror``).
-Features are scaled to be of the order of 1; the list in ``feature_names`` is the layout.
+Features are scaled to be of the order of 1; the list in ``feature_names`` is the layout. Of a character without a
+table the traits are 0, see ``phase`` for what else is not known of it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.errors import GameError
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
-from envs.melee.phase import NO_HIT, busy_for, next_hit
+from envs.melee.phase import NO_HIT, busy_for, character_row, next_hit
 from envs.melee.physics.compile import compiled, rule
-from envs.melee.tables.layout import FOUNTAIN
+from envs.melee.state import NUM_SEATS
+from envs.melee.tables.layout import FOUNTAIN, NUM_IDS
 
 if TYPE_CHECKING:
     from envs.melee.state import GameState
@@ -113,18 +116,27 @@ def _player(p, side, stage, tables, out, at):
     out[at + 16] = p.on_ground
     out[at + 17] = p.invulnerable
     out[at + 18] = (stage.surface_right[0] - abs(p.x)) * 0.02
-    traits = tables.characters[tables.character_rows[p.character]]
-    out[at + 19] = traits.weight * 0.01
-    out[at + 20] = traits.gravity * 5.0
-    out[at + 21] = traits.fall_speed * 0.4
-    out[at + 22] = traits.run_max * 0.5
-    out[at + 23] = traits.air_max
-    out[at + 24] = traits.full_hop * 0.3
+    _traits(character_row(p, tables), tables, out, at + _N_BODY)
     first = at + _N_BODY + _N_TRAITS
     for i in range(_N_CATEGORIES):
         out[first + i] = 0.0
     if 0 <= p.action < _NUM_ACTIONS:
         out[first + CATEGORY_OF[p.action]] = 1.0
+
+
+@rule
+def _traits(row, tables, out, at):
+    if row < 0:
+        for i in range(at, at + _N_TRAITS):
+            out[i] = 0.0
+        return
+    traits = tables.characters[row]
+    out[at] = traits.weight * 0.01
+    out[at + 1] = traits.gravity * 5.0
+    out[at + 2] = traits.fall_speed * 0.4
+    out[at + 3] = traits.run_max * 0.5
+    out[at + 4] = traits.air_max
+    out[at + 5] = traits.full_hop * 0.3
 
 
 @rule
@@ -160,19 +172,46 @@ def _order(stage, i, side, last):
     return before
 
 
+@rule
+def _has_stage(game, tables):
+    return 0 <= game.stage < NUM_IDS and tables.stage_rows[game.stage] >= 0
+
+
 @compiled
-def _encode_games(game, players, controllers, tables, out, mirrored):
+def _encode_games(game, players, controllers, first, seats, tables, out, mirrored):
+    """Seats ``first`` to ``first + seats - 1`` of every game; the first game without a table of its stage, -1 none."""
     for b in range(len(game)):
-        for seat in range(2):
-            mirrored[b, seat] = encode_seat(
-                game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, out[b, seat]
+        if not _has_stage(game[b], tables):
+            return b
+        for i in range(seats):
+            seat = first + i
+            mirrored[b, i] = encode_seat(
+                game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, out[b, i]
             )
+    return -1
 
 
 def encode(state: GameState, tables: Tables) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Observations float [B, P, OBS_WIDTH] of every seat, and which seats see a mirrored game, bool [B, P]."""
-    shape = state.players.shape
+    """Observations float [B, P, OBS_WIDTH] of every seat, and which seats see a mirrored game, bool [B, P].
+
+    Raises:
+        GameError: a stage has no table.
+    """
+    return _encode(state, tables, 0, NUM_SEATS)
+
+
+def encode_one(state: GameState, seat: int, tables: Tables) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """The same of one seat alone: float [B, OBS_WIDTH] and bool [B]."""
+    obs, mirrored = _encode(state, tables, seat, 1)
+    return obs[:, 0], mirrored[:, 0]
+
+
+def _encode(state: GameState, tables: Tables, first: int, seats: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    shape = (len(state.game), seats)
     out = np.empty((*shape, OBS_WIDTH), np.float32)
     mirrored = np.empty(shape, np.bool_)
-    _encode_games(state.game, state.players, state.controllers, tables, out, mirrored)
+    bad = _encode_games(state.game, state.players, state.controllers, first, seats, tables, out, mirrored)
+    if bad >= 0:
+        known = np.flatnonzero(tables.stage_rows >= 0).tolist()
+        raise GameError(f"stage {state.game[bad].stage} has no table, the stages that have one are {known}")
     return out, mirrored

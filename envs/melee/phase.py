@@ -1,18 +1,32 @@
-"""Where in its action a player is, as anybody can tell who knows the moves: busy how long, hitting when."""
+"""Where in its action a player is, as anybody can tell who knows the moves: busy how long, hitting when.
+
+Of a character without a table, and of an action that no table has, nothing is known: not busy, no hit to come.
+"""
 
 from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.physics.compile import rule
+from envs.melee.tables.layout import NUM_IDS
 
 NO_HIT = -1.0
+
+
+@rule
+def character_row(p, tables):
+    """Row of the player's character in the tables, -1 if they do not have it."""
+    if 0 <= p.character < NUM_IDS:
+        return tables.character_rows[p.character]
+    return -1
 
 
 @rule
 def busy_for(p, tables):
     """Frames until a player can act again, as well as that can be seen; 0 if it can."""
     action, frame = p.action, p.action_frame
-    row = tables.character_rows[p.character]
+    row = character_row(p, tables)
+    if row < 0 or not 0 <= action < a.NUM_ACTIONS:
+        return 0.0
     entry = tables.actions[row, action]
     if p.hitstun > 0.0:
         return p.hitlag + p.hitstun
@@ -41,7 +55,10 @@ def busy_for(p, tables):
 @rule
 def next_hit(p, tables):
     """Frames until a hit circle of the player's action comes out; 0 while one is out, NO_HIT if none will."""
-    entry = tables.actions[tables.character_rows[p.character], p.action]
+    row = character_row(p, tables)
+    if row < 0 or not 0 <= p.action < a.NUM_ACTIONS:
+        return NO_HIT
+    entry = tables.actions[row, p.action]
     nearest = NO_HIT
     for i in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[i]

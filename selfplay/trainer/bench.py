@@ -23,7 +23,7 @@ from torch import Tensor
 from envs.melee.controller import decode
 from envs.melee.mock import MockMelee
 from envs.melee.observation import OBS_WIDTH
-from envs.melee.slp.speed import frames_per_second, write_games
+from envs.melee.slp.speed import frames_per_second, imitated_frames_per_second, write_games
 from envs.melee.state import CONTROLLER, records
 from selfplay.config import Config
 from selfplay.trainer.machine import processor, usable_cores
@@ -156,12 +156,14 @@ class Physics:
         self._pool.shutdown()
 
 
-def replay_speed(replays: Sequence[Path]) -> float:
-    """Game-frames of .slp files read a second; without files, of games that the mock writes."""
-    if replays:
-        return frames_per_second(replays)
+def replay_speeds(replays: Sequence[Path]) -> dict[str, float]:
+    """Game-frames of .slp files read, and read and encoded, a second; without files, of games that the mock writes."""
     with tempfile.TemporaryDirectory() as folder:
-        return frames_per_second(write_games(Path(folder)))
+        paths = replays or write_games(Path(folder))
+        return {
+            "slp_frames_per_s": frames_per_second(paths),
+            "imitation_frames_per_s": imitated_frames_per_second(paths),
+        }
 
 
 def measure(
@@ -203,7 +205,7 @@ def measure(
         "net_bound_agent_steps_per_s": net,
         "train_share_of_net_bound": train / net,
         "supervision_overhead": median(overhead),
-        "slp_frames_per_s": replay_speed(replays),
+        **replay_speeds(replays),
         "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
         "memory_bytes_per_game": MockMelee(1).memory_bytes,
         "rollout_bytes_per_game": rollout_bytes_per_game(),

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from envs.melee.observation import OBS_WIDTH, encode, feature_names
+from envs.errors import GameError
+from envs.melee.actions import NAIR, NUM_ACTIONS
+from envs.melee.observation import OBS_WIDTH, encode, encode_one, feature_names
 from envs.melee.tables import load_tables
 from tests.envs.play import make, seeds, some_actions
 
@@ -87,3 +89,50 @@ def test_features_of_the_wildest_play_are_of_moderate_size():
     for actions in np.repeat(some_actions(200, 16), 3, axis=0):
         game.state.players["percent"] = 999.0
         assert np.abs(game.step(actions).obs).max() <= 31.0
+
+
+UNSEEN = ("weight", "gravity", "fall_speed", "run_max", "air_max", "full_hop", "busy", "hitting")
+
+
+@pytest.mark.parametrize("character", [19, 63, 64, 255, -1])  # Zelda has no table, the others are none
+def test_of_a_character_without_a_table_traits_are_zero(character):
+    game, tables = make(1), load_tables()
+    game.state.players["action"] = NAIR
+    game.state.players["action_frame"] = 3.0
+    before = encode(game.state, tables)[0]
+    game.state.players["character"][0, 1] = character
+    obs = encode(game.state, tables)[0]
+    unseen = [AT[f"other_{name}"] for name in UNSEEN]
+    assert (before[0, 0, unseen] != 0).all()
+    assert (obs[0, 0, unseen] == 0).all()
+    others = np.setdiff1d(np.arange(OBS_WIDTH), unseen)
+    assert np.array_equal(obs[0, 0, others], before[0, 0, others])
+
+
+@pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 65535])
+def test_of_an_action_beyond_the_tables_nothing_is_known(action):
+    game = make(1)
+    game.state.players["action"][0, 0] = action
+    game.state.players["hitstun"][0, 0] = 9.0
+    obs = encode(game.state, load_tables())[0][0, 0]
+    assert obs[[AT["self_busy"], AT["self_hitting"]]].tolist() == [0, 0]
+    assert not obs[[i for name, i in AT.items() if name.startswith("self_is_")]].any()
+    assert obs[AT["self_weight"]] > 0
+
+
+@pytest.mark.parametrize("stage", [-1, 7, 64, 1000])
+def test_a_stage_without_a_table_is_an_error_that_names_it(stage):
+    game = make(3)
+    game.state.game["stage"][1] = stage
+    with pytest.raises(GameError, match=f"stage {stage} has no table"):
+        encode(game.state, load_tables())
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_one_seat_alone_sees_the_same(seat):
+    game = make(5)
+    for actions in some_actions(40, 5):
+        game.step(actions)
+    both, one = encode(game.state, load_tables()), encode_one(game.state, seat, load_tables())
+    assert np.array_equal(one[0], both[0][:, seat])
+    assert np.array_equal(one[1], both[1][:, seat])

@@ -1,16 +1,19 @@
-"""How fast replay files are read."""
+"""How fast replay files are read, and made into examples for imitation."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from envs.melee.examples import examples
 from envs.melee.mock import MockMelee, neutral_actions
-from envs.melee.replay import Recording, read_replay, seat_of, write_replay
+from envs.melee.replay import Recording, Replay, read_replay, seat_of, write_replay
+from envs.melee.state import NUM_SEATS
+from envs.melee.tables import load_tables
 
 
 def write_games(folder: Path, games: int = 4, frames: int = 3600) -> list[Path]:
@@ -33,19 +36,36 @@ def write_games(folder: Path, games: int = 4, frames: int = 3600) -> list[Path]:
     return paths
 
 
-def frames_per_second(paths: Sequence[Path], rounds: int = 5) -> float:
+def frames_per_second(
+    paths: Sequence[Path], rounds: int = 5, use: Callable[[Replay], object] = lambda replay: None
+) -> float:
     """Game-frames read a second, both players and all fields: median of ``rounds`` over all files together.
 
-    One round before them compiles the scan and warms the file cache.
+    One round before them compiles the scan and warms the file cache. ``use`` is called with every replay, and counts.
 
     Raises:
         ReplayError: a file cannot be read.
     """
-    frames = sum(len(read_replay(path).pre) for path in paths)
-    times = []
-    for _ in range(rounds):
+    frames, times = 0, []
+    for _ in range(1 + rounds):
         start = time.perf_counter()
+        frames = 0
         for path in paths:
-            read_replay(path)
+            replay = read_replay(path)
+            frames += len(replay.pre)
+            use(replay)
         times.append(time.perf_counter() - start)
-    return frames / statistics.median(times)
+    return frames / statistics.median(times[1:])
+
+
+def imitated_frames_per_second(paths: Sequence[Path], rounds: int = 5) -> float:
+    """Game-frames read and encoded a second: both seats, every frame from 0 on a decision.
+
+    Raises:
+        ReplayError: a file cannot be read.
+        GameError: a game is on a stage that has no table.
+    """
+    tables = load_tables()
+    return frames_per_second(
+        paths, rounds, lambda replay: [examples(replay, seat, 1, 0, tables) for seat in range(NUM_SEATS)]
+    )
