@@ -45,8 +45,8 @@ class RewardConfig(Group):
     damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
 
 
-class NetConfig(Group):
-    """The policy network."""
+class StructureConfig(Group):
+    """What the policy network is made of."""
 
     backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
         "mlp", description="`mlp` sees one moment; `gru`, `lstm`, `mamba` and `attention` remember"
@@ -56,6 +56,11 @@ class NetConfig(Group):
     )
     window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Decisions that `attention` looks back on")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
+
+
+class NetConfig(StructureConfig):
+    """The policy network, and how it begins."""
+
     rest: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
     )

@@ -44,6 +44,13 @@ class Habits:
         return int(self.counts[0].sum())
 
     @property
+    def shares(self) -> Tensor:
+        """Distribution of each part over its classes, each counted once more than it was seen, float64 [A, K]."""
+        classes = torch.arange(self.counts.shape[1]) < torch.tensor(self.sizes)[:, None]
+        counts = torch.where(classes, self.counts + 1, 0).double()
+        return counts / counts.sum(1, keepdim=True)
+
+    @property
     def press_rates(self) -> Tensor:
         """Share of the decisions with class 1, float64 [A]: of a button how often it is pressed."""
         return self.counts[:, 1].double() / max(self.rows, 1)
@@ -52,8 +59,8 @@ class Habits:
 class Baselines:
     """Two players that do not look.
 
-    *Head marginals* draws every part from its distribution m in the training data, each class counted once more than
-    it was seen. *Repeat the last controller* keeps a part with probability 1 - e and draws it from m otherwise:
+    *Head marginals* draws every part from its distribution m in the training data. *Repeat the last controller* keeps
+    a part with probability 1 - e and draws it from m otherwise:
 
         q(a) = (1 - e) [a = last] + e m(a)
 
@@ -61,9 +68,7 @@ class Baselines:
     """
 
     def __init__(self, habits: Habits) -> None:
-        classes = torch.arange(habits.counts.shape[1]) < torch.tensor(habits.sizes)[:, None]
-        counts = torch.where(classes, habits.counts + 1, 0).double()
-        share = counts / counts.sum(1, keepdim=True)
+        share = habits.shares
         self.change = _fit(habits, share)
         e = self.change[:, None]
         self._marginal = -share.log()  # [A, K]; no row has what is no class

@@ -139,6 +139,15 @@ def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
     return plain.losses(heads, logits, action, action)
 
 
+def begin_with(network: ActorCritic, habits: Habits) -> None:
+    """Let a fresh network, whose logits are nearly its biases, predict what the player does most, whatever it sees."""
+    log = habits.shares.log()
+    binary = network.heads.binary
+    classes = [log[binary + i, :size] for i, size in enumerate(network.heads.sizes)]
+    with torch.no_grad():
+        network.out.bias[:-1] = torch.cat([log[:binary, 1] - log[:binary, 0], *classes]).to(network.out.bias)
+
+
 @dataclass(frozen=True, slots=True)
 class Learned:
     """What a minibatch was like: sums over its decisions, before the step."""

@@ -6,7 +6,7 @@ import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.learner.baselines import Baselines, Habits
-from selfplay.learner.imitation import Emphasis, Lesson, decide, part_losses
+from selfplay.learner.imitation import Emphasis, Lesson, begin_with, decide, part_losses
 from selfplay.learner.likeness import likeness
 from selfplay.policy.heads import Heads, logprob_entropy, sample
 from tests.learner.batches import seeded, weights
@@ -108,6 +108,17 @@ def test_one_who_never_repeats_is_no_worse_than_the_marginals():
 
 
 # ---- learning
+
+
+def test_a_network_begins_with_the_habits():
+    net, lesson = network(spread=1.0), rows(400)
+    habits = Habits.none(net.heads)
+    habits.add(lesson.action, lesson.last)
+    begin_with(net, habits)
+    marginal, _ = Baselines(habits).losses(lesson.action, lesson.last)
+    with torch.no_grad():
+        losses = part_losses(net.heads, net(lesson.obs)[0], lesson.action).sum(1)
+    assert losses.mean().item() == pytest.approx(marginal.mean().item(), abs=0.01)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from envs.melee.tables import CHARACTERS
-from selfplay.config import NetConfig
+from selfplay.config import StructureConfig
 from selfplay.errors import ConfigError
 from selfplay.trainer import command_line
 from selfplay.trainer.command_line import Invocation, Parser, Program, check_name
@@ -20,7 +20,7 @@ EPILOG: Final = """examples:
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
       goes on from there by self-play
 """
-BACKBONES: Final = get_args(NetConfig.model_fields["backbone"].annotation)
+BACKBONES: Final = get_args(StructureConfig.model_fields["backbone"].annotation)
 
 
 def _check_backbone(explicit: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, model_validator
 
 from selfplay import options
-from selfplay.config import NetConfig
+from selfplay.config import StructureConfig
 from selfplay.options import Group, Positive
 
 
@@ -72,7 +72,7 @@ class ImitationConfig(Group):
     """All settings of a training."""
 
     data: DataConfig = DataConfig()
-    net: NetConfig = NetConfig()
+    net: StructureConfig = StructureConfig()
     learn: LearnConfig = LearnConfig()
     run: RunConfig = RunConfig()
 
@@ -102,7 +102,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
     "quick": {
         "data": {"max_files": 5},
         "net": {"hidden": (32, 32)},
-        "learn": {"epochs": 2, "batch_size": 512},
+        "learn": {"epochs": 2, "batch_size": 256},
     },
     "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
     "gpu_standard": {

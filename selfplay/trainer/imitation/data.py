@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -68,11 +68,11 @@ class Games:
         """Decisions of a pass over the games that teach."""
         return sum(game.rows for game in self.train)
 
-    def lessons(self, epoch: int) -> Iterator[Lesson]:
+    def lessons(self, epoch: int) -> Generator[Lesson, None, None]:
         """Everything that teaches, once, in the order of this epoch."""
         return self._lessons(self.train, epoch, shuffle=True)
 
-    def judging(self) -> Iterator[Lesson]:
+    def judging(self) -> Generator[Lesson, None, None]:
         """What the network is judged by, in a fixed order: the validation games, or, without any, those that teach."""
         return self._lessons(self.validation or self.train, 0, shuffle=False)
 
@@ -116,7 +116,7 @@ class Games:
                 counts[seat.character] += seat.rows
         return dict(counts.most_common())
 
-    def _lessons(self, games: Sequence[Game], epoch: int, *, shuffle: bool) -> Iterator[Lesson]:
+    def _lessons(self, games: Sequence[Game], epoch: int, *, shuffle: bool) -> Generator[Lesson, None, None]:
         config, seed = self.config, self.config.run.seed
         if not config.temporal:
             for rows in frames(self.library, games, config.learn.batch_size, seed, epoch):

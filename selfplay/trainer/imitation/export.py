@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from envs.melee.controller import FIELDS
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, save_policy
 from selfplay.policy.policy import parameters_of
 from selfplay.trainer.session import network_spec
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from selfplay.checkpoint import RunDir
+    from selfplay.learner.likeness import Likeness
     from selfplay.policy.network import ActorCritic
     from selfplay.trainer.imitation.config import ImitationConfig
     from selfplay.trainer.imitation.data import Games
@@ -35,9 +39,11 @@ def exported(parent: Path, which: str) -> Path:
 
 
 def export(
-    run: RunDir, which: str, games: Games, standing: Standing, network: ActorCritic, losses: dict[str, Any]
+    run: RunDir, which: str, games: Games, standing: Standing, network: ActorCritic, found: Likeness | None
 ) -> Path:
     """Write a policy where users find it, in the place of the one before, and a copy into the training's own folder.
+
+    ``found`` is what is known of these very weights; None: nobody has looked yet.
 
     Raises:
         CheckpointError: it cannot be written; what was there before is untouched.
@@ -58,9 +64,21 @@ def export(
         created=datetime.now(UTC),
         config={
             "game": {"type": GAME},
-            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses},
+            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": _losses(found)},
         },
     )
     params = parameters_of(network)
     save_policy(run.path / f"{which}_policy", meta, params, replace=True)
     return save_policy(exported(run.path.parent, which), meta, params, replace=True)
+
+
+def _losses(found: Likeness | None) -> dict[str, JsonValue]:
+    """In nats a decision, on the games that judge."""
+    if found is None:
+        return {}
+    sides = {"policy": found.model, "repeat": found.repeat, "marginals": found.marginals}
+    return {
+        **{name: {"all": mean.all, "changed": mean.changed} for name, mean in sides.items()},
+        "parts": dict(zip(FIELDS, found.parts, strict=True)),
+        "diversity": found.diversity,
+    }

@@ -6,20 +6,18 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from envs.melee.controller import C_X, CENTRE, MAIN_X
-from envs.registry import find_game
 from selfplay.learner.baselines import Baselines, Habits
-from selfplay.learner.imitation import Emphasis, Imitator, Lesson
+from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with
 from selfplay.learner.likeness import Likeness, Stick, likeness
 from selfplay.policy.network import build_network
 from selfplay.seeding import derive
-from selfplay.trainer.imitation.export import BEST, GAME, LATEST, export, network_of
+from selfplay.trainer.imitation.export import BEST, LATEST, export, network_of
 from selfplay.trainer.imitation.report import EpochReport, Reports
 from selfplay.trainer.imitation.standing import Standing, Sums, restore, save
 
@@ -55,9 +53,9 @@ class Training:
         torch.set_num_threads(1)  # the imitator's threads share the work
         config = self._config
         spec, heads = network_of(config)
-        seeded = torch.Generator().manual_seed(derive(config.run.seed, "network"))
-        rest = find_game(GAME).actions.rest if config.net.rest else ()
-        return build_network(spec, heads, seeded, rest, config.net.rest)
+        network = build_network(spec, heads, torch.Generator().manual_seed(derive(config.run.seed, "network")))
+        begin_with(network, self._habits)
+        return network
 
     def resume(self, state: LearnerState, standing: Standing) -> None:
         """Go on from there; the planned end may lie further away now."""
@@ -190,8 +188,7 @@ class Training:
         )
 
     def _export(self, which: str, found: Likeness | None) -> None:
-        losses = {} if found is None else asdict(found)
-        export(self._run, which, self._games, self.standing, self._imitator.network, losses)
+        export(self._run, which, self._games, self.standing, self._imitator.network, found)
 
     def _until_stopped(self, lessons: Iterator[Lesson]) -> Iterator[Lesson]:
         for lesson in lessons:
