@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
         ("envs.melee.controller", "selfplay"),
         ("selfplay", "torch"),
         ("selfplay.league", "torch"),
+        ("selfplay.replays.batches", "torch"),
         ("selfplay.report", "torch"),
         ("selfplay.supervision", "numpy"),
     ],

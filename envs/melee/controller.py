@@ -30,7 +30,7 @@ ACTION_SPEC: Final = ActionSpec(
 )
 MAIN_X, MAIN_Y, C_X, C_Y, SHOULDER = range(len(BUTTONS), len(FIELDS))
 NEUTRAL: Final = np.array([0] * len(BUTTONS) + [CENTRE] * len(AXES) + [0], np.int8)
-_HIGHEST: Final = np.array([1] * len(BUTTONS) + [STICK_CODES - 1] * len(AXES) + [SHOULDER_CODES - 1])
+HIGHEST: Final = np.array([1] * len(BUTTONS) + [STICK_CODES - 1] * len(AXES) + [SHOULDER_CODES - 1], np.int8)
 
 BUTTON_A, BUTTON_B, BUTTON_X, BUTTON_Y, BUTTON_Z, BUTTON_L, BUTTON_R, BUTTON_D_UP = (1 << i for i in range(8))
 
@@ -75,13 +75,13 @@ def check_actions(actions: NDArray[np.generic], num_games: int, num_seats: int) 
     if actions.dtype.kind not in "biuf":
         raise ActionError(f"actions must be whole numbers, got dtype {actions.dtype}")
     numbers = actions.astype(np.float64)
-    bad = ~((numbers >= 0) & (numbers <= _HIGHEST))  # NaN is bad too
+    bad = ~((numbers >= 0) & (numbers <= HIGHEST))  # NaN is bad too
     if actions.dtype.kind == "f":
         bad |= numbers != np.floor(numbers)
     if bad.any():
         game, seat, field = np.argwhere(bad)[0]
         raise ActionError(
             f"game {game}, seat {seat}: {FIELDS[field]} is {actions[game, seat, field]}, "
-            f"valid are whole numbers from 0 to {_HIGHEST[field]}"
+            f"valid are whole numbers from 0 to {HIGHEST[field]}"
         )
     return actions.astype(np.int8, copy=False)

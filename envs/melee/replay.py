@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from envs.melee.state import GameState
 
 __all__ = [
     "ITEM",
+    "READER_VERSION",
     "End",
     "Recording",
     "Replay",
@@ -42,6 +44,8 @@ __all__ = [
     "seat_of",
     "write_replay",
 ]
+
+READER_VERSION: Final = 1  # of the state and controllers that a file gives: raise it with every change, caches follow
 
 
 def read_replay(source: str | Path | bytes, name: str | None = None) -> Replay:

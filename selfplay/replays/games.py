@@ -1,0 +1,76 @@
+"""What is known of a replay file before its examples are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from envs.melee.slp.scan import MAX_FRAMES
+from envs.melee.slp.start import NUM_PORTS
+from envs.melee.state import NUM_SEATS
+from envs.melee.tables import CHARACTERS, STAGES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envs.melee.replay import Replay
+
+MAX_NAME: Final = 64  # letters of a player's name that are kept
+MAX_REASON: Final = 400
+
+_CHARACTER_NAMES: Final = {number: name for name, number in CHARACTERS.items()}
+_STAGE_NAMES: Final = {number: name for name, number in STAGES.items()}
+
+
+class SeatInfo(BaseModel):
+    """Who sat at a seat, and how many decisions can be learned from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seat: int = Field(ge=0, lt=NUM_SEATS)
+    port: int = Field(ge=0, lt=NUM_PORTS)  # counted from 0, people count from 1
+    character: Annotated[str, Field(max_length=MAX_NAME)]  # at the start; "character 19" where there is no table
+    name: Annotated[str, Field(max_length=MAX_NAME)]  # "" if none is recorded
+    rows: int = Field(ge=0, le=MAX_FRAMES)
+
+
+class Note(BaseModel):
+    """What a file holds: a game with both of its seats, or the reason why it cannot be used."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stage: Annotated[str, Field(max_length=MAX_NAME)] = ""
+    seats: tuple[SeatInfo, ...] = Field(default=(), max_length=NUM_SEATS)
+    bad: Annotated[str, Field(max_length=MAX_REASON)] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game with at least one seat that is wanted."""
+
+    path: Path
+    hash: str  # sha256 of the file
+    stage: str
+    seats: tuple[SeatInfo, ...]  # the wanted ones
+
+    @property
+    def rows(self) -> int:
+        """Decisions of all wanted seats."""
+        return sum(seat.rows for seat in self.seats)
+
+
+def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
+    """What there is to know of a replay whose seats have so many decisions; its stage has a table."""
+    seats = tuple(
+        SeatInfo(
+            seat=i,
+            port=seat.port,
+            character=_CHARACTER_NAMES.get(seat.character, f"character {seat.character}"),
+            name=seat.name[:MAX_NAME],
+            rows=rows[i],
+        )
+        for i, seat in enumerate(replay.seats)
+    )
+    return Note(stage=_STAGE_NAMES[replay.stage], seats=seats)

@@ -1,0 +1,225 @@
+"""A folder of replay files: which games are in it, and the examples of one game after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from envs.errors import GameError, UnknownNameError
+from envs.melee.examples import Examples, examples
+from envs.melee.replay import read_replay
+from envs.melee.slp.container import MAX_FILE_BYTES
+from envs.melee.state import NUM_SEATS
+from envs.melee.tables import CHARACTERS, load_tables
+from selfplay.errors import ConfigError
+from selfplay.replays.cache import LIMIT_BYTES, Cache, FileNote, format_key
+from selfplay.replays.games import MAX_REASON, Game, Note, SeatInfo, note_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Progress = Callable[[int, int], None]
+
+MAX_FEATURE: Final = 1000.0  # features are of the order of 1: what is beyond comes from a damaged file
+_PORTS: Final = ("1", "2", "3", "4")
+
+
+class Library:
+    """The replay files below a folder, as examples for one frame skip and delay.
+
+    Args:
+        folder: Searched for ``*.slp``, subfolders included, in the order of paths; links to folders are not followed.
+        frame_skip: Of the policy that will learn.
+        delay: Likewise.
+        cache: Folder of the cache; None: every file is read anew each time.
+        characters: Only seats that play one of these, by name; empty: any.
+        player: Only seats of this port, "1" to "4", or of this display name, in upper or lower case; None: any.
+        max_files: Stop after so many games that can be used; None: all.
+        cache_bytes: Bound of the cache.
+
+    Raises:
+        UnknownNameError: there is no such character.
+        ConfigError: another argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        frame_skip: int,
+        delay: int,
+        cache: Path | None,
+        characters: tuple[str, ...] = (),
+        player: str | None = None,
+        max_files: int | None = None,
+        cache_bytes: int = LIMIT_BYTES,
+    ) -> None:
+        for name in characters:
+            if name not in CHARACTERS:
+                raise UnknownNameError("character", name, CHARACTERS)
+        if frame_skip < 1 or delay < 0 or (max_files is not None and max_files < 1):
+            raise ConfigError(
+                f"frame_skip and max_files must be at least 1 and delay at least 0, "
+                f"got {frame_skip}, {max_files} and {delay}"
+            )
+        self.folder = folder
+        self.games: tuple[Game, ...] = ()
+        self.bad: list[tuple[Path, str]] = []  # files that cannot be used, and why
+        self.duplicates = 0  # files with the content of an earlier one
+        self.unwanted = 0  # games without a wanted seat
+        self._frame_skip, self._delay = frame_skip, delay
+        self._characters, self._player, self._max_files = characters, player, max_files
+        self._tables = load_tables()
+        self._cache = None
+        if cache is not None:
+            self._cache = Cache(cache, format_key(frame_skip, delay, self._tables), cache_bytes)
+
+    @property
+    def cache_trouble(self) -> str:
+        """Why something could not be kept in the cache, "" if all was."""
+        return self._cache.trouble if self._cache else ""
+
+    def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
+        """Find the games; ``progress`` is called before each file with how many are done, of how many, and at the end.
+
+        One file at a time is in memory. A file that cannot be used is noted in ``bad``.
+
+        Raises:
+            ConfigError: no such folder, or no game in it that can be used; the message says what was found.
+        """
+        if not self.folder.is_dir():
+            raise ConfigError(f"{self.folder}: no such folder of replays")
+        paths = sorted(self.folder.rglob("*.slp"))
+        before = self._cache.known_files(self.folder) if self._cache else {}
+        files = {name: note for path in paths if (note := before.get(name := self._name(path)))}
+        games: list[Game] = []
+        seen: set[str] = set()
+        self.bad, self.duplicates, self.unwanted = [], 0, 0
+        for done, path in enumerate(paths):
+            progress(done, len(paths))
+            if (game := self._look(path, files, seen)) is not None:
+                games.append(game)
+            if len(games) == self._max_files:
+                break
+        progress(len(paths), len(paths))
+        if self._cache and files != before:
+            self._cache.remember_files(self.folder, files)
+        self.games = tuple(games)
+        if not games:
+            raise ConfigError(self._nothing(len(paths)))
+        return self.games
+
+    def load(self, game: Game) -> list[Examples]:
+        """The examples of the wanted seats of a game, in the order of ``game.seats``.
+
+        Raises:
+            ConfigError: the file is gone, or is not what it was at the scan.
+        """
+        both = self._cache.examples(game.hash) if self._cache else None
+        if both is None:
+            try:
+                data = _read(game.path)
+            except OSError as error:
+                raise ConfigError(f"{game.path} was there at the scan: {error.strerror or error}") from error
+            if _hash(data) != game.hash:
+                raise ConfigError(f"{game.path} has changed since the scan")
+            _, both = self._make(game.hash, data, game.path.name)
+        return [both[seat.seat] for seat in game.seats]
+
+    def _look(self, path: Path, files: dict[str, FileNote], seen: set[str]) -> Game | None:
+        """The game of a file, None if there is none to use; what was found out is noted."""
+        try:
+            content, data = self._content(path, files)
+            if content in seen:
+                self.duplicates += 1
+                return None
+            seen.add(content)
+            note = self._cache.note(content) if self._cache else None
+            if note is None:
+                note, _ = self._make(content, _read(path) if data is None else data, path.name)
+        except OSError as error:
+            self.bad.append((path, error.strerror or str(error)))
+            return None
+        if note.bad:
+            self.bad.append((path, note.bad))
+            return None
+        seats = tuple(seat for seat in note.seats if self._wants(seat))
+        if not seats:
+            self.unwanted += 1
+            return None
+        return Game(path, content, note.stage, seats)
+
+    def _content(self, path: Path, files: dict[str, FileNote]) -> tuple[str, bytes | None]:
+        """The sha256 of a file, and its bytes where they had to be read for it."""
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("no plain file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise OSError(f"{status.st_size} bytes, at most {MAX_FILE_BYTES} are read")
+        known = files.get(self._name(path))
+        if self._cache and known and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
+            return known.sha256, None
+        data = _read(path)
+        content = _hash(data)
+        files[self._name(path)] = FileNote(size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=content)
+        return content, data
+
+    def _make(self, content: str, data: bytes, name: str) -> tuple[Note, list[Examples]]:
+        """Read and encode a file, and keep the result in the cache; no examples if it cannot be used."""
+        made: list[Examples] = []
+        try:
+            replay = read_replay(data, name)
+            made = [examples(replay, seat, self._frame_skip, self._delay, self._tables) for seat in range(NUM_SEATS)]
+            _check(made)
+            note = note_of(replay, tuple(len(seat) for seat in made))
+        except (GameError, _Unusable) as error:
+            note, made = Note(bad=str(error).removeprefix(f"{name}: ")[:MAX_REASON]), []
+        if self._cache:
+            self._cache.put(content, note, made)
+        return note, made
+
+    def _wants(self, seat: SeatInfo) -> bool:
+        if self._characters and seat.character not in self._characters:
+            return False
+        if self._player is None:
+            return True
+        if self._player in _PORTS:
+            return seat.port == _PORTS.index(self._player)
+        return seat.name.casefold() == self._player.casefold()
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def _nothing(self, count: int) -> str:
+        parts = [f"{self.folder}: no game that can be used in {count} .slp files"]
+        if self.bad:
+            path, reason = self.bad[0]
+            parts.append(f"{len(self.bad)} cannot be read or learned from (the first is {path.name}: {reason})")
+        if self.unwanted:
+            wanted = [f"plays {' or '.join(self._characters)}"] if self._characters else []
+            wanted += [f"is player {self._player!r}"] if self._player is not None else []
+            parts.append(f"in {self.unwanted} nobody {' and '.join(wanted)}")
+        return "; ".join(parts)
+
+
+class _Unusable(Exception):
+    """A game that can be read and not be learned from; the message is the reason."""
+
+
+def _check(made: Sequence[Examples]) -> None:
+    if not all(len(seat) for seat in made):
+        raise _Unusable("too short: no decision has all the frames of its label")
+    if not all(np.abs(seat.obs).max() <= MAX_FEATURE for seat in made):
+        raise _Unusable("damaged: it holds numbers that no game has")
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
