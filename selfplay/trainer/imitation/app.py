@@ -17,9 +17,9 @@ from selfplay.errors import ConfigError
 from selfplay.policy.heads import Heads
 from selfplay.report import header
 from selfplay.trainer.app import INTERRUPTED
-from selfplay.trainer.imitation.data import CACHE, Games, open_library
+from selfplay.trainer.imitation.data import Games, open_library
 from selfplay.trainer.imitation.export import BEST, LATEST, exported
-from selfplay.trainer.imitation.report import Reports, table
+from selfplay.trainer.imitation.report import Reports, Ticker, table
 from selfplay.trainer.imitation.standing import (
     Standing,
     continued,
@@ -35,6 +35,7 @@ from selfplay.trainer.session import THREADS
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
+    from selfplay.learner.baselines import Habits
     from selfplay.trainer.imitation.config import ImitationConfig
 
 
@@ -64,37 +65,35 @@ def train(
         run = find_training(parent)
         with run.lock():
             state = load_latest_learner(run)
-            return _start(continued(state, explicit or {}), run, state, preset, stream)
-    pick_device(config.run.device)  # before the folder is made: a mistake leaves none
-    open_library(config, parent / CACHE)
-    if not Path(config.data.replays or "").is_dir():
-        raise ConfigError(f"--replays {config.data.replays}: no such folder")
+            config = continued(state, explicit or {})
+            return _start(_games(config, run.path.parent, stream), run, state, preset, stream)
+    pick_device(config.run.device)
+    games = _games(config, parent, stream)  # before the folder is made: a mistake leaves none
     run = new_folder(parent)
     with run.lock():
-        return _start(config, run, None, preset, stream)
+        return _start(games, run, None, preset, stream)
 
 
-def _start(config: ImitationConfig, run: RunDir, state: LearnerState | None, preset: str | None, stream: TextIO) -> int:
+def _games(config: ImitationConfig, parent: Path, stream: TextIO) -> Games:
+    with Ticker(stream, "Reading replays") as ticker:
+        return Games.of(open_library(config, parent, ticker.of), config)
+
+
+def _start(games: Games, run: RunDir, state: LearnerState | None, preset: str | None, stream: TextIO) -> int:
+    config = games.config
     device, threads = pick_device(config.run.device), config.run.threads or min(usable_cores(), THREADS)
     standing, replays = (Standing(), None) if state is None else standing_of(state)
+    if replays not in (None, games.description()["hash"]):
+        raise ConfigError(f"--replays {config.data.replays}: not the games that {run.path} began with")
     write_settings(run, {"started": datetime.now(UTC).isoformat(), "config": config.model_dump(mode="json")})
     reports = Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)
     try:
         reports.header(header.lines("Imitation Learning", _header(config, run, standing, device, preset)))
-        for line in state.skipped if state else ():
+        for line in (*(state.skipped if state else ()), *_findings(games)):
             reports.notice(line)
-        if config.temporal and not config.learn.temporal:
-            reports.notice(f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal")
-        games = _find_games(config, run, reports)
-        if replays not in (None, games.description()["hash"]):
-            raise ConfigError(f"--replays {config.data.replays}: not the games that {run.path} began with")
+        reports.bad_files(games.library.bad)
         with _stop_signal() as stopped:
-            heads = Heads(ACTION_SPEC.binary, ACTION_SPEC.sizes)
-            if state is None:
-                with reports.ticker("Counting", games.rows) as ticker:
-                    habits = games.habits(heads, ticker.at)
-            else:
-                habits = saved_habits(state, heads)
+            habits = _habits(games, state, stream)
             training = Training(run, games, habits, reports, device, threads, lambda: bool(stopped))
             try:
                 if state is not None:
@@ -108,24 +107,32 @@ def _start(config: ImitationConfig, run: RunDir, state: LearnerState | None, pre
         reports.close()
 
 
-def _find_games(config: ImitationConfig, run: RunDir, reports: Reports) -> Games:
-    library = open_library(config, run.path.parent / CACHE)
-    with reports.ticker("Reading replays", 0) as ticker:
-        library.scan(ticker.of)
-    reports.bad_files(library.bad)
-    if library.duplicates:
-        reports.notice(f"Left out {library.duplicates} files that are copies of others")
-    if library.cache_trouble:
-        reports.notice(f"Without a cache: {library.cache_trouble}")
-    games = Games.of(library, config)
+def _habits(games: Games, state: LearnerState | None, stream: TextIO) -> Habits:
+    heads = Heads(ACTION_SPEC.binary, ACTION_SPEC.sizes)
+    if state is not None:
+        return saved_habits(state, heads)
+    with Ticker(stream, "Counting", games.rows) as ticker:
+        return games.habits(heads, ticker.at)
+
+
+def _findings(games: Games) -> Iterator[str]:
+    """What the user should know of the replays before anything is learned."""
+    config, library = games.config, games.library
+    if config.temporal and not config.learn.temporal:
+        yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"
     rows = games.description()["rows"]
-    reports.notice(
+    yield (
         f"{len(games.train)} games with {rows['train']:,} decisions to learn from, "
         f"{len(games.validation)} with {rows['validation']:,} to judge by"
     )
     if not games.validation:
-        reports.notice("Without a game to judge by: the losses are those on the games learned from, the latest is best")
-    return games
+        yield "No game is left to judge by: the losses are those on the games learned from, and the latest is best"
+    if library.duplicates:
+        yield f"Left out {library.duplicates} files that are copies of others"
+    if library.unwanted:
+        yield f"Left out {library.unwanted} games without a player that is asked for"
+    if library.cache_trouble:
+        yield f"Without a cache: {library.cache_trouble}"
 
 
 @contextmanager

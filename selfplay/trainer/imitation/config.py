@@ -14,10 +14,10 @@ from selfplay.options import Group, Positive
 class DataConfig(Group):
     """What is learned from."""
 
-    replays: str | None = Field(None, description="Folder of .slp files, or one file")
+    replays: str | None = Field(None, description="Folder of .slp files, searched with its subfolders")
     character: tuple[str, ...] = Field((), description="Learn only from players of these characters")
-    player: str | None = Field(None, description="Learn only from the player of this name or tag")
-    max_files: Positive | None = Field(None, description="Files at most, the first by name")
+    player: str | None = Field(None, description="Learn only from the player of this port, 1 to 4, or of this name")
+    max_files: Positive | None = Field(None, description="Games at most, the first by name that can be used")
     frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
     delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
     val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
@@ -158,7 +158,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
 MAY_CHANGE: Final = frozenset(
     {
         "learn.epochs", "learn.patience", "learn.min_delta", "run.max_minutes", "run.save_minutes", "run.device",
-        "run.threads", "run.checkpoint", "data.cache", "data.cache_gb", "data.no_cache",
+        "run.threads", "run.checkpoint", "data.replays", "data.cache", "data.cache_gb", "data.no_cache",
     }
 )  # fmt: skip
 """Settings that a resumed training may change."""

@@ -27,19 +27,21 @@ if TYPE_CHECKING:
 CACHE: Final = ".replay_cache"  # hidden: what looks for runs does not look there
 
 
-def open_library(config: ImitationConfig, default_cache: Path) -> Library:
-    """The replays that the settings name.
+def open_library(config: ImitationConfig, parent: Path, progress: Callable[[int, int], None]) -> Library:
+    """The replays that the settings name, scanned; ``parent`` holds the cache unless they say otherwise.
 
     Raises:
-        ConfigError: a setting cannot be used.
+        ConfigError: a setting cannot be used, or there is no game to learn from.
     """
     data = config.data
-    cache = None if data.no_cache else Path(data.cache) if data.cache else default_cache
-    return Library(
+    cache = None if data.no_cache else Path(data.cache) if data.cache else parent / CACHE
+    library = Library(
         Path(data.replays or ""), data.frame_skip, data.delay, cache,
         characters=data.character, player=data.player, max_files=data.max_files,
         cache_bytes=int(data.cache_gb * 1e9),
     )  # fmt: skip
+    library.scan(progress)
+    return library
 
 
 @dataclass(frozen=True, slots=True)

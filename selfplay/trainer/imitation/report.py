@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -136,7 +136,7 @@ class Reports:
             MetricsReporter(metrics),
             TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
         )
-        self._console = Console(file=stream)
+        self._stream = stream
 
     def header(self, lines: Sequence[str]) -> None:
         """The configuration."""
@@ -173,7 +173,7 @@ class Reports:
 
     def ticker(self, label: str, total: int) -> Ticker:
         """Says how far something is that takes long."""
-        return Ticker(self._console, label, total, self._terminal.notice)
+        return Ticker(self._stream, label, total)
 
     def close(self) -> None:
         """Let go of all files."""
@@ -184,9 +184,11 @@ class Reports:
 class Ticker:
     """A bar on a terminal, a line now and then elsewhere. Nothing else may write while it is open."""
 
-    def __init__(self, console: Console, label: str, total: int, notice: Callable[[str], None]) -> None:
-        self._label, self._total, self._notice = label, total, notice
+    def __init__(self, stream: TextIO, label: str, total: int | None = None) -> None:
+        self._label, self._total = label, total
+        self._lines = PlainReporter(StreamSink(stream))
         self._next = time.monotonic() + LINE_EVERY_S
+        console = Console(file=stream)
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
             console=console, transient=True, disable=not console.is_terminal or console.is_dumb_terminal,
@@ -211,4 +213,4 @@ class Ticker:
         self._bar.update(self._task, completed=done)
         if self._bar.disable and time.monotonic() >= self._next:
             self._next = time.monotonic() + LINE_EVERY_S
-            self._notice(f"{self._label}: {done / max(self._total, 1):.0%}")
+            self._lines.notice(f"{self._label}: {done:,} of {self._total:,}")
