@@ -184,7 +184,7 @@ class Reports:
 class Ticker:
     """A bar on a terminal, a line now and then elsewhere. Nothing else may write while it is open."""
 
-    def __init__(self, stream: TextIO, label: str, total: int | None = None) -> None:
+    def __init__(self, stream: TextIO, label: str, total: int = 0) -> None:
         self._label, self._total = label, total
         self._lines = PlainReporter(StreamSink(stream))
         self._next = time.monotonic() + LINE_EVERY_S
@@ -193,7 +193,7 @@ class Ticker:
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
             console=console, transient=True, disable=not console.is_terminal or console.is_dumb_terminal,
         )  # fmt: skip
-        self._task = self._bar.add_task(label, total=total)
+        self._task = self._bar.add_task(label, total=total or None)
 
     def __enter__(self) -> Ticker:
         self._bar.start()
