@@ -156,8 +156,10 @@ def _stop_signal() -> Iterator[list[int]]:
 def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> None:
     """The last figures, and what to do next."""
     standing = training.standing
-    if training.last is not None:
-        reports.text(table(training.last, validated=bool(games.validation)))
+    for which, found in ((BEST, training.best), (LATEST, training.last)):
+        if found is not None:
+            reports.text(table(found, which, validated=bool(games.validation)))
+            break
     word = f"Finished, {standing.ended}," if standing.ended else "Stopped, and saved,"
     reports.notice(
         f"{word} after {standing.epoch} epochs, {standing.rows:,} decisions, {standing.elapsed_s:.0f} s; "
@@ -165,12 +167,16 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     )
     parent = run.path.parent
     best = exported(parent, BEST if standing.best is not None else LATEST)
-    character, stage, more = games.characters[0], games.stage, 2 * max(standing.epoch, 1)
+    character, stage, learn = games.characters[0], games.stage, games.config.learn
+    more = ""
+    if standing.ended:  # an end that only a later one undoes
+        over = standing.epoch >= learn.epochs
+        more = f" --epochs {2 * learn.epochs}" if over else f" --patience {2 * learn.patience}"
     for line in (
         "What next:",
         f"  python scripts/train_self_play.py --pretrained {best} --character {character} --stage {stage}",
         f"  python scripts/evaluate.py {best} random --games 100",
-        f"  python scripts/train_from_replays.py --resume --checkpoint {run.path} --epochs {more}",
+        f"  python scripts/train_from_replays.py --resume --checkpoint {run.path}{more}",
         f"  tensorboard --logdir {parent}",
     ):
         reports.notice(line)

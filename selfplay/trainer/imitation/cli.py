@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from envs.melee.tables import CHARACTERS
-from selfplay.config import StructureConfig
 from selfplay.errors import ConfigError
 from selfplay.trainer import command_line
 from selfplay.trainer.command_line import Invocation, Parser, Program, check_name
-from selfplay.trainer.imitation.config import OPTIONS, PRESETS, ImitationConfig
+from selfplay.trainer.imitation.config import OPTIONS, PRESETS, ImitationConfig, NetworkConfig
 
 EPILOG: Final = """examples:
   python scripts/train_from_replays.py --replays replays --preset quick
@@ -20,7 +19,7 @@ EPILOG: Final = """examples:
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
       goes on from there by self-play
 """
-BACKBONES: Final = get_args(StructureConfig.model_fields["backbone"].annotation)
+BACKBONES: Final = get_args(NetworkConfig.model_fields["backbone"].annotation)
 
 
 def _check_backbone(explicit: dict[str, Any]) -> None:

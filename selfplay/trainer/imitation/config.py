@@ -28,6 +28,14 @@ class DataConfig(Group):
     no_cache: bool = Field(False, description="Read the replays anew in every pass")
 
 
+class NetworkConfig(StructureConfig):
+    """What the policy network is made of."""
+
+    window: Annotated[int, Field(ge=2, le=1024)] = Field(
+        60, description="Decisions of a window that is learned from, and that `attention` looks back on"
+    )
+
+
 class LearnConfig(Group):
     """How it is learned."""
 
@@ -72,7 +80,7 @@ class ImitationConfig(Group):
     """All settings of a training."""
 
     data: DataConfig = DataConfig()
-    net: StructureConfig = StructureConfig()
+    net: NetworkConfig = NetworkConfig()
     learn: LearnConfig = LearnConfig()
     run: RunConfig = RunConfig()
 

@@ -98,11 +98,11 @@ def warnings(found: Likeness) -> list[str]:
     return lines
 
 
-def table(found: Likeness, *, validated: bool) -> str:
-    """The last figures, side by side."""
+def table(found: Likeness, which: str, *, validated: bool) -> str:
+    """The figures of the latest or the best policy, side by side with those of the players."""
     where = "validation games" if validated else "games that it learned from"
     lines = [
-        f"═══ On the {where} ═══",
+        f"═══ The {which} policy on the {where} ═══",
         f"{found.rows:,} decisions, {found.changed_rows:,} of them change the controller; losses in nats a decision",
         "",
         f"{'':<24}{'all':>10}{'changed':>10}",

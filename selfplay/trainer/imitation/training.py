@@ -38,6 +38,7 @@ class Training:
     ) -> None:  # fmt: skip
         self.standing = Standing()
         self.last: Likeness | None = None  # of the last epoch of this call
+        self.best: Likeness | None = None  # of the best epoch, if that was in this call
         self._run, self._games, self._habits, self._reports, self._stop = run, games, habits, reports, stop
         self._config, learn = games.config, games.config.learn
         self._replays = str(games.description()["hash"])
@@ -143,6 +144,7 @@ class Training:
         best = self._take(found, whole=whole)
         self._export(LATEST, found)
         if best:
+            self.best = found
             self._export(BEST, found)
         if whole:
             self._report(found, best=best)

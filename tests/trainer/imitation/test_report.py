@@ -57,9 +57,9 @@ def test_what_looks_collapsed_is_said():
 
 
 def test_the_table_says_on_what():
-    assert "On the validation games" in table(FOUND, validated=True)
-    text = table(replace(FOUND, model=Mean(1.0, None)), validated=False)
-    assert "On the games that it learned from" in text
+    assert "The best policy on the validation games" in table(FOUND, "best", validated=True)
+    text = table(replace(FOUND, model=Mean(1.0, None)), "latest", validated=False)
+    assert "The latest policy on the games that it learned from" in text
     assert "policy                       1.000         -" in text
 
 

@@ -165,6 +165,10 @@ def test_it_stops_where_the_loss_stops_falling(replays, tmp_path):
     assert code == 0
     assert len(EPOCH.findall(text)) == 3
     assert "no better validation loss for 2 epochs" in text
+    run = tmp_path / "policies" / "imitation"
+    assert f"--resume --checkpoint {run} --patience 4" in text
+    _, more = said("--resume", "--checkpoint", run, "--patience", 4)
+    assert len(EPOCH.findall(more)) == 2
 
 
 def test_time_ends_a_training_with_policies(replays, tmp_path):
