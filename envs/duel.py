@@ -63,6 +63,7 @@ class Duel:
         """Start every game anew, one seed per game; first observations [B, D]."""
         if isinstance(self._opponent, Player):
             self._opponent.start(seeds[0])
+            self._opponent.forget(np.arange(self.game.num_games))
         self._obs = self.game.reset(np.array(seeds, np.uint64))
         self._frame[:] = 0
         return self._obs[:, AGENT].copy()
@@ -98,6 +99,8 @@ class Duel:
             out.reward[playing] += batch.reward[playing, AGENT]
             if len(ended):
                 self._record(ended, batch, out)
+                if isinstance(self._opponent, Player):
+                    self._opponent.forget(ended)
                 if stride + 1 < self._strides:
                     waiting.append((ended, self.game.snapshot()))
         self._return_to_start(waiting)
@@ -111,7 +114,7 @@ class Duel:
         if isinstance(self._opponent, Player):
             due = playing & (self._frame % self._opponent.frame_skip == 0)
             if due.any():
-                chosen_now = self._opponent.act(self._obs[due, OTHER])
+                chosen_now = self._opponent.act(self._obs[due, OTHER], np.flatnonzero(due))
                 decided = seat_actions(chosen_now, OTHER, int(due.sum()), WIDTH)
                 others = others.astype(np.promote_types(others.dtype, decided.dtype))
                 others[due] = decided

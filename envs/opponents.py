@@ -15,7 +15,8 @@ from envs.api import F32
 from envs.errors import UnknownNameError
 from envs.melee import bots
 
-Act = Callable[[F32], NDArray[Any]]
+Choose = Callable[[F32], NDArray[Any]]
+Games = NDArray[np.intp]
 
 # "module:function" that makes a Player of a policy folder. A name and not an import, because policies need packages
 # that games do not: the module is loaded when somebody asks for a folder, and only then.
@@ -35,22 +36,28 @@ def _nothing_to_seed(seed: int) -> None:
     """The start of a player without randomness of its own."""
 
 
+def _nothing_to_forget(games: Games) -> None:
+    """The end of episodes for a player that remembers nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Player:
     """Somebody who sees what a seat sees and acts for it.
 
-    ``act`` takes the observations of N games, [N, D], and gives their actions, [N, A], each in the view of the seat.
-    It is called every ``frame_skip`` frames; what it chose is held in between and arrives ``delay`` frames late.
-    ``start`` is called with a seed whenever an environment is reset with one.
+    ``act`` takes the observations of N games, [N, D], and their numbers in the block, [N], and gives their actions,
+    [N, A], each in the view of the seat. It is called every ``frame_skip`` frames; what it chose is held in between
+    and arrives ``delay`` frames late. ``start`` is called with a seed whenever an environment is reset with one,
+    ``forget`` with the numbers of the games in which a new episode begins.
     """
 
-    act: Act
+    act: Callable[[F32, Games], NDArray[Any]]
     frame_skip: int
     delay: int
     start: Callable[[int], object] = _nothing_to_seed
+    forget: Callable[[Games], object] = _nothing_to_forget
 
 
-Opponent = str | Path | Act | Scripted | Player
+Opponent = str | Path | Choose | Scripted | Player
 
 
 def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted | Player:
@@ -77,10 +84,10 @@ def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted |
     return Player(_one_by_one(opponent), frame_skip, delay)
 
 
-def _one_by_one(choose: Act) -> Act:
+def _one_by_one(choose: Choose) -> Callable[[F32, Games], NDArray[Any]]:
     """The same choice for several games: called for one game at a time."""
 
-    def act(obs: F32) -> NDArray[Any]:
+    def act(obs: F32, _: Games) -> NDArray[Any]:
         return np.stack([np.asarray(choose(row)) for row in obs])
 
     return act

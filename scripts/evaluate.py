@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -42,14 +42,11 @@ def run(options: argparse.Namespace) -> None:
     """Play and print."""
     from selfplay.league.sprt import Bounds
     from selfplay.trainer.evaluation import evaluate
-    from selfplay.trainer.players import contender, home_rules
+    from selfplay.trainer.players import chosen_rules, contender
 
     a, b = contender(options.a), contender(options.b)
-    characters, rules = home_rules((a, b), greedy=options.greedy)
-    mine = options.character or characters[0]
-    other = options.opponent_character or (options.character or characters[1])
-    cap = rules.max_episode_frames if options.max_episode_frames is None else options.max_episode_frames
-    rules = replace(rules, stage=options.stage or rules.stage, max_episode_frames=cap)
+    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    (mine, other), rules = chosen_rules((a, b), *given, greedy=options.greedy)
     bounds = Bounds(*options.sprt)
     result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
     verdict = result.verdict(Path(options.a).name, Path(options.b).name)

@@ -85,14 +85,18 @@ class PPOConfig(Group):
     step_kl: Annotated[float, Field(ge=0)] = Field(
         0.5, description="Take an update back whose mean KL to the policy before it is greater; 0 = never"
     )
-    teacher_kl: Annotated[float, Field(ge=0)] = Field(
-        0.01, description="With --pretrained: weight of KL(teacher, policy), the teacher being the pretrained policy"
+    teacher_kl: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="Weight of KL(teacher, policy), the teacher being the policy of --pretrained; by default 0.01 "
+        "where that was made by imitation, else 0",
     )
-    teacher_kl_reverse: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="With --pretrained: weight of KL(policy, teacher)"
+    teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Weight of KL(policy, teacher); by default 0"
     )
-    critic_burn_in: Annotated[int, Field(ge=0)] = Field(
-        20, description="With --pretrained: first iterations, in which only the critic learns"
+    critic_burn_in: Annotated[int, Field(ge=0)] | None = Field(
+        None,
+        description="Iterations at the beginning in which the critic alone learns; by default 20 where --pretrained "
+        "was made by imitation, else 0",
     )
 
 

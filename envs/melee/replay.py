@@ -24,7 +24,7 @@ from envs.melee.slp.encode import encode
 from envs.melee.slp.frames import Frames, read_frames
 from envs.melee.slp.layout import FIRST_FRAME
 from envs.melee.slp.model import ITEM, Replay, Seat
-from envs.melee.slp.record import Recording, replay_of, seat_of
+from envs.melee.slp.record import Recording, end_of, replay_of, seat_of
 from envs.melee.slp.start import HUMAN, STAGES, End, PortStart
 from envs.melee.slp.stream import Opened, open_stream
 from envs.melee.slp.write import DoesNotFit
@@ -38,6 +38,7 @@ __all__ = [
     "Replay",
     "ReplayError",
     "Seat",
+    "end_of",
     "read_replay",
     "replay_of",
     "save_replay",

@@ -1,24 +1,24 @@
 """Proximal policy optimisation (Schulman et al. 2017, https://arxiv.org/abs/1707.06347), clipped variant.
 
-N rows; one row is one (observation, action) of the learner. All of an iteration's rows are one batch: advantages
-are normalised over it, and each epoch visits it once in a fresh random order, in minibatches.
+One item of a batch is one decision of the learner or, for a network with memory, T of them in a row: advantages are
+normalised over all decisions, and each epoch visits the items once in a fresh random order, in minibatches.
 
-On the CPU a minibatch is cut into one chunk for each thread and every thread runs torch single-threaded: there is
-one barrier a minibatch instead of one an operation, which is faster and survives a busy machine.
+A policy that was pretrained can be held near its teacher by KL terms, and an update that moved the policy too far is
+taken back whole.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from selfplay.policy.heads import logprob_entropy, masked
+from selfplay.learner.stepper import Stepper
+from selfplay.policy.heads import divergence, logprob_entropy, masked
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -37,11 +37,17 @@ class PPOSettings:
     entropy_coefficient: float = 0.003
     max_grad_norm: float = 0.5
     target_kl: float = 0.0  # 0 = no early stop
+    step_kl: float = 0.0  # an update whose mean KL is greater is taken back; 0 = never
+    teacher_kl: float = 0.0  # weight of KL(teacher, policy)
+    teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What an update learns from, all [N, ...] on the learner's device."""
+    """What an update learns from, on the learner's device: N decisions, or N columns of T decisions in a row.
+
+    Shapes are those of decisions; of columns each has a T behind its N.
+    """
 
     obs: Tensor  # float [N, D]
     action: Tensor  # int8 [N, A]
@@ -50,21 +56,33 @@ class Batch:
     advantage: Tensor  # float [N]; ``PPO.update`` normalises it
     target: Tensor  # float [N] what V(s) should have been: advantage + value
     legal: Tensor | None = None  # bool [N, logits] what could be chosen; None: everything
+    teacher: Tensor | None = None  # float [N, logits] of the teacher; None: there is none
+    memory: Tensor | None = None  # float [N, M] before the first decision of each column; None: these are decisions
+    fresh: Tensor | None = None  # bool [N, T] an episode begins here, and memory with it
+    mine: Tensor | None = None  # bool [N, T] the learner's; the other decisions of a column train nothing
 
     def __len__(self) -> int:
         return len(self.obs)
 
-    def rows(self, index: Tensor | slice) -> Batch:
-        """Some rows: a copy where an index tensor asks for them, a view where a slice does."""
-        return Batch(
-            self.obs[index],
-            self.action[index],
-            self.logprob[index],
-            self.value[index],
-            self.advantage[index],
-            self.target[index],
-            None if self.legal is None else self.legal[index],
-        )
+    @property
+    def decisions(self) -> int:
+        """How many train."""
+        return len(self.obs) if self.mine is None else int(self.mine.sum())
+
+    def items(self, index: Tensor | slice) -> Batch:
+        """Some items: a copy where an index tensor asks for them, a view where a slice does."""
+        return self._map(lambda tensor: tensor[index])
+
+    def flat(self) -> Batch:
+        """The decisions that train, one by one, without what columns need besides."""
+        if self.mine is None:
+            return self
+        mine = self.mine
+        return replace(self, memory=None, fresh=None, mine=None)._map(lambda tensor: tensor[mine])
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        tensors: dict[str, Tensor | None] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,58 +100,88 @@ class UpdateMetrics:
     epochs: int
     minibatches: int
     skipped: int  # minibatches whose gradient was not finite; the weights did not move, the means leave them out
+    teacher_kl: float = 0.0  # mean KL(teacher, policy), 0 without a teacher
+    teacher_kl_reverse: float = 0.0  # mean KL(policy, teacher)
+    step_kl: float = 0.0  # mean KL(policy before, policy after) of the whole update, 0 where it was not asked for
+    reverted: int = 0  # 1: that was too much, and the update was taken back
 
 
-# Sums over the rows of a chunk, in the order of LOSS_PARTS.
-LOSS_PARTS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+# Sums over the decisions of a chunk, in the order of LOSS_PARTS.
+LOSS_PARTS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "teacher_kl", "teacher_kl_reverse")
 
 
-def chunk_loss(network: ActorCritic, batch: Batch, settings: PPOSettings) -> tuple[Tensor, Tensor]:
-    """Sum of the loss over the rows, and the sums of its parts [5].
+def outputs(network: ActorCritic, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Logits [N, L], masked, and values [N] of the decisions of ``batch.flat()``."""
+    if batch.memory is None or batch.fresh is None or batch.mine is None:
+        logits, value = network(batch.obs)
+    else:
+        logits, value, _ = network.unroll(batch.obs, batch.memory, batch.fresh)
+        logits, value = logits[batch.mine], value[batch.mine]
+        batch = batch.flat()
+    return masked(logits, batch.legal), value
+
+
+def critic_loss(value: Tensor, batch: Batch, settings: PPOSettings) -> Tensor:
+    """Sum over the decisions of 1/2 max((V - R)^2, (V_old + clip(V - V_old, -vc, vc) - R)^2), R the target."""
+    near = batch.value + (value - batch.value).clamp(-settings.value_clip, settings.value_clip)
+    return 0.5 * torch.max((value - batch.target).square(), (near - batch.target).square()).sum()
+
+
+def chunk_loss(
+    network: ActorCritic, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Sum of the loss over the decisions, and the sums of its parts, [len(LOSS_PARTS)].
 
         ratio = pi(a|s) / pi_old(a|s)
         policy = -min(ratio A, clip(ratio, 1-c, 1+c) A)
-        value  = 1/2 max((V - R)^2, (V_old + clip(V - V_old, -vc, vc) - R)^2)
-        loss   = policy + c_v value - c_e entropy
+        loss   = policy + c_v value - c_e entropy + c_t KL(teacher, pi) + c_r KL(pi, teacher)
 
-    with R the target and A the normalised advantage.
+    with A the normalised advantage and value as in ``critic_loss``, or its term alone where only the critic learns.
     """
-    logits, value = network(batch.obs)
-    logprob, entropy = logprob_entropy(network.heads, masked(logits, batch.legal), batch.action)
+    logits, value = outputs(network, batch)
+    batch = batch.flat()
+    logprob, entropy = logprob_entropy(network.heads, logits, batch.action)
     log_ratio = logprob - batch.logprob
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
     policy_loss = -torch.min(ratio * batch.advantage, clipped * batch.advantage).sum()
-    near = batch.value + (value - batch.value).clamp(-settings.value_clip, settings.value_clip)
-    value_loss = 0.5 * torch.max((value - batch.target).square(), (near - batch.target).square()).sum()
+    value_loss = critic_loss(value, batch, settings)
     loss = policy_loss + settings.value_coefficient * value_loss - settings.entropy_coefficient * entropy.sum()
+    forward = reverse = torch.zeros((), device=loss.device)
+    if batch.teacher is not None:
+        teacher = masked(batch.teacher, batch.legal)
+        with torch.set_grad_enabled(settings.teacher_kl > 0):
+            forward = divergence(network.heads, teacher, logits).sum()
+        with torch.set_grad_enabled(settings.teacher_kl_reverse > 0):
+            reverse = divergence(network.heads, logits, teacher).sum()
+        loss = loss + settings.teacher_kl * forward + settings.teacher_kl_reverse * reverse
+    if critic_only:
+        loss = settings.value_coefficient * value_loss
     with torch.no_grad():
         # k3 estimator: unbiased and never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html)
         kl = (ratio - 1 - log_ratio).sum()
         outside = ((ratio - 1).abs() > settings.clip).sum()
-        parts = torch.stack([policy_loss, value_loss, entropy.sum(), kl, outside])
+        parts = torch.stack([policy_loss, value_loss, entropy.sum(), kl, outside, forward, reverse])
     return loss, parts
 
 
+_Before = tuple[dict[str, Tensor], dict[str, Any]]
+
+
 class PPO:
-    """Owns optimiser and worker threads of one network. ``update`` blocks: call it from a thread, never the loop."""
+    """Owns the optimiser of one network. ``update`` blocks: call it from a thread, never the loop."""
 
     def __init__(self, network: ActorCritic, settings: PPOSettings, *, threads: int = 1) -> None:
         self.network = network
         self.settings = settings
         self._full = settings
-        self.parameters = list(network.parameters())
-        self.device = self.parameters[0].device
-        self.optimizer = torch.optim.Adam(
-            self.parameters, settings.learning_rate, eps=1e-5, fused=self.device.type in ("cpu", "cuda")
-        )
-        self._threads = threads if self.device.type == "cpu" else 1
-        self._pool = ThreadPoolExecutor(self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
+        self._stepper = Stepper(network, settings.learning_rate, settings.max_grad_norm, threads)
+        self.device = self._stepper.device
+        self.optimizer = self._stepper.optimizer
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Take these weights, and know nothing of the gradients that led here."""
-        self.network.load_state_dict(dict(weights))
-        self.optimizer.state.clear()
+        self._stepper.begin(weights)
 
     def scale(self, factor: float) -> None:
         """Set learning rate and entropy bonus to this share of their settings."""
@@ -143,38 +191,52 @@ class PPO:
             learning_rate=full.learning_rate * factor,
             entropy_coefficient=full.entropy_coefficient * factor,
         )
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.settings.learning_rate
+        self._stepper.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
         """Let the worker threads go."""
-        self._pool.shutdown()
+        self._stepper.close()
 
     def update(
-        self, batch: Batch, generator: torch.Generator, stop: Callable[[], bool] = lambda: False
+        self,
+        batch: Batch,
+        generator: torch.Generator,
+        stop: Callable[[], bool] = lambda: False,
+        *,
+        critic_only: bool = False,
     ) -> UpdateMetrics:
-        """Learn from one batch. ``stop`` is asked before each minibatch and ends the update early."""
-        settings, rows = self.settings, len(batch)
-        spread, mean = torch.std_mean(batch.advantage) if rows > 1 else (torch.ones(()), torch.zeros(()))
-        explained = _explained_variance(batch.value, batch.target)
+        """Learn from one batch.
+
+        Args:
+            batch: of an iteration.
+            generator: draws the order of the items.
+            stop: is asked before each minibatch and ends the update early.
+            critic_only: fit the value alone, from what the network sees in a state already: the policy does not move.
+        """
+        settings = self.settings
+        played = batch.flat()
+        decisions = len(played)
+        spread, mean = torch.std_mean(played.advantage) if decisions > 1 else (torch.ones(()), torch.zeros(()))
+        explained = _explained_variance(played.value, played.target)
         batch = replace(batch, advantage=(batch.advantage - mean) / (spread + 1e-8))
-        size = min(settings.batch_size, rows)
+        before = self._copy() if settings.step_kl and not critic_only else None
+        size = max(1, min(settings.batch_size * len(batch) // max(decisions, 1), len(batch)))
         totals = torch.zeros(len(LOSS_PARTS), dtype=torch.float64, device=self.device)
         norms: list[Tensor] = []
         seen = skipped = epochs = 0
         for _ in range(settings.epochs):
-            order = torch.randperm(rows, generator=generator).to(self.device)
+            order = torch.randperm(len(batch), generator=generator).to(self.device)
             epoch_kl = torch.zeros((), dtype=torch.float64, device=self.device)
             visited = 0
-            for start in range(0, rows, size):
+            for start in range(0, len(batch), size):
                 if stop():
                     break
-                part = batch.rows(order[start : start + size])
-                sums, norm = self._step(part)
+                part = batch.items(order[start : start + size])
+                sums, norm = self._step(part, critic_only=critic_only)
                 if not bool(torch.isfinite(norm)):
                     skipped += 1
                     continue
-                visited += len(part)
+                visited += part.decisions
                 totals += sums
                 epoch_kl += sums[3]
                 norms.append(norm)
@@ -187,41 +249,55 @@ class PPO:
             means["policy_loss"]
             + settings.value_coefficient * means["value_loss"]
             - settings.entropy_coefficient * means["entropy"]
+            + settings.teacher_kl * means["teacher_kl"]
+            + settings.teacher_kl_reverse * means["teacher_kl_reverse"]
         )
-        grad_norm = float(torch.stack(norms).mean()) if norms else 0.0
+        step_kl, reverted = self._guard(batch, before, size) if before is not None else (0.0, 0)
         return UpdateMetrics(
             **means,
             loss=loss,
             explained_variance=explained,
-            grad_norm=grad_norm,
+            grad_norm=float(torch.stack(norms).mean()) if norms else 0.0,
             epochs=epochs,
             minibatches=len(norms) + skipped,
             skipped=skipped,
+            step_kl=step_kl,
+            reverted=reverted,
         )
 
-    def _step(self, part: Batch) -> tuple[Tensor, Tensor]:
-        """One minibatch: gradients of all chunks, summed in a fixed order, clipped, applied unless not finite."""
-        rows, threads = len(part), self._threads
-        cuts = [rows * i // threads for i in range(threads + 1)]
-        chunks = [part.rows(slice(a, b)) for a, b in pairwise(cuts) if a < b]
-        done = [self._pool.submit(self._gradients, chunk, rows) for chunk in chunks]
-        results = [future.result() for future in done]
-        gradients, sums = results[0]
-        for more, more_sums in results[1:]:
-            torch._foreach_add_(gradients, more)
-            sums = sums + more_sums
-        norm = nn.utils.get_total_norm(gradients)
-        if bool(torch.isfinite(norm)):
-            scale = (self.settings.max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
-            for parameter, gradient in zip(self.parameters, gradients, strict=True):
-                parameter.grad = gradient.mul_(scale)
-            self.optimizer.step()
-        return sums, norm
+    def _step(self, part: Batch, *, critic_only: bool) -> tuple[Tensor, Tensor]:
+        """One minibatch, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
+        decisions, network, only = max(part.decisions, 1), self.network, None
+        if critic_only:
+            only = torch.zeros(len(network.out.bias), device=self.device)
+            only[-1] = 1.0
 
-    def _gradients(self, chunk: Batch, rows: int) -> tuple[list[Tensor], Tensor]:
-        loss, parts = chunk_loss(self.network, chunk, self.settings)
-        gradients = torch.autograd.grad(loss / rows, self.parameters)
-        return list(gradients), parts.double()
+        def mean(chunk: Batch) -> tuple[Tensor, Tensor]:
+            loss, parts = chunk_loss(network, chunk, self.settings, critic_only=critic_only)
+            return loss / decisions, parts
+
+        return self._stepper.step([part.items(cut) for cut in self._stepper.cuts(len(part))], mean, only)
+
+    def _copy(self) -> _Before:
+        """Weights and optimiser as they are, to go back to."""
+        weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        return weights, copy.deepcopy(self.optimizer.state_dict())
+
+    def _guard(self, batch: Batch, before: _Before, size: int) -> tuple[float, int]:
+        """How far the update moved the policy, on a minibatch of its batch; taken back where that is too far."""
+        stride = max(1, len(batch) // size)
+        part = batch.items(slice(None, None, stride))
+        with torch.no_grad():
+            logits, _ = outputs(self.network, part)
+            after = logprob_entropy(self.network.heads, logits, part.flat().action)[0]
+            log_ratio = after - part.flat().logprob
+            moved = float((log_ratio.exp() - 1 - log_ratio).mean())
+        if moved <= self.settings.step_kl:  # a NaN is no such number
+            return moved, 0
+        weights, state = before
+        self.network.load_state_dict(weights)
+        self.optimizer.load_state_dict(state)
+        return moved, 1
 
 
 def _explained_variance(value: Tensor, returns: Tensor) -> float:

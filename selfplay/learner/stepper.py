@@ -69,7 +69,7 @@ class Stepper:
         Returns:
             The sums of all chunks, float64 [K], and the norm of the gradient before it was clipped.
         """
-        moving = self.parameters if only is None else [self.network.out.weight, self.network.out.bias]
+        moving: Sequence[Tensor] = self.parameters if only is None else [self.network.out.weight, self.network.out.bias]
         results = [future.result() for future in [self._pool.submit(self._gradients, c, loss, moving) for c in chunks]]
         gradients, sums = results[0]
         for more, more_sums in results[1:]:
@@ -92,7 +92,7 @@ class Stepper:
 
     @staticmethod
     def _gradients(
-        chunk: Chunk, loss: Callable[[Chunk], tuple[Tensor, Tensor]], moving: Sequence[nn.Parameter]
+        chunk: Chunk, loss: Callable[[Chunk], tuple[Tensor, Tensor]], moving: Sequence[Tensor]
     ) -> tuple[list[Tensor], Tensor]:
         total, sums = loss(chunk)
         return list(torch.autograd.grad(total, moving)), sums.double()

@@ -70,7 +70,8 @@ class GRU(_Cell):
 
     r = s(a_r + b_r), z = s(a_z + b_z), n = tanh(a_n + r b_n), h' = n + z (h - n)
 
-    with a from the input and b from h.
+    with a linear in the input, b in h, and s the logistic function. The reset gate r acts behind the product with h,
+    as in ``torch.nn.GRU``; in the paper it acts before.
     """
 
     def __init__(self, width: int) -> None:
@@ -136,7 +137,7 @@ class Mamba(Remembering):
         recent = torch.cat([tail, mixed[:, None]], 1)
         values, b, c = self._parts((recent * self.taps).sum(1))
         decay = torch.exp(-delta * self.decay.exp())
-        values = values.view(len(x), self.heads, -1)
+        values = values.view(x.shape[0], self.heads, -1)
         h = decay[..., None, None] * h + (delta[..., None] * values)[..., None] * b[:, None, None]
         y = (h * c[:, None, None]).sum(-1) + self.skip[:, None] * values
         return self._leave(x, y.flatten(1), gate), self._join(recent[:, 1:], h)
@@ -144,7 +145,7 @@ class Mamba(Remembering):
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
         """See ``Remembering``; the parallel form, ``CHUNK`` decisions at a time."""
         outputs = []
-        for part, new in zip(x.split(CHUNK, 1), fresh.split(CHUNK, 1), strict=True):
+        for part, new in zip(torch.split(x, CHUNK, 1), torch.split(fresh, CHUNK, 1), strict=True):
             out, memory = self._parallel(part, memory, new)
             outputs.append(out)
         return torch.cat(outputs, 1), memory
@@ -169,7 +170,7 @@ class Mamba(Remembering):
         y = y.transpose(1, 2) + self.skip[:, None] * values
         last = span[:, :, -1].masked_fill(~reaches[:, None, -1], -math.inf).exp()  # [N, H, T]
         h = since[:, :, -1, None, None] * h + torch.einsum("nhtp,nts->nhps", last[..., None] * driven, b)
-        kept = episode[:, -1:] == torch.cat([torch.zeros_like(episode[:, : self.TAPS - 1]), episode], 1)
+        kept = episode[:, -1:] == functional.pad(episode, (self.TAPS - 1, 0))
         tail = (recent * kept[..., None])[:, -(self.TAPS - 1) :]
         return self._leave(x, y.flatten(2), gate), self._join(tail, h)
 
@@ -186,19 +187,19 @@ class Mamba(Remembering):
         return recent, total
 
     def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        gate, mixed, delta = self.input(self.norm(x)).split([self.inner, self.mixed, self.heads], -1)
+        gate, mixed, delta = torch.split(self.input(self.norm(x)), [self.inner, self.mixed, self.heads], -1)
         return gate, mixed, functional.softplus(delta + self.delta)
 
     def _parts(self, convolved: Tensor) -> tuple[Tensor, ...]:
-        return functional.silu(convolved).split([self.inner, self.state, self.state], -1)
+        return torch.split(functional.silu(convolved), [self.inner, self.state, self.state], -1)
 
     def _leave(self, x: Tensor, y: Tensor, gate: Tensor) -> Tensor:
         out: Tensor = x + self.output(self.out_norm(y * functional.silu(gate)))
         return out
 
     def _split(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        tail, h = memory.split([(self.TAPS - 1) * self.mixed, self.inner * self.state], -1)
-        return tail.view(-1, self.TAPS - 1, self.mixed), h.view(len(memory), self.heads, -1, self.state)
+        tail, h = torch.split(memory, [(self.TAPS - 1) * self.mixed, self.inner * self.state], -1)
+        return tail.view(-1, self.TAPS - 1, self.mixed), h.view(memory.shape[0], self.heads, -1, self.state)
 
     @staticmethod
     def _join(tail: Tensor, h: Tensor) -> Tensor:
@@ -228,7 +229,7 @@ class Attention(Remembering):
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """See ``Remembering``."""
-        out, memory = self.unroll(x[:, None], memory, torch.zeros(len(x), 1, dtype=torch.bool, device=x.device))
+        out, memory = self.unroll(x[:, None], memory, torch.zeros(x.shape[0], 1, dtype=torch.bool, device=x.device))
         return out[:, 0], memory
 
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:

@@ -171,6 +171,21 @@ def probabilities(heads: Heads, logits: Tensor) -> Tensor:
     return torch.cat(parts, 1)
 
 
+def divergence(heads: Heads, logits: Tensor, others: Tensor) -> Tensor:
+    """KL(P, Q) of the whole action, [N], in nats: ``logits`` are of P and ``others`` of Q, both [N, L].
+
+    The parts of an action are independent, so theirs add up. A button with logits a and b: s(a) (a - b) - softplus(a)
+    + softplus(b); a categorical: the sum of p (log p - log q). What neither may choose (``NEVER``) adds nothing.
+    """
+    mine, other = logits[:, : heads.binary], others[:, : heads.binary]
+    total = torch.sigmoid(mine) * (mine - other) - functional.softplus(mine) + functional.softplus(other)
+    result = total.sum(1)
+    for group in heads.groups:
+        log_p, log_q = (torch.log_softmax(_classes(part, group), -1) for part in (logits, others))
+        result = result + (log_p.exp() * (log_p - log_q)).sum((1, 2))
+    return result
+
+
 def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probability of given actions int8 [N, width] and entropy of each row, both float [N], differentiable."""
     result: tuple[Tensor, Tensor] = _LogProbEntropy.apply(logits, actions, heads)  # type: ignore[no-untyped-call]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,12 +46,18 @@ class Memory:
         """What some seats remember, [N, width]; not a copy where ``rows`` is a slice."""
         missing = width - self._rows.shape[1]
         if missing > 0:
-            self._rows = torch.nn.functional.pad(self._rows, (0, missing))
+            self._rows = functional.pad(self._rows, (0, missing))
         return self._rows[rows, :width]
 
     def forget(self, seats: Sequence[int] | Tensor) -> None:
         """An episode has ended on these seats."""
         self._rows[seats] = 0.0
+
+    def seat(self, seats: int) -> None:
+        """Have rows for at least so many seats."""
+        missing = seats - len(self._rows)
+        if missing > 0:
+            self._rows = functional.pad(self._rows, (0, 0, 0, missing))
 
     def all(self) -> Tensor:
         """Every row; the memory's own."""

@@ -56,7 +56,7 @@ class ActorCritic(nn.Module):
     def step(self, obs: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One decision: observations [N, D] and memory [N, M] to logits, values and the memory after it."""
         x, after = self.trunk(obs), []
-        for layer, part in zip(self._layers, memory.split(self._widths, 1), strict=True):
+        for layer, part in zip(self._layers, torch.split(memory, self._widths, 1), strict=True):
             x, part = layer.step(x, part)
             after.append(part)
         return *self._read_out(x), torch.cat(after, 1) if after else memory
@@ -68,7 +68,7 @@ class ActorCritic(nn.Module):
         [N, T] and the memory after the last; the same numbers as T times ``step``, but for rounding.
         """
         x, after = self.trunk(obs), []
-        for layer, part in zip(self._layers, memory.split(self._widths, 1), strict=True):
+        for layer, part in zip(self._layers, torch.split(memory, self._widths, 1), strict=True):
             x, part = layer.unroll(x, part, fresh)
             after.append(part)
         return *self._read_out(x), torch.cat(after, 1) if after else memory
@@ -98,13 +98,18 @@ def _check(spec: NetworkSpec) -> None:
             f"(valid: {', '.join(KINDS)}; {', '.join(ACTIVATIONS)})"
         )
     unknown = set(spec.options) - OPTIONS.get(spec.kind, frozenset())
-    if unknown or not all(isinstance(value, int) and 0 < value <= MOST for value in spec.options.values()):
+    lowest = 2 if spec.kind == "attention" else 1  # who looks back on nothing has no memory
+    if unknown or not all(isinstance(value, int) and lowest <= value <= MOST for value in spec.options.values()):
         raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
-    if spec.kind != "mlp" and (len(spec.hidden) < 2 or len(set(spec.hidden)) > 1 or spec.hidden[0] % HEAD_WIDTH):
+    if spec.kind != "mlp" and not _fits(spec.hidden):
         raise IncompatibleError(
             f"a {spec.kind} needs a dense layer and at least one of its own, all of one width that {HEAD_WIDTH} "
-            f"divides (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
+            f"divides or that is smaller (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
         )
+
+
+def _fits(hidden: Sequence[int]) -> bool:
+    return len(hidden) > 1 and len(set(hidden)) == 1 and (hidden[0] < HEAD_WIDTH or hidden[0] % HEAD_WIDTH == 0)
 
 
 def build_network(

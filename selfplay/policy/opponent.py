@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from envs.opponents import Player
+from selfplay.policy.memory import Memory
 from selfplay.policy.policy import load_fighter
 
 
@@ -20,8 +21,14 @@ def load_opponent(folder: str | Path) -> Player:
     """
     policy = load_fighter(folder)
     generator = torch.Generator()
+    memory = Memory(0)
 
-    def act(obs: NDArray[np.float32]) -> NDArray[np.int8]:
-        return policy.act(obs, generator)
+    def act(obs: NDArray[np.float32], games: NDArray[np.intp]) -> NDArray[np.int8]:
+        memory.seat(int(games.max(initial=-1)) + 1)
+        return policy.act(obs, generator, memory=memory, rows=torch.from_numpy(games))
 
-    return Player(act, policy.meta.frame_skip, policy.meta.delay, generator.manual_seed)
+    def forget(games: NDArray[np.intp]) -> None:
+        memory.seat(int(games.max(initial=-1)) + 1)
+        memory.forget(torch.from_numpy(games))
+
+    return Player(act, policy.meta.frame_skip, policy.meta.delay, generator.manual_seed, forget)

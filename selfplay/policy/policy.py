@@ -14,6 +14,7 @@ from envs.registry import GAMES
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.heads import masked, probabilities, sample
+from selfplay.policy.memory import Memory, Rows
 from selfplay.policy.network import ActorCritic, build_network
 
 
@@ -31,37 +32,45 @@ class Policy:
         legal: NDArray[np.bool_] | None = None,
         *,
         greedy: bool = False,
-        uniform: NDArray[np.float32] | None = None,
+        memory: Memory | None = None,
+        rows: Rows = slice(None),
     ) -> NDArray[np.int8]:
         """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy.
 
-        ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. ``uniform`` [N, A] in
-        [0, 1) takes the place of the generator's numbers.
+        ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. A policy that remembers
+        needs the ``memory`` of the seats ``rows``, which goes on by one decision.
         """
         with torch.inference_mode():
             mask = None if legal is None else torch.from_numpy(legal)
-            luck = None if uniform is None else torch.from_numpy(uniform)
-            drawn, _ = sample(self.network.heads, self._logits(obs), generator, mask, greedy=greedy, uniform=luck)
+            logits, _ = self._decide(obs, memory, rows)
+            drawn, _ = sample(self.network.heads, logits, generator, mask, greedy=greedy)
             actions: NDArray[np.int8] = drawn.numpy()
             return actions
 
     def probabilities(self, obs: NDArray[np.float32], legal: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-        """Probability of each button and of each class, [N, logits], for observations float [N, D]."""
+        """Probability of each button and of each class, [N, logits], of a policy without memory."""
         with torch.inference_mode():
-            logits = masked(self._logits(obs), None if legal is None else torch.from_numpy(legal))
+            logits = masked(self._decide(obs)[0], None if legal is None else torch.from_numpy(legal))
             shares: NDArray[np.float32] = probabilities(self.network.heads, logits).numpy()
             return shares
 
-    def _logits(self, obs: NDArray[np.float32]) -> torch.Tensor:
-        logits: torch.Tensor = self.network(torch.from_numpy(obs).to(self.network.out.weight.device))[0]
-        return logits.cpu()
-
-    def value(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The discounted reward to come, [N], as the network estimates it for observations float [N, D]."""
+    def value(
+        self, obs: NDArray[np.float32], memory: Memory | None = None, rows: Rows = slice(None)
+    ) -> NDArray[np.float32]:
+        """The discounted reward to come, [N], as the network estimates it for observations [N, D]; see ``act``."""
         with torch.inference_mode():
-            _, values = self.network(torch.from_numpy(obs).to(self.network.out.weight.device))
-            estimates: NDArray[np.float32] = values.cpu().numpy()
+            estimates: NDArray[np.float32] = self._decide(obs, memory, rows)[1].numpy()
             return estimates
+
+    def _decide(
+        self, obs: NDArray[np.float32], memory: Memory | None = None, rows: Rows = slice(None)
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        if memory is None:
+            if self.network.memory_width:
+                raise ValueError(f"{self.meta.id} remembers ({self.network.spec.kind}): give it a memory")
+            memory = Memory(0)
+        logits, value = memory.step(self.network, torch.from_numpy(obs), rows)
+        return logits.float().cpu(), value.float().cpu()
 
 
 def parameters_of(network: ActorCritic) -> dict[str, NDArray[np.generic]]:

@@ -49,6 +49,10 @@ class Update(_Record):
     epochs: Count = 0
     minibatches: Count = 0
     skipped: Count = 0  # minibatches whose gradient was not finite
+    step_kl: float = 0.0  # from the policy before the update to the one after it
+    reverted: Count = 0  # 1: that was too much, and the update was taken back
+    teacher_kl: float = 0.0  # KL(teacher, policy), 0 without a teacher
+    teacher_kl_reverse: float = 0.0  # KL(policy, teacher)
 
 
 class Play(_Record):
@@ -150,6 +154,10 @@ class IterationReport(_Record):
             "losses/explained_variance": update.explained_variance,
             "losses/grad_norm": update.grad_norm,
             "losses/skipped": update.skipped,
+            "losses/step_kl": update.step_kl,
+            "losses/reverted": update.reverted,
+            "losses/teacher_kl": update.teacher_kl,
+            "losses/teacher_kl_reverse": update.teacher_kl_reverse,
             "reward/zero_sum_error": self.zero_sum_error,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,

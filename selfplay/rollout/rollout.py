@@ -45,11 +45,20 @@ class Rollout:
     final_obs: F32  # [E, D] the last observation of the episode that ended there
     terminated: Bool  # [E] by the game itself
     legal: Bool | None = None  # [T, S, logits] what could be chosen; None in games where that is everything
+    memory: F32 | None = None  # [S, M] what the learner remembered before the first step; None: it has no memory
+    teacher: F32 | None = None  # [T, S, logits] of the teacher, where the row is the learner's; None: there is none
 
     @property
     def experiences(self) -> int:
         """Rows that train."""
         return int(self.learner.sum())
+
+    @property
+    def fresh(self) -> Bool:
+        """[T, S] where an episode begins, and memory with it; ``memory`` is that of the first step already."""
+        begins = np.zeros(self.boundary.shape, bool)
+        begins[1:] = self.boundary[:-1]
+        return begins
 
     def transitions(self) -> Transitions:
         """All (s, a, r, s') of the learner, time-major."""

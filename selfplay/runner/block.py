@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import Heads, sample
+from selfplay.policy.memory import Memory
 from selfplay.rollout.rollout import F32, Rollout
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class SegmentOrder:
     network: ActorCritic  # frozen: nobody writes to its weights
     frozen: Mapping[str, ActorCritic]  # opponents by id; must hold those of episodes in progress
     opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
+    teacher: ActorCritic | None = None  # asked about everything that the learner sees
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Block:
         self._episodes = np.zeros(game.num_games, np.int64)
         self._learner = np.zeros((game.num_games, 2), bool)
         self._rows: dict[str, torch.Tensor] = {}
+        self._memory = Memory(2 * game.num_games)  # of who plays the columns
+        self._teacher = Memory(2 * game.num_games)  # of the teacher, who watches the learner's
 
     def warm_up(self) -> None:
         """Play one step and go back: whatever is compiled on first use is compiled now."""
@@ -105,7 +109,7 @@ class Block:
             for b in range(self.game.num_games):
                 self._seat(b, next(upcoming), met)
             self._index_rows()
-        segment = _Segment(order.steps, self.game)
+        segment = _Segment(order, self.game, self._memory)
         episodes: list[Episode] = []
         for t in range(order.steps):
             if self._cancelled:
@@ -113,15 +117,18 @@ class Block:
             segment.observe(t, self._obs, self.game.legal, self._learner)
             actions = self._act(order, segment, t)
             batch = self.game.step(actions)
-            segment.outcome(t, batch)
+            segment.outcome(t, batch, self._memory)
             self._obs = batch.obs
             ended = np.flatnonzero(batch.ended)
             if len(ended):
+                columns = torch.from_numpy(np.flatnonzero(np.repeat(batch.ended, 2)))
+                self._memory.forget(columns)
+                self._teacher.forget(columns)
                 for b in ended.tolist():
                     episodes.append(self._episode(b, batch))
                     self._seat(b, next(upcoming), met)
                 self._index_rows()
-        rollout = segment.finish(order, self._obs)
+        rollout = segment.finish(order, self._obs, self._memory)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
         return Collected(rollout, episodes, met, frozen)
 
@@ -146,9 +153,9 @@ class Block:
         for player, rows in self._rows.items():
             learner = player == MIRROR.id
             network = order.network if learner else order.frozen[player]
-            device = network.out.weight.device
             whole = len(rows) == len(obs)
-            logits, value = network((obs if whole else obs[rows]).to(device))
+            theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
+            logits, value = self._memory.step(network, theirs, places)
             mask = legal if whole or legal is None else legal[rows]
             actions, logprob = sample(network.heads, logits.float().cpu(), self._generator, mask)
             index = slice(None) if whole else rows.numpy()
@@ -156,6 +163,9 @@ class Block:
             if learner:
                 segment.logprob[t, index] = logprob.numpy()
                 segment.value[t, index] = value.float().cpu().numpy()
+                if order.teacher is not None and segment.teacher is not None:
+                    taught, _ = self._teacher.step(order.teacher, theirs, places)
+                    segment.teacher[t, index] = taught.float().cpu().numpy()
         return np.reshape(everything, (self.game.num_games, 2, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
@@ -195,6 +205,8 @@ class Block:
         arrays["generator"] = self._generator.get_state().numpy().copy()
         arrays["episodes"] = self._episodes.copy()
         arrays["learner"] = self._learner.copy()
+        arrays["memory"] = self._memory.all().numpy().copy()
+        arrays["teacher"] = self._teacher.all().numpy().copy()
         return arrays, {"opponents": [[o.kind, o.id, o.category] for o in self._opponents]}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> None:
@@ -206,6 +218,9 @@ class Block:
         self._generator.set_state(torch.from_numpy(arrays["generator"].copy()))
         self._episodes[:] = arrays["episodes"]
         self._learner[:] = arrays["learner"]
+        for name, memory in (("memory", self._memory), ("teacher", self._teacher)):
+            if name in arrays:  # checkpoints of before there were memories have none
+                memory.restore(torch.from_numpy(np.array(arrays[name])))
         self._opponents = [Opponent(*row) for row in document["opponents"]]
         self._index_rows()
 
@@ -213,8 +228,9 @@ class Block:
 class _Segment:
     """The arrays of a rollout while it is being played."""
 
-    def __init__(self, steps: int, game: ScriptedGame) -> None:
-        columns = game.num_games * 2
+    def __init__(self, order: SegmentOrder, game: ScriptedGame, memory: Memory) -> None:
+        steps, columns = order.steps, game.num_games * 2
+        self._network = order.network
         self.obs = np.empty((steps, columns, game.obs_width), np.float32)
         self.action = np.zeros((steps, columns, game.actions.width), np.int8)
         self.logprob = np.zeros((steps, columns), np.float32)
@@ -223,7 +239,11 @@ class _Segment:
         self.boundary = np.empty((steps, columns), bool)
         self.learner = np.empty((steps, columns), bool)
         self.legal = None if game.legal is None else np.empty((steps, columns, game.actions.logits), bool)
-        self._ended: list[tuple[int, NDArray[np.int64], F32, NDArray[np.bool_]]] = []
+        self.teacher = None
+        if order.teacher is not None:
+            self.teacher = np.zeros((steps, columns, game.actions.logits), np.float32)
+        self._first = self._remembered(memory, slice(None))
+        self._ended: list[tuple[int, NDArray[np.int64], F32, NDArray[np.bool_], F32]] = []
 
     def observe(self, t: int, obs: F32, legal: Bool | None, learner: NDArray[np.bool_]) -> None:
         self.obs[t] = obs.reshape(self.obs.shape[1:])
@@ -231,22 +251,25 @@ class _Segment:
             self.legal[t] = legal.reshape(self.legal.shape[1:])
         self.learner[t] = learner.reshape(-1)
 
-    def outcome(self, t: int, batch: StepBatch) -> None:
+    def outcome(self, t: int, batch: StepBatch, memory: Memory) -> None:
+        """What a step gave; ``memory`` is still that of the episodes that ended in it."""
         self.reward[t] = batch.reward.reshape(-1)
         self.boundary[t] = np.repeat(batch.ended, 2)
         columns = np.flatnonzero(self.boundary[t])
         if len(columns):
             final = batch.final_obs.reshape(self.obs.shape[1:])[columns]
-            self._ended.append((t, columns, final, np.repeat(batch.terminated, 2)[columns]))
+            remembered = self._remembered(memory, torch.from_numpy(columns))
+            self._ended.append((t, columns, final, np.repeat(batch.terminated, 2)[columns], remembered))
 
-    def finish(self, order: SegmentOrder, last_obs: F32) -> Rollout:
+    def finish(self, order: SegmentOrder, last_obs: F32, memory: Memory) -> Rollout:
         """The rollout, with V(s') filled in by the weights that played."""
         width = self.obs.shape[2]
-        ended_at = np.array([(t, c) for t, columns, _, _ in self._ended for c in columns], np.int64).reshape(-1, 2)
-        final_obs = np.concatenate([np.empty((0, width), np.float32), *(final for _, _, final, _ in self._ended)])
-        terminated = np.concatenate([np.empty(0, bool), *(flags for _, _, _, flags in self._ended)])
+        ended_at = np.array([(t, c) for t, columns, *_ in self._ended for c in columns], np.int64).reshape(-1, 2)
+        final_obs = np.concatenate([np.empty((0, width), np.float32), *(final for _, _, final, _, _ in self._ended)])
+        terminated = np.concatenate([np.empty(0, bool), *(flags for _, _, _, flags, _ in self._ended)])
         last_obs = last_obs.reshape(-1, width).copy()
-        values = _values(order.network, np.concatenate([last_obs, final_obs]))
+        remembered = np.concatenate([self._remembered(memory, slice(None)), *(m for *_, m in self._ended)])
+        values = _values(order.network, np.concatenate([last_obs, final_obs]), remembered)
         next_value = np.concatenate([self.value[1:], values[None, : len(last_obs)]])
         t, column = ended_at.T
         next_value[t, column] = np.where(terminated, np.float32(0), values[len(last_obs) :])
@@ -268,10 +291,19 @@ class _Segment:
             final_obs,
             terminated,
             self.legal,
+            self._first if order.network.memory_width else None,
+            self.teacher,
         )
 
+    def _remembered(self, memory: Memory, columns: torch.Tensor | slice) -> F32:
+        """What the learner remembers in some columns, [N, M]; of columns that others play it means nothing."""
+        kept: F32 = memory.read(self._network.memory_width, columns).numpy().copy()
+        return kept
 
-def _values(network: ActorCritic, obs: F32) -> F32:
-    device = network.out.weight.device
-    values: F32 = network(torch.from_numpy(obs).to(device))[1].float().cpu().numpy()
+
+def _values(network: ActorCritic, obs: F32, memory: F32) -> F32:
+    """V of observations [N, D], each with its memory [N, M]."""
+    rows = Memory(len(obs))
+    rows.restore(torch.from_numpy(memory))
+    values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].float().cpu().numpy()
     return values

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from selfplay.policy.heads import sample
+from selfplay.policy.memory import Memory
 from selfplay.runner.luck import uniforms
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Deciders:
         self._players = players
         self._keys = keys.reshape(-1)
         self._greedy = greedy
+        self._memory = Memory(keys.size)
         self._groups = self._grouped(players)
 
     def leave(self, left: NDArray[np.bool_]) -> None:
@@ -63,7 +65,7 @@ class Deciders:
             for group in self._groups:
                 if frame % group.frame_skip:
                     continue
-                logits = torch.cat([_logits(policy, flat[rows]) for policy, rows in group.members])
+                logits = torch.cat([self._logits(policy, flat, rows) for policy, rows in group.members])
                 luck = None
                 if not self._greedy:
                     luck = torch.from_numpy(uniforms(self._keys[group.rows], frame // group.frame_skip, width))
@@ -71,6 +73,10 @@ class Deciders:
                 drawn, _ = sample(heads, logits, None, greedy=self._greedy, uniform=luck)
                 actions.reshape(-1, width)[group.rows] = drawn.numpy()
                 acts.reshape(-1)[group.rows] = True
+
+    def _logits(self, policy: Policy, obs: NDArray[np.float32], rows: Rows) -> torch.Tensor:
+        logits, _ = self._memory.step(policy.network, torch.from_numpy(obs[rows]), torch.from_numpy(rows))
+        return logits.float().cpu()
 
     def _grouped(self, players: Sequence[tuple[Policy, Rows]]) -> list[_Group]:
         groups: dict[int, list[tuple[Policy, Rows]]] = {}
@@ -80,9 +86,3 @@ class Deciders:
         return [
             _Group(skip, members, np.concatenate([rows for _, rows in members])) for skip, members in groups.items()
         ]
-
-
-def _logits(policy: Policy, obs: NDArray[np.float32]) -> torch.Tensor:
-    device = policy.network.out.weight.device
-    logits: torch.Tensor = policy.network(torch.from_numpy(obs).to(device))[0]
-    return logits.float().cpu()

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -36,7 +36,7 @@ from selfplay.trainer.session import Session, settled
 from selfplay.trainer.tree import Tree
 
 if TYPE_CHECKING:
-    from selfplay.config import Config
+    from selfplay.config import Config, PPOConfig
 
 FORMAT: Final = 1
 OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
@@ -84,12 +84,13 @@ def train(
             _check_agreement(config, explicit)
             return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream)
     _check_agreement(config, explicit)
-    config = settled(adopt(config, explicit))
+    notes: list[str] = []
+    config = settled(adopt(config, explicit, notes.append))
     device, guests = pick_device(config.run.device), invited(config)  # before the folder is made: a mistake leaves none
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():
         seat(run, guests)
-        return _start(Session(config, run, device), preset, stream)
+        return _start(Session(config, run, device), preset, stream, notes)
 
 
 def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
@@ -103,7 +104,7 @@ def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
         raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
 
 
-def _start(session: Session, preset: str | None, stream: TextIO) -> int:
+def _start(session: Session, preset: str | None, stream: TextIO, notes: Sequence[str] = ()) -> int:
     """Open what blocks, then run the event loop."""
     resumed = session.resumed
     if session.config.run.deterministic:
@@ -113,7 +114,7 @@ def _start(session: Session, preset: str | None, stream: TextIO) -> int:
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     feed = Feed(Tee(list(reporters(session.run.path, stream, resumed=place).values())))
     feed.header(header.lines("Self-Play Training", _header(session, preset)))
-    for line in resumed.skipped if resumed else ():
+    for line in (*notes, *(resumed.skipped if resumed else ())):
         feed.notice(line)
     return asyncio.run(_run(session, feed))
 
@@ -207,6 +208,13 @@ def _run_document(config: Config, device: str) -> dict[str, Any]:
     }
 
 
+def _beside_teacher(ppo: PPOConfig) -> str:
+    return (
+        f"KL {ppo.teacher_kl or 0:g} forward, {ppo.teacher_kl_reverse or 0:g} reverse; "
+        f"the critic alone for {ppo.critic_burn_in or 0} iterations"
+    )
+
+
 def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     config = session.config
     game, ppo, run, league = config.game, config.ppo, config.run, config.league
@@ -227,13 +235,14 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Batch size", ppo.batch_size),
         ("PPO", f"{ppo.epochs} epochs, clip {ppo.clip:g}, learning rate {ppo.learning_rate:g}, "
                 f"gamma {ppo.gamma:g}, lambda {ppo.gae_lambda:g}, entropy {ppo.entropy_coefficient:g}"),
-        ("Network", f"{config.net.activation} {'x'.join(map(str, config.net.hidden))}"),
+        ("Network", f"{config.net.backbone} {config.net.activation} {'x'.join(map(str, config.net.hidden))}"),
         ("Character", mine if other == mine else f"{mine} against {other}"),
         ("Stage", game.stage),
         ("Frame skip", game.frame_skip),
         ("Delay", game.delay),
         ("Max episode frames", game.max_episode_frames),
         ("Pretrained", run.pretrained),
+        ("Teacher", _beside_teacher(ppo) if run.pretrained else None),
         ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
         ("Gate", None if league.gate == "none" else gate),
         ("Seed", str(run.seed)),

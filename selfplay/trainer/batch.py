@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from selfplay.learner.gae import gae
 from selfplay.learner.ppo import Batch
 from selfplay.report.metrics import Play
 
 if TYPE_CHECKING:
-    from selfplay.rollout.rollout import Rollout
+    from selfplay.rollout.rollout import F32, Rollout
     from selfplay.runner.block import Collected, Episode
 
 
@@ -26,25 +27,42 @@ COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destr
 
 
 def make_batch(rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device) -> Batch:
-    """All rows of the learner; advantages are estimated stream by stream before anything is mixed."""
-    obs, action, logprob, value, advantage, legal = [], [], [], [], [], []
-    for rollout in rollouts:
-        mine = rollout.learner
-        estimate = gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam)
-        obs.append(rollout.obs[mine])
-        action.append(rollout.action[mine])
-        logprob.append(rollout.logprob[mine])
-        value.append(rollout.value[mine])
-        advantage.append(estimate[mine])
-        if rollout.legal is not None:
-            legal.append(rollout.legal[mine])
+    """What the learner learns from; advantages are estimated stream by stream before anything is mixed.
 
-    def tensor(parts: list[np.ndarray]) -> torch.Tensor:
-        return torch.from_numpy(parts[0] if len(parts) == 1 else np.concatenate(parts)).to(device)
+    All decisions of the learner, or, where it has a memory, all columns in which it decides.
+    """
+    parts = [
+        (rollout, gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam))
+        for rollout in rollouts
+    ]
+    chosen = [
+        (_columns if rollout.memory is not None else _decisions)(rollout, advantage) for rollout, advantage in parts
+    ]
+    tensors = {name: torch.from_numpy(_joined([part[name] for part in chosen])).to(device) for name in chosen[0]}
+    return Batch(**tensors, target=tensors["advantage"] + tensors["value"])
 
-    values, advantages = tensor(value), tensor(advantage)
-    mask = tensor(legal) if legal else None
-    return Batch(tensor(obs), tensor(action), tensor(logprob), values, advantages, advantages + values, mask)
+
+def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
+    """What a batch knows of each decision, [T, S, ...]."""
+    found = {name: getattr(rollout, name) for name in ("obs", "action", "logprob", "value", "legal", "teacher")}
+    return {name: array for name, array in found.items() if array is not None} | {"advantage": advantage}
+
+
+def _decisions(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
+    """The learner's, one by one: [N, ...]."""
+    return {name: array[rollout.learner] for name, array in _fields(rollout, advantage).items()}
+
+
+def _columns(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
+    """Whole columns in which the learner decides: [N, T, ...]."""
+    whose = rollout.learner.any(0)
+    rows = _fields(rollout, advantage) | {"fresh": rollout.fresh, "mine": rollout.learner}
+    columns = {name: np.ascontiguousarray(array[:, whose].swapaxes(0, 1)) for name, array in rows.items()}
+    return columns | {"memory": np.asarray(rollout.memory)[whose]}
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def summarise(collected: Sequence[Collected]) -> Play:

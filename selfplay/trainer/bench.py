@@ -26,6 +26,7 @@ from envs.melee.observation import OBS_WIDTH
 from envs.melee.slp.speed import frames_per_second, imitated_frames_per_second, write_games
 from envs.melee.state import CONTROLLER, records
 from selfplay.config import Config
+from selfplay.trainer.latency import latencies
 from selfplay.trainer.machine import processor, usable_cores
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ def measure(
         "net_bound_agent_steps_per_s": net,
         "train_share_of_net_bound": train / net,
         "supervision_overhead": median(overhead),
+        **latencies(),
         **replay_speeds(replays),
         "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
         "memory_bytes_per_game": MockMelee(1).memory_bytes,

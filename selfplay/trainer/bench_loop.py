@@ -138,7 +138,7 @@ def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
             order = SegmentOrder(progress.iteration, ROLLOUT, progress.iteration, learner.snapshot(), {}, ())
             collected = list(pool.map(partial(Block.collect, order=order), blocks))
             phases.end("collect")
-            update = learner.update([part.rollout for part in collected], 0.0)
+            update = learner.update([part.rollout for part in collected], progress.iteration, 0.0)
             phases.end("update")
             progress.iteration += 1
             progress.total_steps += session.config.steps_per_iteration

@@ -24,10 +24,16 @@ def check_fit(config: Config, explicit: Iterable[str]) -> None:
     """Refuse settings of fights where the game is none.
 
     Raises:
-        ConfigError: one of ``explicit``, dotted names that the user set, is such a setting.
+        ConfigError: one of ``explicit``, dotted names that the user set, is such a setting; or the policy would have a
+            memory.
     """
     if find_game(config.game.type).fighter:
         return
+    if config.net.backbone != "mlp":
+        raise ConfigError(
+            f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
+            "which only a policy without memory can be (mlp)"
+        )
     for path in explicit:
         if path.startswith(FIGHTS_ONLY) and path != "game.type":
             option = by_path().get(path)

@@ -47,6 +47,7 @@ class Learner:
                 epochs=ppo.epochs, batch_size=ppo.batch_size, clip=ppo.clip, learning_rate=ppo.learning_rate,
                 value_clip=ppo.value_clip, value_coefficient=ppo.value_coefficient,
                 entropy_coefficient=ppo.entropy_coefficient, max_grad_norm=ppo.max_grad_norm, target_kl=ppo.target_kl,
+                step_kl=ppo.step_kl, teacher_kl=ppo.teacher_kl or 0.0, teacher_kl_reverse=ppo.teacher_kl_reverse or 0.0,
             ),
             threads=threads,
         )  # fmt: skip
@@ -58,13 +59,17 @@ class Learner:
         return policy.network.train()
 
     def update(
-        self, rollouts: Sequence[Rollout], done: float, stop: Callable[[], bool] = lambda: False
+        self,
+        rollouts: Sequence[Rollout],
+        iteration: int,
+        done: float,
+        stop: Callable[[], bool] = lambda: False,
     ) -> UpdateMetrics:
-        """Learn from an iteration's rollouts. ``done`` is the share of the run behind us, for annealing."""
+        """Learn from the rollouts of an iteration. ``done`` is the share of the run behind us, for annealing."""
         ppo = self._session.config.ppo
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device)
-        return self._ppo.update(batch, self._generator, stop)
+        return self._ppo.update(batch, self._generator, stop, critic_only=iteration < (ppo.critic_burn_in or 0))
 
     @property
     def network(self) -> ActorCritic:

@@ -73,6 +73,7 @@ class TrainingLoop:
         self._start_runners = start_runners
         self._agents: dict[str, Agent] = {}  # by role, the main agent first
         self._archive = self._new_archive()
+        self._teacher: ActorCritic | None = None  # of the main agent; exploiters are free
         self._resumed = session.resumed
         self._unrated: dict[str, Any] = {}  # what an earlier session knew of ratings, where this one rates nothing
         self._ledger_position = 0  # of the same
@@ -100,6 +101,10 @@ class TrainingLoop:
                 await self._begin(worker)
             else:
                 await self._continue(worker, state)
+            if self.config.run.pretrained is not None:  # what the run began with, of which it has a copy
+                self._teacher = (
+                    await worker.submit(load_policy, self._archive.path(START), self.session.device)
+                ).network
             await self._start_runners()
             await self._train(worker)
         finally:
@@ -212,7 +217,7 @@ class TrainingLoop:
             frozen = dict(agent.frozen) if agent.role == MAIN else agent.frozen | {MAIN: networks[MAIN]}
             order = SegmentOrder(
                 iteration, self.config.ppo.rollout_length, iteration, networks[agent.role], frozen,
-                tuple(agent.matchmaker.draw(games)),
+                tuple(agent.matchmaker.draw(games)), self._teacher if agent.role == MAIN else None,
             )  # fmt: skip
             jobs[runner] = Job(_collect_job(order))
         results: dict[str, Collected] = await self._board.ask(jobs)
@@ -235,7 +240,9 @@ class TrainingLoop:
         for role, parts in collected.items():
             if parts:
                 rollouts = [part.rollout for part in parts]
-                updates[role] = await worker.submit(self._agents[role].learner.update, rollouts, self._share_done())
+                updates[role] = await worker.submit(
+                    self._agents[role].learner.update, rollouts, self.progress.iteration, self._share_done()
+                )
         return Update(**asdict(updates[MAIN]), learning_rate=self._main.learner.learning_rate)
 
     async def _load(self, worker: Worker, agent: Agent, names: Iterable[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +40,8 @@ def contender(name: str, run: RunDir | None = None) -> Contender:
     raise ConfigError(f"{UnknownNameError('player', name, bots.NAMES)}; or name the folder of a policy")
 
 
-def home_rules(players: tuple[Contender, Contender], *, greedy: bool = False) -> tuple[tuple[str, str], Rules]:
-    """Characters and rules that the first policy of the two was trained for; the defaults where there is none."""
+def home_rules(players: Sequence[Contender], *, greedy: bool = False) -> tuple[tuple[str, str], Rules]:
+    """Characters and rules that the first policy among them was trained for; the defaults where there is none."""
     for player in players:
         if player.policy is not None:
             meta = player.policy.meta
@@ -48,3 +50,19 @@ def home_rules(players: tuple[Contender, Contender], *, greedy: bool = False) ->
             frames = cap if isinstance(cap, int) else Rules().max_episode_frames
             return (meta.characters[0], meta.characters[-1]), Rules(meta.stage, frames, greedy)
     return DEFAULT_CHARACTERS, Rules(greedy=greedy)
+
+
+def chosen_rules(
+    players: Sequence[Contender],
+    character: str | None = None,
+    opponent_character: str | None = None,
+    stage: str | None = None,
+    max_episode_frames: int | None = None,
+    *,
+    greedy: bool = False,
+) -> tuple[tuple[str, str], Rules]:
+    """``home_rules`` with what a person chose in its place; who chooses one character chooses it for both."""
+    characters, rules = home_rules(players, greedy=greedy)
+    other = opponent_character or character or characters[1]
+    cap = rules.max_episode_frames if max_episode_frames is None else max_episode_frames
+    return (character or characters[0], other), replace(rules, stage=stage or rules.stage, max_episode_frames=cap)

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config import Config, by_path
-from selfplay.errors import ConfigError
+from selfplay.config import Config, NetConfig, by_path
+from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.policy import game_of, load_policy
+from selfplay.trainer.session import network_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from selfplay.checkpoint import NetworkSpec, PolicyMeta
+
+BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
+"""Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
 
 
-def adopt(config: Config, explicit: Mapping[str, Any]) -> Config:
+def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], object] = lambda _: None) -> Config:
     """The configuration with network, frame skip and delay of the pretrained policy.
 
+    Args:
+        config: of a new run.
+        explicit: what the user gave, by dotted name.
+        tell: is told what the user may want to know.
+
     Raises:
-        ConfigError: the user gave another value for one of them; names both.
-        IncompatibleError: the policy sees other observations than this version makes.
+        ConfigError: the user gave another value for one of them, and names both; or something that only a pretrained
+            policy gives a meaning to, and there is none.
+        IncompatibleError: the policy sees other observations than this version makes, or its network is one that
+            self-play has no settings for.
         CheckpointError: no policy lies there.
     """
     path = config.run.pretrained
     if path is None:
+        for name in BESIDE_A_TEACHER:
+            if f"ppo.{name}" in explicit:
+                raise ConfigError(f"{_flag(f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
     meta = load_policy(path).meta
     if game_of(meta) != config.game.type:
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
+    net = net_of(meta.network, config.net)
+    if network_spec(net, meta.network.obs_width) != meta.network:
+        raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
     theirs: dict[str, Any] = {
-        "net.hidden": meta.network.hidden,
-        "net.activation": meta.network.activation,
+        **{f"net.{name}": getattr(net, name) for name in ("backbone", "hidden", "activation", "window")},
         "game.frame_skip": meta.frame_skip,
         "game.delay": meta.delay,
     }
@@ -36,8 +53,27 @@ def adopt(config: Config, explicit: Mapping[str, Any]) -> Config:
     for name, value in theirs.items():
         group, _, field = name.partition(".")
         if name in explicit and explicit[name] != value:
-            option = by_path().get(name)
-            flag = option.flag if option else f"--set {name}"
-            raise ConfigError(f"{flag} is {explicit[name]!r}, but --pretrained {path} was made with {value!r}")
+            raise ConfigError(f"{_flag(name)} is {explicit[name]!r}, but --pretrained {path} was made with {value!r}")
         values[group][field] = value
+    for name, value in BESIDE_A_TEACHER.items():
+        if values["ppo"][name] is None:
+            values["ppo"][name] = value if by_imitation(meta) else 0
+    if config.game.character not in meta.characters and config.game.type == "mock":
+        tell(f"--pretrained {path} has learned {', '.join(meta.characters)}; this run plays {config.game.character}")
     return Config.model_validate(values)
+
+
+def by_imitation(meta: PolicyMeta) -> bool:
+    """Whether a policy was made from replays: its critic knows nothing yet, and its habits are worth keeping."""
+    return "imitation" in meta.config
+
+
+def net_of(spec: NetworkSpec, base: NetConfig) -> NetConfig:
+    """The settings of a policy's network, with ``base`` for what it does not tell."""
+    told: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
+    return NetConfig.model_validate(base.model_dump() | told | {k: v for k, v in spec.options.items() if k == "window"})
+
+
+def _flag(name: str) -> str:
+    option = by_path().get(name)
+    return option.flag if option else f"--set {name}"

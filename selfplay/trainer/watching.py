@@ -13,6 +13,7 @@ from envs.melee.observation import encode
 from envs.melee.tables import load_tables
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.errors import ConfigError, NotARunError
+from selfplay.policy.memory import Memory
 from selfplay.report.fight.film import Film, Recorder
 from selfplay.report.fight.items import lasers_of
 from selfplay.runner.match import Contender, Pairing, Rules, play
@@ -79,6 +80,7 @@ class _Estimates:
         self._players = players
         self._tables = load_tables()
         self._values = np.full(2, np.nan, np.float32)
+        self._memory = Memory(2)
         self._frame = 0
 
     def of(self, game: MockMelee) -> NDArray[np.float32]:
@@ -88,6 +90,6 @@ class _Estimates:
             obs, _ = encode(game.state, self._tables)
             for seat, policy in enumerate(policies):
                 if policy is not None:
-                    self._values[seat] = policy.value(obs[:, seat])[0]
+                    self._values[seat] = policy.value(obs[:, seat], self._memory, slice(seat, seat + 1))[0]
         self._frame += 1
         return self._values

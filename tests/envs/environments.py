@@ -22,7 +22,7 @@ def first_seeds(seed):
 
 
 def batched(act=looking, frame_skip=1, delay=0):
-    return Player(lambda obs: np.stack([act(row) for row in obs]), frame_skip, delay)
+    return Player(lambda obs, _: np.stack([act(row) for row in obs]), frame_skip, delay)
 
 
 def play(env, steps, seed=0):

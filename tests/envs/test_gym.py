@@ -180,7 +180,7 @@ def test_an_opponent_decides_at_its_own_frame_skip_on_what_it_sees():
     """Agent every 6 frames, opponent every 4: as a block of 2-frame steps in which each acts when its time comes."""
     seen, wanted = [], []
 
-    def act(obs):
+    def act(obs, _):
         seen.append(obs[0].copy())
         return looking(obs[0])[None]
 
@@ -207,7 +207,7 @@ def test_a_bare_callable_plays_as_the_agent_does():
 
 def test_an_opponent_begins_each_episode_with_a_decision():
     frames = []
-    env = MockMeleeEnv(Player(lambda obs: frames.append(1) or NEUTRAL[None], 8, 0), max_episode_frames=3)
+    env = MockMeleeEnv(Player(lambda obs, _: frames.append(1) or NEUTRAL[None], 8, 0), max_episode_frames=3)
     for episode in range(1, 4):
         env.reset()
         for _ in range(3):
@@ -217,7 +217,7 @@ def test_an_opponent_begins_each_episode_with_a_decision():
 
 def test_an_opponent_is_seeded_with_the_game():
     got = []
-    env = MockMeleeEnv(Player(lambda obs: NEUTRAL[None], 1, 0, got.append))
+    env = MockMeleeEnv(Player(lambda obs, _: NEUTRAL[None], 1, 0, got.append))
     for seed in (5, 6, 5):
         env.reset(seed=seed)
     assert got == [int(first_seeds(seed)[0]) for seed in (5, 6, 5)]

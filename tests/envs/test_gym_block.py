@@ -52,7 +52,7 @@ def test_stocks_that_end_a_step_early_leave_the_next_episode_at_its_start():
 def test_nobody_is_asked_to_act_for_a_game_that_waits():
     asked = []
     block = MockMeleeVectorEnv(
-        2, Player(lambda obs: asked.append(len(obs)) or np.tile(NEUTRAL, (len(obs), 1)), 2, 0), frame_skip=6
+        2, Player(lambda obs, _: asked.append(len(obs)) or np.tile(NEUTRAL, (len(obs), 1)), 2, 0), frame_skip=6
     )
     block.reset(seed=0)
     game = block._duel.game

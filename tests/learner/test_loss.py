@@ -97,7 +97,7 @@ def test_rows_add_up():
     net = network()
     batch = played(net)
     whole, sums = chunk_loss(net, batch, SETTINGS)
-    halves = [chunk_loss(net, batch.rows(part), SETTINGS) for part in (slice(40), slice(40, None))]
+    halves = [chunk_loss(net, batch.items(part), SETTINGS) for part in (slice(40), slice(40, None))]
     torch.testing.assert_close(halves[0][0] + halves[1][0], whole, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(halves[0][1] + halves[1][1], sums, rtol=1e-4, atol=1e-4)
 
@@ -116,6 +116,6 @@ def test_the_ratio_is_exactly_1_where_both_passes_use_the_same_rows():
 def test_the_ratio_is_1_within_a_ten_thousandth_in_batches_of_any_size(rows):
     net = network()
     batch = played(net, 500)
-    part = batch.rows(torch.randperm(500)[:rows])
+    part = batch.items(torch.randperm(500)[:rows])
     logprob, _ = logprob_entropy(net.heads, net(part.obs)[0], part.action)
     torch.testing.assert_close((logprob - part.logprob).exp(), torch.ones(rows), atol=1e-4, rtol=0)

@@ -73,7 +73,7 @@ def test_a_row_without_choice_has_no_gradient_and_others_none_for_what_is_not_le
     assert not free.grad[1][~legal[1]].any()
     assert free.grad[1].any()
     batch = Batch(obs, actions, logprob, value.detach(), torch.ones(2), value.detach(), legal)
-    loss, parts = chunk_loss(net, batch.rows(slice(0, 1)), PPOSettings(value_coefficient=0.0, entropy_coefficient=1.0))
+    loss, parts = chunk_loss(net, batch.items(slice(0, 1)), PPOSettings(value_coefficient=0.0, entropy_coefficient=1.0))
     gradients = torch.autograd.grad(loss, net.parameters(), allow_unused=True)
     assert not any(g is not None and g.any() for g in gradients)
     assert float(parts[0]) == -1.0  # ratio 1 times its advantage
@@ -83,8 +83,8 @@ def test_rows_of_a_batch_keep_their_masks():
     rows = torch.arange(3.0)
     legal = mask("10 100 010 01", "01 011 111 11", "11 111 111 11")
     batch = Batch(rows[:, None], rows[:, None].to(torch.int8), rows, rows, rows, rows, legal)
-    assert torch.equal(batch.rows(torch.tensor([2, 0])).legal, legal[[2, 0]])
-    assert Batch(*(rows,) * 6).rows(slice(1)).legal is None
+    assert torch.equal(batch.items(torch.tensor([2, 0])).legal, legal[[2, 0]])
+    assert Batch(*(rows,) * 6).items(slice(1)).legal is None
 
 
 def test_a_policy_acts_within_the_mask():

@@ -59,7 +59,7 @@ def test_it_repeats_itself_with_the_seed_of_the_environment(tmp_path):
 def test_it_plays_at_its_own_frame_skip_and_delay(tmp_path):
     player = load_opponent(save(tmp_path / "policy"))
     assert (player.frame_skip, player.delay) == (3, 2)
-    assert player.act(np.zeros((4, OBS_WIDTH), np.float32)).shape == (4, ACTION_SPEC.width)
+    assert player.act(np.zeros((4, OBS_WIDTH), np.float32), np.arange(4)).shape == (4, ACTION_SPEC.width)
 
 
 def test_observations_of_another_version_are_refused(tmp_path):

@@ -64,7 +64,7 @@ def test_nothing_there(tmp_path):
         {"network": SPEC.model_copy(update={"hidden": (8, 9)})},
         {"network": SPEC.model_copy(update={"obs_width": 5})},
         {"actions": ActionHeads(binary=1, sizes=HEADS.sizes)},
-        {"network": SPEC.model_copy(update={"kind": "gru"})},
+        {"network": SPEC.model_copy(update={"kind": "transformer"})},
     ],
     ids=["fewer layers", "other widths", "other observations", "other actions", "unknown kind"],
 )

@@ -6,16 +6,43 @@ import torch
 
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
-from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_generation
+from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_generation, save_policy
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
 
+SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
 
-def save(folder, *iterations, **changes):
+
+def save_imitation(folder, kind="mlp", **changes):
+    """A policy folder as imitation leaves it: of that backbone, with a critic that knows nothing."""
+    options = {"window": 5} if kind == "attention" else {}
+    spec = NetworkSpec(kind=kind, obs_width=OBS_WIDTH, hidden=(16, 16), options=options)
+    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
+    fields = {
+        "frame_skip": 3,
+        "delay": 2,
+        "characters": ("fox",),
+        "stage": "battlefield",
+        "encoder_version": ENCODER_VERSION,
+    } | changes
+    meta = PolicyMeta(
+        id="imitation",
+        network=spec,
+        actions=heads,
+        created=datetime(2026, 1, 1, tzinfo=UTC),
+        config={"game": {"type": "mock"}, "imitation": {}},
+        **fields,
+    )
+    network = build_network(spec, heads, torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        network.out.weight[:-1] *= 30.0  # opinions
+    return save_policy(folder, meta, parameters_of(network))
+
+
+def save(folder, *iterations, spec=SPEC, **changes):
     """A run with these generations, each with weights of its own."""
     run = create_run(folder)
     run.write_run({})
-    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
     heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     for iteration in iterations:
         fields = {

@@ -19,9 +19,9 @@ TINY = (
 WALL = ("wall", "time/", "charts/steps_per_s")
 
 
-def train(folder, *arguments, resume=False):
-    """Train in ``folder``; the exit code and what a person sees."""
-    invocation = parse([str(a) for a in ("--checkpoint", folder, *(("--resume",) if resume else TINY), *arguments)])
+def train(folder, *arguments, resume=False, size=TINY):
+    """Train in ``folder``; the exit code and what a person sees. A new run has the flags of ``size``, too."""
+    invocation = parse([str(a) for a in ("--checkpoint", folder, *(("--resume",) if resume else size), *arguments)])
     stream = io.StringIO()
     code = app.train(
         invocation.config,

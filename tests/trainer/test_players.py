@@ -3,7 +3,7 @@ import pytest
 from envs.melee import bots
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError
 from selfplay.runner.match import Contender, Rules
-from selfplay.trainer.players import contender, home_rules
+from selfplay.trainer.players import chosen_rules, contender, home_rules
 from tests.trainer.policies import save
 
 
@@ -52,3 +52,12 @@ def test_games_are_played_where_the_first_policy_is_at_home(run, tmp_path):
     assert home_rules((theirs, ours)) == (("mewtwo", "fox"), Rules())
     assert home_rules((scripted, ours), greedy=True) == (("fox", "fox"), Rules("battlefield", 120, greedy=True))
     assert home_rules((scripted, scripted)) == (("mewtwo", "mewtwo"), Rules())
+
+
+def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
+    ours = (contender(str(run.path)), contender("random"))
+    assert chosen_rules(ours) == home_rules(ours)
+    assert chosen_rules(ours, "mewtwo")[0] == ("mewtwo", "mewtwo")
+    assert chosen_rules(ours, "mewtwo", "fox")[0] == ("mewtwo", "fox")
+    assert chosen_rules(ours, None, "mewtwo")[0] == ("fox", "mewtwo")
+    assert chosen_rules(ours, None, None, "dreamland", 0, greedy=True)[1] == Rules("dreamland", 0, greedy=True)

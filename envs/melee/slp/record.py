@@ -28,7 +28,7 @@ from envs.melee.state import NUM_SEATS, GameState, records
 VERSION: Final = (3, 18, 0)
 STICK_STEPS: Final = 80  # positions of a stick from its centre to its rim
 NOBODY: Final = 6  # in the field that says who hit last
-GAME_SET, NO_CONTEST = 2, 7
+TIME, GAME_SET, NO_CONTEST = 1, 2, 7
 
 
 class Recording:
@@ -166,7 +166,12 @@ def _post_columns(state: GameState) -> NDArray[np.void]:
 def _end_of(state: GameState) -> End:
     if not len(state.game):
         return End(NO_CONTEST, None, None)
-    stocks, percent = state.players["stocks"][-1], state.players["percent"][-1]
+    return end_of(state.players["stocks"][-1], state.players["percent"][-1])
+
+
+def end_of(stocks: NDArray[np.int32], percent: NDArray[np.float64], *, timer: bool = False) -> End:
+    """How a game ended that left the seats with these, [2] each; ``timer``: because its time was up."""
     better = int(stocks[1] > stocks[0] or (stocks[1] == stocks[0] and percent[1] < percent[0]))
     placements = tuple(int(seat != better) for seat in range(NUM_SEATS))
-    return End(GAME_SET if (stocks == 0).any() else NO_CONTEST, None, placements)
+    method = GAME_SET if (stocks == 0).any() else TIME if timer else NO_CONTEST
+    return End(method, None, placements)

@@ -13,6 +13,7 @@ from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.replay import (
     End,
     Recording,
+    end_of,
     read_replay,
     replay_of,
     save_replay,
@@ -136,6 +137,13 @@ def test_the_end_follows_from_the_last_frame(tmp_path, stocks, percent, end):
     state.players["stocks"][-1], state.players["percent"][-1] = stocks, percent
     write_replay(tmp_path / "a.slp", state, seats(), FINAL_DESTINATION)
     assert read_replay(tmp_path / "a.slp").end == end
+
+
+def test_the_end_follows_from_what_a_game_left():
+    stocks, percent = np.array([2, 1], np.int32), np.array([90.0, 0.0])
+    assert end_of(stocks, percent) == End(7, None, (0, 1))
+    assert end_of(stocks, percent, timer=True) == End(1, None, (0, 1))
+    assert end_of(stocks - 1, percent, timer=True) == End(2, None, (0, 1))
 
 
 @pytest.mark.parametrize("stage", sorted(STAGES.values()))

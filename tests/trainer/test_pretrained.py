@@ -1,0 +1,135 @@
+"""Self-play that starts from imitation: what comes with the policy, and how it is kept from forgetting."""
+
+import numpy as np
+import pytest
+import torch
+
+from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from selfplay import load_policy
+from selfplay.checkpoint import RunDir
+from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.policy.backbones import LAYERS
+from selfplay.policy.memory import Memory
+from tests.trainer.policies import save_imitation
+from tests.trainer.runs import CAP, GAMES, ITERATION, STEPS, assert_equal_runs, rows, train
+
+SIZE = (
+    *("--num-games", GAMES, "--rollout-length", STEPS, "--max-episode-frames", CAP, "--batch-size", "128"),
+    *("--ppo-epochs", "2", "--threads", "2", "--save-interval", "1", "--learning-rate", "1e-3", "--seed", "3"),
+)
+
+
+def start(folder, policy, *arguments, iterations=1):
+    """Train from a policy, with no setting of a network; the exit code and what a person sees."""
+    steps = ("--timesteps", iterations * ITERATION)
+    return train(folder, *arguments, *steps, "--pretrained", policy, resume=False, size=SIZE)
+
+
+@pytest.fixture(params=["mlp", *sorted(LAYERS)])
+def policy(request, tmp_path):
+    return save_imitation(tmp_path / "imitation", request.param)
+
+
+def decisions(policy):
+    """What a policy draws, decision after decision, and how likely it was."""
+    torch.set_num_threads(1)
+    obs = np.random.default_rng(0).normal(size=(6, 5, OBS_WIDTH)).astype(np.float32)
+    memory, generator = Memory(5), torch.Generator().manual_seed(0)
+    return np.stack([policy.act(row, generator, memory=memory) for row in obs])
+
+
+def test_two_steps_need_no_other_flag_and_begin_as_the_policy_plays(policy, tmp_path):
+    code, text = start(tmp_path / "run", policy)
+    assert code == 0
+    before, first = load_policy(policy), load_policy(tmp_path / "run" / "generations" / "gen_0")
+    assert first.meta.weights_hash == before.meta.weights_hash
+    assert first.meta.network == before.meta.network
+    assert (first.meta.frame_skip, first.meta.delay) == (3, 2)
+    np.testing.assert_array_equal(decisions(before), decisions(first))
+    assert "Teacher: KL 0.01 forward, 0 reverse; the critic alone for 20 iterations" in text
+    assert "has learned fox; this run plays mewtwo" in text
+
+
+def test_the_policy_stands_still_while_the_critic_learns(policy, tmp_path):
+    folder = tmp_path / "run"
+    assert start(folder, policy, "--critic-burn-in", 2, iterations=3)[0] == 0
+    params = [
+        load_policy(folder / "generations" / f"gen_{i}").network.state_dict() for i in range(4)
+    ]  # fmt: skip
+    for i in (1, 2):
+        assert all(torch.equal(params[0][name], params[i][name]) for name in params[0] if not name.startswith("out."))
+        assert torch.equal(params[0]["out.weight"][:-1], params[i]["out.weight"][:-1])
+        assert not torch.equal(params[i - 1]["out.weight"][-1], params[i]["out.weight"][-1])
+    assert not torch.equal(params[2]["out.weight"][:-1], params[3]["out.weight"][:-1])
+    metrics = rows(folder / "metrics.jsonl")
+    assert metrics[0]["losses/teacher_kl"] == pytest.approx(0.0, abs=1e-4)
+    assert metrics[2]["losses/teacher_kl"] > 1e-4
+    assert metrics[2]["losses/teacher_kl_reverse"] > 1e-4
+    assert metrics[2]["losses/step_kl"] > 0
+
+
+def test_a_strong_teacher_holds_the_policy(tmp_path):
+    policy = save_imitation(tmp_path / "imitation")
+    moved = {}
+    for weight in ("0", "3"):
+        folder = tmp_path / f"run{weight}"
+        start(folder, policy, "--critic-burn-in", 0, "--teacher-kl", weight, iterations=4)
+        moved[weight] = rows(folder / "metrics.jsonl")[-1]["losses/teacher_kl"]
+    assert moved["3"] < 0.7 * moved["0"]
+
+
+@pytest.mark.parametrize("kind", sorted(LAYERS))
+def test_a_resumed_run_of_a_policy_that_remembers_equals_an_uninterrupted_one(kind, tmp_path):
+    policy = save_imitation(tmp_path / "imitation", kind)
+    flags = ("--deterministic", "--runners", "2", "--critic-burn-in", "1", "--mode", "simple_mix")
+    start(tmp_path / "whole", policy, *flags, iterations=4)
+    start(tmp_path / "halves", policy, *flags, iterations=2)
+    policy.rename(policy.with_name("gone"))
+    assert train(tmp_path / "halves", "--timesteps", 4 * ITERATION, resume=True)[0] == 0
+    policy.with_name("gone").rename(policy)
+    assert_equal_runs(tmp_path / "whole", tmp_path / "halves", generations=[f"gen_{i}" for i in range(5)])
+
+
+def test_a_policy_that_remembers_is_rated_and_meets_its_past(tmp_path):
+    folder = tmp_path / "run"
+    policy = save_imitation(tmp_path / "imitation", "gru")
+    flags = ("--track-elo", "--rating-share", "1", "--critic-burn-in", "0", "--mode", "delta_uniform")
+    assert start(folder, policy, *flags, iterations=3)[0] == 0
+    games = rows(folder / "ledger.jsonl")
+    assert {seat["player"] for game in games for seat in game["seats"]} >= {"gen_0", "gen_3", "random"}
+    assert RunDir(folder).read_run()["config"]["net"]["backbone"] == "gru"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--backbone", "lstm"), "--backbone is 'lstm', but --pretrained .* was made with 'attention'"),
+        (("--window-size", "9"), "--window-size is 9, but --pretrained .* was made with 5"),
+        (("--hidden", "16,16,16"), r"--hidden is \(16, 16, 16\), but .* was made with \(16, 16\)"),
+        (("--frame-skip", "4"), "--frame-skip is 4, but .* was made with 3"),
+        (("--delay", "1"), "--delay is 1, but .* was made with 2"),
+    ],
+)
+def test_a_flag_that_differs_names_both_sides(arguments, words, tmp_path):
+    policy = save_imitation(tmp_path / "imitation", "attention")
+    with pytest.raises(ConfigError, match=words):
+        start(tmp_path / "run", policy, *arguments)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_policy_of_another_encoder_is_refused_with_both_versions(tmp_path):
+    other = save_imitation(tmp_path / "other", encoder_version=77)
+    with pytest.raises(IncompatibleError, match=f"made for observations of version 77, here is {ENCODER_VERSION}"):
+        start(tmp_path / "run", other)
+
+
+@pytest.mark.parametrize("flag", ["--teacher-kl", "--teacher-kl-reverse", "--critic-burn-in"])
+def test_what_needs_a_teacher_says_so(flag, tmp_path):
+    with pytest.raises(ConfigError, match=f"{flag} needs a policy to start from: --pretrained PATH"):
+        train(tmp_path / "run", flag, "1")
+
+
+@pytest.mark.parametrize("kind", sorted(LAYERS))
+def test_games_that_are_judged_state_by_state_refuse_a_memory(kind, tmp_path):
+    with pytest.raises(ConfigError, match=f"--backbone {kind}: --game-type kuhn is judged exactly"):
+        train(tmp_path / "run", "--game-type", "kuhn", "--backbone", kind, "--hidden", "16,16", size=())
