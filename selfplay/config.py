@@ -5,23 +5,15 @@ Values come from, later ones win: defaults, ``--preset``, ``--config FILE.toml``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
-Positive = Annotated[int, Field(ge=1)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
+from selfplay import options
+from selfplay.options import Fraction, Group, Positive
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class GameConfig(_Group):
+class GameConfig(Group):
     """What is played."""
 
     type: Literal["mock", "dolphin", "rps", "pennies", "kuhn", "mixup"] = Field(
@@ -46,15 +38,15 @@ class GameConfig(_Group):
         return self.character, self.opponent_character or self.character
 
 
-class RewardConfig(_Group):
+class RewardConfig(Group):
     """Zero-sum terms, in reward units."""
 
     stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
     damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
 
 
-class NetConfig(_Group):
-    """The policy network."""
+class StructureConfig(Group):
+    """What the policy network is made of."""
 
     backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
         "mlp", description="`mlp` sees one moment; `gru`, `lstm`, `mamba` and `attention` remember"
@@ -64,12 +56,17 @@ class NetConfig(_Group):
     )
     window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Decisions that `attention` looks back on")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
+
+
+class NetConfig(StructureConfig):
+    """The policy network, and how it begins."""
+
     rest: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
     )
 
 
-class PPOConfig(_Group):
+class PPOConfig(Group):
     """The learner."""
 
     rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
@@ -103,7 +100,7 @@ class PPOConfig(_Group):
     )
 
 
-class LeagueConfig(_Group):
+class LeagueConfig(Group):
     """Opponents and ratings."""
 
     mode: str = Field(
@@ -148,7 +145,7 @@ class LeagueConfig(_Group):
         return self
 
 
-class RunConfig(_Group):
+class RunConfig(Group):
     """How long, where and how reproducibly."""
 
     timesteps: Positive | None = Field(100_000, description="Total steps of the run, over all games")
@@ -168,7 +165,7 @@ class RunConfig(_Group):
     pretrained: str | None = Field(None, description="Policy folder to start from")
 
 
-class Config(_Group):
+class Config(Group):
     """All settings of a run."""
 
     game: GameConfig = GameConfig()
@@ -209,31 +206,11 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A flag of ``train_self_play.py``: everything else about it stands at the field that it sets."""
+class Option(options.Option):
+    """A flag of ``train_self_play.py``."""
 
-    flag: str
-    path: str  # group.name
-    section: str
-    metavar: str = ""
-
-    @property
-    def field(self) -> FieldInfo:
-        """The setting."""
-        group, _, name = self.path.partition(".")
-        model: type[BaseModel] = type(getattr(Config(), group))
-        return model.model_fields[name]
-
-    @property
-    def default(self) -> Any:  # noqa: ANN401
-        """Without a preset."""
-        return self.field.default
-
-    @property
-    def is_switch(self) -> bool:
-        """Whether the flag takes no value."""
-        return isinstance(self.default, bool)
+    __slots__ = ()
+    root = Config
 
 
 _CORE, _PPO, _GAME, _TRACK, _RUN = "Core", "PPO", "Game", "Opponents and tracking", "Run"
@@ -290,4 +267,4 @@ OPTIONS: Final[tuple[Option, ...]] = (
 
 def by_path() -> dict[str, Option]:
     """The options by the setting that they set."""
-    return {option.path: option for option in OPTIONS}
+    return options.by_path(OPTIONS)

@@ -1,4 +1,4 @@
-"""The guide's option tables are those of the parser. ``python -m tests.test_guide`` writes them anew."""
+"""The option tables of the pages are those of the parsers. ``python -m tests.test_guide`` writes them anew."""
 
 import argparse
 import re
@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.config import by_path
+from selfplay.options import by_path
+from selfplay.trainer import cli
 from selfplay.trainer.cli import make_parser, shown
+from selfplay.trainer.imitation import cli as imitation_cli
 
-GUIDE = Path(__file__).parent.parent / "docs" / "guide.md"
+DOCS = Path(__file__).parent.parent / "docs"
+GUIDE = DOCS / "guide.md"
+PAGES = {"guide.md": cli, "imitation.md": imitation_cli}
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
 
 
-def sections():
-    """Flags of the parser by section, ``--help`` and the automatic ``--no-...`` left out."""
-    groups = {group.title: group._group_actions for group in make_parser()._action_groups}
+def sections(page):
+    """Flags of the parser of a page by section, ``--help`` and the automatic ``--no-...`` left out."""
+    groups = {group.title: group._group_actions for group in PAGES[page].make_parser()._action_groups}
     return {
         title: [action for action in actions if not isinstance(action, argparse._HelpAction)]
         for title, actions in groups.items()
@@ -23,10 +27,11 @@ def sections():
     }
 
 
-def table(section):
+def table(page, section):
+    options = by_path(PAGES[page].PROGRAM.options)
     rows = ["| Option | Default | Description |", "|--------|---------|-------------|"]
-    for action in sections()[section]:
-        option = by_path().get(action.dest)
+    for action in sections(page)[section]:
+        option = options.get(action.dest)
         metavar = f" {action.metavar}" if action.metavar else ""
         default = "none" if option is None or option.default in (None, ()) else shown(option.default)
         default = {"False": "no", "True": "yes"}.get(default, default)
@@ -35,14 +40,18 @@ def table(section):
     return "\n".join(rows) + "\n"
 
 
-def test_every_section_is_in_the_guide():
-    assert [found["section"] for found in MARKED.finditer(GUIDE.read_text())] == list(sections())
+def written(page):
+    return {found["section"]: found["table"] for found in MARKED.finditer((DOCS / page).read_text())}
 
 
-@pytest.mark.parametrize("section", sections())
-def test_tables_are_the_parsers(section):
-    written = {found["section"]: found["table"] for found in MARKED.finditer(GUIDE.read_text())}
-    assert written[section] == table(section), "python -m tests.test_guide writes it anew"
+@pytest.mark.parametrize("page", PAGES)
+def test_every_section_is_on_its_page(page):
+    assert list(written(page)) == list(sections(page))
+
+
+@pytest.mark.parametrize(("page", "section"), [(page, section) for page in PAGES for section in sections(page)])
+def test_tables_are_the_parsers(page, section):
+    assert written(page)[section] == table(page, section), "python -m tests.test_guide writes it anew"
 
 
 @pytest.mark.parametrize("page", ["guide.md", "troubleshooting.md"])
@@ -66,9 +75,12 @@ def groups():
 
 
 if __name__ == "__main__":
-    GUIDE.write_text(
-        MARKED.sub(
-            lambda found: f"<!-- options: {found['section']} -->\n{table(found['section'])}<!-- end -->",
-            GUIDE.read_text(),
+    for page in PAGES:
+        (DOCS / page).write_text(
+            MARKED.sub(
+                lambda found, page=page: (
+                    f"<!-- options: {found['section']} -->\n{table(page, found['section'])}<!-- end -->"
+                ),
+                (DOCS / page).read_text(),
+            )
         )
-    )

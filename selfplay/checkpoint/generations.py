@@ -53,17 +53,21 @@ def weights_hash(params: Arrays) -> str:
     return digest.hexdigest()
 
 
-def save_policy(path: Path, meta: PolicyMeta, params: Arrays) -> Path:
+def save_policy(path: Path, meta: PolicyMeta, params: Arrays, replace: bool = False) -> Path:
     """Write a policy folder; its ``weights_hash`` is computed here. Saving equal weights again changes nothing.
 
+    With ``replace`` the folder takes the place of the policy that was there, at once and whole.
+
     Raises:
-        ImmutableError: the folder holds other weights.
+        ImmutableError: the folder holds other weights, or, with ``replace``, no policy.
         CheckpointError: it cannot be written.
     """
     digest = weights_hash(params)
     if meta.weights_hash not in (None, digest):
         raise CheckpointError(f"{path}: the metadata carries the hash of other weights")
-    if path.exists():
+    if replace and path.exists() and not (path / POLICY_FILE).is_file():
+        raise ImmutableError(f"{path} holds no policy, so that none can take its place; move it away")
+    if path.exists() and not replace:
         saved, _ = load_generation(path)
         if saved.weights_hash != digest:
             raise ImmutableError(f"{path} holds other weights; a saved policy is never changed")
@@ -73,7 +77,7 @@ def save_policy(path: Path, meta: PolicyMeta, params: Arrays) -> Path:
         POLICY_FILE: encode_json(document, str(path / POLICY_FILE)),
         PARAMS_FILE: encode_arrays(params, str(path / PARAMS_FILE)),
     }
-    return write_folder(path, files)
+    return write_folder(path, files, replace)
 
 
 def save_generation(run: RunDir, meta: PolicyMeta, params: Arrays) -> Path:

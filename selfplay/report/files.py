@@ -15,7 +15,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 if TYPE_CHECKING:
-    from selfplay.report.metrics import IterationReport
+    from selfplay.report.metrics import Figures
 
 
 class _Silent:
@@ -44,7 +44,7 @@ class MetricsReporter(_Silent):
         self._clock = clock
         self._last = 0
 
-    def iteration(self, report: IterationReport) -> None:
+    def iteration(self, report: Figures) -> None:
         """See ``Reporter``."""
         if report.iteration <= self._last:
             self._file.close()
@@ -96,7 +96,7 @@ class TensorBoardReporter(_Silent):
             start = SessionLog(status=SessionLog.START)
             self._writer.add_event(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
 
-    def iteration(self, report: IterationReport) -> None:
+    def iteration(self, report: Figures) -> None:
         """See ``Reporter``."""
         if self._writer is None:
             return

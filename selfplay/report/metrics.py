@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +10,24 @@ Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
 PHASES = ("collect", "update", "rate", "save")
 """The parts of an iteration, in the order in which they happen."""
+
+
+class Figures(Protocol):
+    """What files of figures need of a report."""
+
+    @property
+    def iteration(self) -> int:
+        """Its row."""
+        ...
+
+    @property
+    def total_steps(self) -> int:
+        """Where it stands on the horizontal axis."""
+        ...
+
+    def flat(self) -> dict[str, float]:
+        """Every figure under its tag."""
+        ...
 
 
 class _Record(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -13,36 +13,45 @@ from selfplay.errors import IncompatibleError, boundary
 from selfplay.policy.policy import parameters_of, set_parameters
 
 if TYPE_CHECKING:
-    from selfplay.learner.ppo import PPO
+    from torch.optim import Adam
+
+    from selfplay.policy.network import ActorCritic
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def learner_arrays(ppo: PPO, generator: torch.Generator) -> Arrays:
+class Optimised(Protocol):
+    """A network and its Adam."""
+
+    network: ActorCritic
+    optimizer: Adam
+
+
+def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
     """Everything of the learner that the next update depends on."""
-    arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(ppo.network).items()}
-    for name, parameter in ppo.network.named_parameters():
-        for field, tensor in ppo.optimizer.state.get(parameter, {}).items():
+    arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network).items()}
+    for name, parameter in learner.network.named_parameters():
+        for field, tensor in learner.optimizer.state.get(parameter, {}).items():
             arrays[f"optimizer/{name}/{field}"] = tensor.detach().cpu().numpy().copy()
     arrays["rng/learner"] = generator.get_state().numpy().copy()
     return arrays
 
 
-def restore_learner(ppo: PPO, generator: torch.Generator, arrays: Mapping[str, NDArray[Any]]) -> None:
+def restore_learner(learner: Optimised, generator: torch.Generator, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Put ``learner_arrays`` back.
 
     Raises:
         IncompatibleError: made by a learner of another structure.
     """
     params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
-    set_parameters(ppo.network, params)
-    ppo.optimizer.state.clear()
+    set_parameters(learner.network, params)
+    learner.optimizer.state.clear()
     with boundary(IncompatibleError, "the optimizer's state does not fit the network"):
-        for name, parameter in ppo.network.named_parameters():
+        for name, parameter in learner.network.named_parameters():
             start = f"optimizer/{name}/"
             state = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
             if state:
-                ppo.optimizer.state[parameter] = {
+                learner.optimizer.state[parameter] = {
                     # Adam counts steps on the CPU unless it is told otherwise; moments live with the parameter
                     field: torch.from_numpy(np.array(array)).to("cpu" if field == "step" else parameter.device)
                     for field, array in state.items()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config import Config, Option, by_path
+from selfplay.config import OPTIONS, Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.trainer.command_line import flag_of
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
+    from selfplay.options import Option
 
 MAY_CHANGE: Final = frozenset(
     {
@@ -35,15 +37,7 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
             pass
         case _:  # of a version that kept everything: nobody chose to lose what the run has
             values["league"]["population"] = max(config.league.population, 2 * len(state.meta.generations))
-    for path, value in explicit.items():
-        group, _, name = path.partition(".")
-        before = getattr(getattr(config, group), name)
-        if path not in MAY_CHANGE and value != before:
-            raise ConfigError(
-                f"{_flag(path)} is {value!r}, but the run to resume was started with {before!r}; "
-                "it cannot change within a run"
-            )
-        values[group][name] = value
+    change(values, explicit, MAY_CHANGE, OPTIONS)
     for limit, other in (("max_minutes", "timesteps"), ("timesteps", "max_minutes")):
         if f"run.{limit}" in explicit and f"run.{other}" not in explicit:
             values["run"][other] = None  # a new limit stands for both: the old one may have been reached
@@ -51,6 +45,20 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
         return Config.model_validate(values)
 
 
-def _flag(path: str) -> str:
-    option: Option | None = by_path().get(path)
-    return option.flag if option else f"--set {path}"
+def change(
+    values: dict[str, Any], explicit: Mapping[str, Any], may_change: Collection[str], options: Sequence[Option]
+) -> None:
+    """Write what the user gave, by dotted name, into the settings of what is resumed, by group and name.
+
+    Raises:
+        ConfigError: a value that may not change differs; names both.
+    """
+    for path, value in explicit.items():
+        group, _, name = path.partition(".")
+        before = values[group][name]
+        if path not in may_change and value != before:
+            raise ConfigError(
+                f"{flag_of(options, path)} is {value!r}, but the run to resume was started with {before!r}; "
+                "it cannot change within a run"
+            )
+        values[group][name] = value

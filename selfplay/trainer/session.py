@@ -18,7 +18,7 @@ from selfplay.trainer.rating import RatingSettings
 
 if TYPE_CHECKING:
     from selfplay.checkpoint.schema import Scalar
-    from selfplay.config import Config, NetConfig, RunConfig
+    from selfplay.config import Config, RunConfig, StructureConfig
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 
@@ -72,7 +72,7 @@ def update_threads(run: RunConfig) -> int:
     return run.threads or min(usable_cores(), THREADS)
 
 
-def network_spec(net: NetConfig, obs_width: int) -> NetworkSpec:
+def network_spec(net: StructureConfig, obs_width: int) -> NetworkSpec:
     """What a policy file says of such a network."""
     options: dict[str, Scalar] = {"window": net.window} if net.backbone == "attention" else {}
     return NetworkSpec(

@@ -209,3 +209,24 @@ def test_generations_of_an_abandoned_future_are_kept_apart(run):
     assert same(load_generation(moved)[1], params(99))
     assert same(load_generation(moved.with_name("gen_20-1"))[1], params(20))
     assert set_aside_newer(run, 10) == []
+
+
+def test_a_policy_takes_the_place_of_another_only_when_asked(tmp_path):
+    path = tmp_path / "policy"
+    save_policy(path, policy_meta(120), params())
+    other = {**params(), "more": np.ones(2)}
+    with pytest.raises(ImmutableError):
+        save_policy(path, policy_meta(120), other)
+    save_policy(path, policy_meta(130), other, replace=True)
+    meta, arrays = load_generation(path)
+    assert meta.iteration == 130
+    assert same(arrays, other)
+
+
+def test_no_policy_takes_the_place_of_what_is_none(tmp_path):
+    path = tmp_path / "policy"
+    path.mkdir()
+    (path / "thesis.txt").write_text("ten years")
+    with pytest.raises(ImmutableError, match="holds no policy"):
+        save_policy(path, policy_meta(120), params(), replace=True)
+    assert (path / "thesis.txt").read_text() == "ten years"

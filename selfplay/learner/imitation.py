@@ -1,0 +1,220 @@
+"""Imitation (behaviour cloning): a network learns to do what a player did. Tensors in, tensors out.
+
+N rows or lanes, T decisions of a window, A parts of an action (buttons, then categoricals), L logits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from selfplay.learner.stepper import Stepper
+
+if TYPE_CHECKING:
+    from selfplay.learner.baselines import Habits
+    from selfplay.policy.heads import Heads
+    from selfplay.policy.network import ActorCritic
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A minibatch: rows [N, ...], or windows [N, T, ...] of consecutive decisions, which go on from lesson to lesson.
+
+    ``action`` is what the player did, ``last`` the controller before. Windows say with ``mask`` which decisions there
+    are, and with ``fresh`` before which of them a game began.
+    """
+
+    obs: Tensor  # float [N, (T,) D]
+    action: Tensor  # int8 [N, (T,) A]
+    last: Tensor  # int8 [N, (T,) A]
+    mask: Tensor | None = None  # bool [N, T]
+    fresh: Tensor | None = None  # bool [N, T]
+
+    def __len__(self) -> int:
+        return len(self.obs)
+
+    @property
+    def rows(self) -> int:
+        """Decisions to learn from."""
+        return len(self.obs) if self.mask is None else int(self.mask.sum())
+
+    def part(self, lanes: slice) -> Lesson:
+        """Some rows or lanes, as views."""
+        return Lesson(
+            self.obs[lanes],
+            self.action[lanes],
+            self.last[lanes],
+            None if self.mask is None else self.mask[lanes],
+            None if self.fresh is None else self.fresh[lanes],
+        )
+
+    def to(self, device: torch.device) -> Lesson:
+        """On a device."""
+        mask, fresh = self.mask, self.fresh
+        return Lesson(
+            self.obs.to(device),
+            self.action.to(device),
+            self.last.to(device),
+            None if mask is None else mask.to(device),
+            None if fresh is None else fresh.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The R decisions of a lesson that are there, with what a network makes of them."""
+
+    logits: Tensor  # float [R, L]
+    action: Tensor  # int8 [R, A]
+    last: Tensor  # int8 [R, A]
+    memory: Tensor  # float [N, M] after the lesson
+
+
+def decide(network: ActorCritic, lesson: Lesson, memory: Tensor) -> Decided:
+    """Let a network look at a lesson, beginning with ``memory`` [N, M]; M is 0 for one without memory."""
+    mask = lesson.mask
+    if mask is None:
+        return Decided(network(lesson.obs)[0], lesson.action, lesson.last, memory)
+    if network.memory_width and lesson.fresh is not None:
+        logits, _, memory = network.unroll(lesson.obs, memory, lesson.fresh)
+        logits = logits[mask]
+    else:
+        logits = network(lesson.obs[mask])[0]
+    return Decided(logits, lesson.action[mask], lesson.last[mask], memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Emphasis:
+    """Which choices a loss shall weigh more, without making a network that obeys it believe that they are likelier.
+
+    ``press`` weighs presses of each button, ``change`` every choice of a part that differs from the controller before.
+    A plain weighted loss has its optimum where w p / sum(w p) is predicted, not p. So the weighted loss is applied to
+    the logits shifted by +log w: its optimum is softmax(z + log w) = w p / sum(w p), which z = log p gives. That
+    holds for w that follow from what the network sees and from the class; ``last`` is part of every observation.
+    """
+
+    press: Tensor  # float [buttons]
+    change: float = 1.0
+
+    @staticmethod
+    def of(habits: Habits, heads: Heads, power: float, limit: float, change: float) -> Emphasis:
+        """Presses of a button that is pressed with rate r weigh ((1 - r) / r)^power, from 1 to ``limit``."""
+        rate = habits.press_rates[: heads.binary].clamp(min=1e-9)
+        press = ((1 - rate) / rate).pow(power).clamp(1.0, limit)
+        return Emphasis(press.float(), change)
+
+    def losses(self, heads: Heads, logits: Tensor, action: Tensor, last: Tensor) -> Tensor:
+        """Weighted negative log-likelihood of each part, float [R, A], for logits [R, L]."""
+        logits = logits.float()
+        log_change = math.log(self.change)
+        buttons, pressed, was = logits[:, : heads.binary], action[:, : heads.binary] > 0, last[:, : heads.binary] > 0
+        on = self.press.to(logits.device).log() + log_change * ~was
+        off = log_change * was
+        weight = torch.where(pressed, on, off).exp()
+        shifted = buttons + on - off
+        parts = [weight * functional.binary_cross_entropy_with_logits(shifted, pressed.float(), reduction="none")]
+        for i, classes in enumerate(torch.split(logits[:, heads.binary :], list(heads.sizes), 1), heads.binary):
+            chosen, before = action[:, i].long(), last[:, i].long()
+            loss = functional.cross_entropy(_lifted(classes, before, log_change), chosen, reduction="none")
+            parts.append((loss * torch.where(chosen == before, 1.0, self.change))[:, None])
+        return torch.cat(parts, 1)
+
+
+def _lifted(classes: Tensor, before: Tensor, by: float) -> Tensor:
+    """Logits of a categorical, higher for all classes but ``before``."""
+    if not by:
+        return classes
+    return classes + torch.full_like(classes, by).scatter_(1, before[:, None], 0.0)
+
+
+def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
+    """Negative log-likelihood of each part of the actions, float [R, A]."""
+    plain = Emphasis(torch.ones(heads.binary, device=logits.device))
+    return plain.losses(heads, logits, action, action)
+
+
+def begin_with(network: ActorCritic, habits: Habits) -> None:
+    """Let a fresh network, whose logits are nearly its biases, predict what the player does most, whatever it sees."""
+    log = habits.shares.log()
+    binary = network.heads.binary
+    classes = [log[binary + i, :size] for i, size in enumerate(network.heads.sizes)]
+    with torch.no_grad():
+        network.out.bias[:-1] = torch.cat([log[:binary, 1] - log[:binary, 0], *classes]).to(network.out.bias)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a minibatch was like: sums over its decisions, before the step."""
+
+    parts: Tensor  # float64 [A] negative log-likelihood of each part
+    changed: float  # the same of the decisions in which the controller changed, over all parts
+    changed_rows: int
+    rows: int
+    grad_norm: float  # before clipping
+    skipped: bool  # the gradient was not finite: the weights did not move
+
+
+class Imitator:
+    """Owns optimiser and worker threads of one network, and what it remembers of the lessons before. ``learn`` blocks.
+
+    Gradients end where a lesson begins; memory is carried over. The critic is not trained.
+    """
+
+    def __init__(
+        self, network: ActorCritic, emphasis: Emphasis, learning_rate: float, max_grad_norm: float, threads: int = 1
+    ) -> None:
+        self.network = network
+        self._emphasis = emphasis
+        self.stepper = Stepper(network, learning_rate, max_grad_norm, threads)
+        self.memory = network.first_memory(0)  # [lanes, M]
+
+    def forget(self) -> None:
+        """A pass over the data begins."""
+        self.memory = self.network.first_memory(0)
+
+    def learn(self, lesson: Lesson) -> Learned:
+        """One optimiser step."""
+        lesson = lesson.to(self.stepper.device)
+        memory, rows, heads = _carried(self.network, self.memory, len(lesson)), lesson.rows, self.network.heads
+        after = torch.zeros_like(memory)
+
+        def loss(lanes: slice) -> tuple[Tensor, Tensor]:
+            decided = decide(self.network, lesson.part(lanes), memory[lanes])
+            after[lanes] = decided.memory.detach()
+            weighted = self._emphasis.losses(heads, decided.logits, decided.action, decided.last)
+            with torch.no_grad():
+                plain = part_losses(heads, decided.logits, decided.action)
+                changed = (decided.action != decided.last).any(1)
+                sums = torch.cat([plain.sum(0), plain[changed].sum()[None], changed.sum()[None]])
+            return weighted.sum() / max(rows, 1), sums
+
+        sums, norm = self.stepper.step(self.stepper.cuts(len(lesson)), loss)
+        finite = math.isfinite(float(norm))
+        self.memory = after if finite else torch.zeros_like(after)
+        values = sums.cpu()
+        return Learned(values[:-2], float(values[-2]), int(values[-1]), rows, float(norm), skipped=not finite)
+
+    def look(self, lessons: Iterable[Lesson]) -> Iterator[Decided]:
+        """What the network of now makes of lessons that follow each other, without learning from them."""
+        memory = self.network.first_memory(0)
+        for lesson in lessons:
+            with torch.inference_mode():
+                memory = _carried(self.network, memory, len(lesson))
+                decided = decide(self.network, lesson.to(self.stepper.device), memory)
+                memory = decided.memory
+            yield decided
+
+    def close(self) -> None:
+        """Let the worker threads go."""
+        self.stepper.close()
+
+
+def _carried(network: ActorCritic, memory: Tensor, lanes: int) -> Tensor:
+    """What so many lanes remember: that of the lessons before, or, where none went before, nothing."""
+    return memory if len(memory) == lanes else network.first_memory(lanes)

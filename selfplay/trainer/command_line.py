@@ -1,0 +1,244 @@
+"""Flags, files and presets to one validated configuration: the parser of every training."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NoReturn, TypeVar
+
+from pydantic import ValidationError
+
+from envs.errors import GameError
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.options import Group, Option, by_path, groups
+
+Settings = TypeVar("Settings", bound=Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation(Generic[Settings]):
+    """What the user asked for."""
+
+    config: Settings
+    resume: bool
+    preset: str | None
+    explicit: dict[str, Any]  # what the user gave, by dotted name; with --resume what the preset gave, too
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Generic[Settings]):
+    """A command and its settings."""
+
+    name: str
+    description: str
+    epilog: str
+    settings: type[Settings]
+    options: tuple[Option, ...]
+    presets: Mapping[str, Mapping[str, Any]]
+    example: tuple[str, str]  # a setting, group.name, and a value of it, for help and messages
+    resume: str  # what --resume does
+    imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
+    check: Callable[[Settings], None]  # ConfigError for names that only other packages know
+
+
+class Parser(argparse.ArgumentParser):
+    """One clear line for a mistake, with the nearest valid name, and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """See ``argparse``."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def make_parser(program: Program[Settings]) -> Parser:
+    """All flags, in sections; those that are not given leave no trace."""
+    parser = Parser(
+        prog=program.name,
+        description=program.description,
+        epilog=program.epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    sections: dict[str, argparse._ArgumentGroup] = {}
+    for option in program.options:
+        if option.section not in sections:
+            sections[option.section] = parser.add_argument_group(option.section)
+        text = (option.field.description or "").replace("`", "").replace("%", "%%")
+        if option.default not in (None, (), False):
+            text += f" (default {shown(option.default)})"
+        if option.is_switch:
+            action = "store_true" if option.flag.startswith("--no-") else argparse.BooleanOptionalAction
+            sections[option.section].add_argument(option.flag, dest=option.path, action=action, help=text)
+        else:
+            sections[option.section].add_argument(option.flag, dest=option.path, metavar=option.metavar, help=text)
+    path, value = program.example
+    group, _, name = path.partition(".")
+    settings = parser.add_argument_group("Settings from elsewhere")
+    presets = ", ".join(program.presets)
+    settings.add_argument("--preset", metavar="NAME", help=f"a set of values: {presets}; flags win over it")
+    settings.add_argument("--config", metavar="FILE", help=f"settings in TOML, by group: [{group}] {name} = {value}")
+    settings.add_argument("--set", metavar="NAME=VALUE", action="append", help=f"one setting: {path}={value}")
+    settings.add_argument("--resume", action="store_true", help=program.resume)
+    return parser
+
+
+def exit_code(program: str, command: Callable[[], int | None]) -> int:
+    """Run a command; its exit code, 0 where it returns none. What a user did wrong is one line, not a traceback."""
+    try:
+        return command() or 0
+    except SelfPlayError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        return error.exit_code
+    except GameError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def shown(value: object) -> str:
+    """A default as the user would type it."""
+    if isinstance(value, tuple):
+        return ",".join(map(shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Settings]:
+    """The configuration that the arguments ask for.
+
+    Raises:
+        ConfigError: with one line that names the flag, the value and what is valid.
+        SystemExit: after ``--help``, or with code 2 where a flag lacks its value.
+    """
+    parser = make_parser(program)
+    found, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        raise ConfigError(_unknown_flag(unknown[0], parser))
+    given = vars(found)
+    preset = given.pop("preset", None)
+    if preset is not None and preset not in program.presets:
+        near = nearest(preset, list(program.presets))
+        raise ConfigError(f"--preset {preset}: unknown{near} (valid: {', '.join(program.presets)})")
+    resume = bool(given.pop("resume", False))
+    explicit: dict[str, Any] = {}
+    if (file := given.pop("config", None)) is not None:
+        explicit |= _from_file(program, Path(file))
+    for text in given.pop("set", None) or ():
+        explicit |= _from_text(program, text)
+    for option in program.options:
+        if option.path in given:
+            explicit[option.path] = _split(given[option.path], option.default)
+    chosen = program.presets.get(preset or "", {})
+    values: dict[str, dict[str, Any]] = {group: dict(part) for group, part in chosen.items()}
+    program.imply(explicit)
+    for path, value in explicit.items():
+        group, _, name = path.partition(".")
+        values.setdefault(group, {})[name] = value
+    config = _validate(program, values)
+    program.check(config)
+    paths = list(explicit)
+    if resume:  # a preset is no default here: where it differs from the run, the user has to know
+        paths += [f"{group}.{name}" for group, part in chosen.items() for name in part]
+    parsed = {path: getattr(getattr(config, path.partition(".")[0]), path.partition(".")[2]) for path in paths}
+    return Invocation(config, resume, preset, parsed)
+
+
+def _split(value: Any, default: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, str):
+        return value
+    if isinstance(default, tuple):
+        return tuple(part for part in value.split(",") if part)
+    if value.replace("_", "").replace(",", "").isdigit():
+        return value.replace("_", "").replace(",", "")
+    if isinstance(default, int) or default is None:
+        whole = _whole(value)
+        return value if whole is None else whole
+    return value
+
+
+def _whole(text: str) -> int | None:
+    """12e6 as a whole number."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() and "e" in text.lower() else None
+
+
+def _from_file(program: Program[Settings], path: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path}: not TOML: {error}") from error
+    flat: dict[str, Any] = {}
+    for group, part in document.items():
+        if not isinstance(part, dict):
+            example = program.example[0].partition(".")[0]
+            raise ConfigError(f"--config {path}: {group!r} stands outside a group such as [{example}]")
+        flat |= {_known(program, f"{group}.{name}", f"--config {path}"): value for name, value in part.items()}
+    return flat
+
+
+def _from_text(program: Program[Settings], text: str) -> dict[str, Any]:
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text}: NAME=VALUE is needed, such as {'='.join(program.example)}")
+    path = _known(program, path.strip(), f"--set {text}")
+    group, _, name = path.partition(".")
+    return {path: _split(value.strip(), groups(program.settings)[group].model_fields[name].default)}
+
+
+def _known(program: Program[Settings], path: str, where: str) -> str:
+    valid = [f"{group}.{name}" for group, model in groups(program.settings).items() for name in model.model_fields]
+    if path not in valid:
+        raise ConfigError(f"{where}: unknown setting {path!r}{nearest(path, valid)}")
+    return path
+
+
+def _validate(program: Program[Settings], values: dict[str, dict[str, Any]]) -> Settings:
+    try:
+        return program.settings.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        path = ".".join(str(part) for part in problem["loc"][:2])
+        message = problem["msg"].removeprefix("Value error, ")
+        if not problem["loc"]:
+            raise ConfigError(message) from error
+        message = message[0].lower() + message[1:]
+        raise ConfigError(f"{flag_of(program.options, path)} {shown(problem['input'])}: {message}") from error
+
+
+def flag_of(options: Sequence[Option], path: str) -> str:
+    """How a user sets a setting: its flag, or ``--set`` and its name."""
+    option = by_path(options).get(path)
+    return option.flag if option else f"--set {path}"
+
+
+def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
+    """Refuse a name that is not one of those, with the nearest.
+
+    Raises:
+        ConfigError: it is none; None passes.
+    """
+    if name is not None and name not in valid:
+        raise ConfigError(f"{flag} {name}: unknown{nearest(name, valid)} (valid: {', '.join(valid)})")
+
+
+def _unknown_flag(argument: str, parser: argparse.ArgumentParser) -> str:
+    flag = argument.partition("=")[0]
+    if not flag.startswith("-"):
+        return f"{argument!r} is not a flag; see --help"
+    return f"unknown flag {flag}{nearest(flag, list(parser._option_string_actions))}; see --help"
+
+
+def nearest(name: str, valid: Sequence[str]) -> str:
+    """What to say of a mistyped name: the nearest valid one; nothing where none is near."""
+    near = difflib.get_close_matches(name, valid, n=1, cutoff=0.4)
+    return f", did you mean {near[0]}?" if near else ""

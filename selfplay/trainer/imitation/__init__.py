@@ -1,0 +1,1 @@
+"""Imitation learning: a policy from the replays of others (docs/imitation.md)."""

@@ -1,0 +1,172 @@
+"""Every setting of ``scripts/train_from_replays.py``, validated; layers of values as in ``selfplay.config``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field, model_validator
+
+from selfplay import options
+from selfplay.config import StructureConfig
+from selfplay.options import Group, Positive
+
+
+class DataConfig(Group):
+    """What is learned from."""
+
+    replays: str | None = Field(None, description="Folder of .slp files, searched with its subfolders")
+    character: tuple[str, ...] = Field((), description="Learn only from players of these characters")
+    player: str | None = Field(None, description="Learn only from the player of this port, 1 to 4, or of this name")
+    max_files: Positive | None = Field(None, description="Games at most, the first by name that can be used")
+    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
+    delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
+    val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.1, description="Share of the games that is kept apart, to judge by"
+    )
+    cache: str | None = Field(None, description="Folder for what was made of the replays; by default in --checkpoint")
+    cache_gb: Annotated[float, Field(gt=0)] = Field(20.0, description="Gigabytes that the cache may take")
+    no_cache: bool = Field(False, description="Read the replays anew in every pass")
+
+
+class NetworkConfig(StructureConfig):
+    """What the policy network is made of."""
+
+    window: Annotated[int, Field(ge=2, le=1024)] = Field(
+        60, description="Decisions of a window that is learned from, and that `attention` looks back on"
+    )
+
+
+class LearnConfig(Group):
+    """How it is learned."""
+
+    epochs: Positive = Field(10, description="Passes over the games")
+    batch_size: Positive = Field(1024, description="Decisions of a minibatch")
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(1e-3, description="Learning rate of Adam at the start")
+    final_rate: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.1, description="Share of it at the end, along a cosine; 1 = constant"
+    )
+    max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
+    temporal: bool = Field(
+        False,
+        description="Windows of consecutive decisions, in order. Backbones with memory need it; "
+        "`mlp` still sees one frame at a time",
+    )
+    button_power: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.5,
+        description="Weight of a press: ((1 - r) / r) to this power, r being how often the button is pressed; 0 = 1",
+    )
+    button_limit: Annotated[float, Field(ge=1)] = Field(20.0, description="Weight of a press at most")
+    change_weight: Annotated[float, Field(ge=1)] = Field(
+        1.0, description="Weight of what differs from the controller before"
+    )
+    patience: Annotated[int, Field(ge=0)] = Field(
+        5, description="End after so many epochs without a better validation loss; 0 = never"
+    )
+    min_delta: Annotated[float, Field(ge=0)] = Field(0.0, description="What counts as better: so many nats a decision")
+
+
+class RunConfig(Group):
+    """How long, where and how reproducibly."""
+
+    checkpoint: str = Field("checkpoints", description="Folder that gets the policies and the training's own folder")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
+    max_minutes: Annotated[float, Field(gt=0)] | None = Field(None, description="Total minutes of the training")
+    save_minutes: Annotated[float, Field(gt=0)] = Field(10.0, description="Minutes between states within an epoch")
+    device: str = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
+    threads: Annotated[int, Field(ge=0)] = Field(0, description="Threads of the update; 0 = by cores")
+
+
+class ImitationConfig(Group):
+    """All settings of a training."""
+
+    data: DataConfig = DataConfig()
+    net: NetworkConfig = NetworkConfig()
+    learn: LearnConfig = LearnConfig()
+    run: RunConfig = RunConfig()
+
+    @property
+    def temporal(self) -> bool:
+        """Whether windows are learned from: asked for, or implied by the backbone."""
+        return self.learn.temporal or self.net.backbone != "mlp"
+
+    @property
+    def lanes(self) -> int:
+        """Windows of a minibatch."""
+        return max(1, self.learn.batch_size // self.net.window)
+
+    @property
+    def folds(self) -> int:
+        """One of so many parts of the games is kept apart."""
+        return round(1 / self.data.val_split)
+
+    @model_validator(mode="after")
+    def _agree(self) -> ImitationConfig:
+        if self.data.no_cache and self.data.cache is not None:
+            raise ValueError("--no-cache and --cache exclude each other")
+        return self
+
+
+PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "quick": {
+        "data": {"max_files": 5},
+        "net": {"hidden": (32, 32)},
+        "learn": {"epochs": 2, "batch_size": 256},
+    },
+    "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
+    "gpu_standard": {
+        "net": {"backbone": "gru", "hidden": (256, 256, 256)},
+        "learn": {"epochs": 20, "batch_size": 8192, "temporal": True},
+        "run": {"device": "cuda"},
+    },
+    "production": {
+        "net": {"backbone": "mamba", "hidden": (512, 512, 512, 512)},
+        "learn": {"epochs": 50, "batch_size": 16384, "learning_rate": 5e-4, "temporal": True, "patience": 8},
+        "run": {"device": "auto"},
+    },
+}
+
+
+class Option(options.Option):
+    """A flag of ``train_from_replays.py``."""
+
+    __slots__ = ()
+    root = ImitationConfig
+
+
+_DATA, _NET, _LEARN, _RUN = "Replays", "Network", "Learning", "Run"
+OPTIONS: Final[tuple[Option, ...]] = (
+    Option("--replays", "data.replays", _DATA, "DIR"),
+    Option("--character", "data.character", _DATA, "NAME,NAME"),
+    Option("--player", "data.player", _DATA, "NAME"),
+    Option("--max-files", "data.max_files", _DATA, "N"),
+    Option("--frame-skip", "data.frame_skip", _DATA, "N"),
+    Option("--delay", "data.delay", _DATA, "N"),
+    Option("--val-split", "data.val_split", _DATA, "F"),
+    Option("--cache", "data.cache", _DATA, "DIR"),
+    Option("--cache-gb", "data.cache_gb", _DATA, "F"),
+    Option("--no-cache", "data.no_cache", _DATA),
+    Option("--backbone", "net.backbone", _NET, "NAME"),
+    Option("--hidden", "net.hidden", _NET, "N,N"),
+    Option("--window-size", "net.window", _NET, "N"),
+    Option("--temporal", "learn.temporal", _NET),
+    Option("--epochs", "learn.epochs", _LEARN, "N"),
+    Option("--batch-size", "learn.batch_size", _LEARN, "N"),
+    Option("--learning-rate", "learn.learning_rate", _LEARN, "F"),
+    Option("--button-power", "learn.button_power", _LEARN, "F"),
+    Option("--change-weight", "learn.change_weight", _LEARN, "F"),
+    Option("--patience", "learn.patience", _LEARN, "N"),
+    Option("--min-delta", "learn.min_delta", _LEARN, "F"),
+    Option("--checkpoint", "run.checkpoint", _RUN, "DIR"),
+    Option("--seed", "run.seed", _RUN, "N"),
+    Option("--max-minutes", "run.max_minutes", _RUN, "F"),
+    Option("--device", "run.device", _RUN, "NAME"),
+    Option("--threads", "run.threads", _RUN, "N"),
+)
+
+MAY_CHANGE: Final = frozenset(
+    {
+        "learn.epochs", "learn.patience", "learn.min_delta", "run.max_minutes", "run.save_minutes", "run.device",
+        "run.threads", "run.checkpoint", "data.replays", "data.cache", "data.cache_gb", "data.no_cache",
+    }
+)  # fmt: skip
+"""Settings that a resumed training may change."""

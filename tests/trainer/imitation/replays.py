@@ -1,0 +1,80 @@
+"""Small trainings on games of the mock."""
+
+import io
+from pathlib import Path
+
+from envs.melee.controller import ACTION_SPEC
+from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
+from selfplay.learner.baselines import Habits
+from selfplay.policy.heads import Heads
+from selfplay.trainer.imitation.app import train
+from selfplay.trainer.imitation.cli import parse
+from selfplay.trainer.imitation.config import ImitationConfig
+from selfplay.trainer.imitation.data import Games, open_library
+from selfplay.trainer.imitation.report import Reports
+from selfplay.trainer.imitation.standing import new_folder, write_settings
+from selfplay.trainer.imitation.training import Training
+
+SMALL = ("--hidden", "32,32", "--window-size", "10", "--batch-size", "80", "--threads", "1")
+
+
+def trained(folder: Path, *arguments: object) -> tuple[int, str]:
+    """Exit code and output of a training whose policies go to ``folder``; its cache lies beside."""
+    given = [*SMALL, "--cache", folder.parent / "cache", *arguments, "--checkpoint", folder]
+    return said(*given)
+
+
+def said(*arguments: object) -> tuple[int, str]:
+    invocation = parse(list(map(str, arguments)))
+    stream = io.StringIO()
+    code = train(
+        invocation.config,
+        resume=invocation.resume,
+        explicit=invocation.explicit,
+        preset=invocation.preset,
+        stream=stream,
+    )
+    return code, stream.getvalue()
+
+
+def stopped_after(folder: Path, minibatches: int, *arguments: object) -> RunDir:
+    """A training that somebody stops after so many minibatches, as Ctrl-C does."""
+    config = parse([*map(str, (*SMALL, "--cache", folder.parent / "cache", *arguments))]).config
+    games = games_of(config, folder)
+    run = new_folder(folder)
+    reports = Reports(run.path, io.StringIO())
+    training: Training
+
+    def stop() -> bool:
+        return training.standing.minibatches >= minibatches
+
+    with run.lock():
+        write_settings(run, {"config": config.model_dump(mode="json")})
+        habits = games.habits(heads(), lambda done: None)
+        training = Training(run, games, habits, reports, "cpu", 1, stop)
+        training.run()
+        training.close()
+        reports.close()
+    return run
+
+
+def games_of(config: ImitationConfig, folder: Path) -> Games:
+    return Games.of(open_library(config, folder, lambda done, total: None), config)
+
+
+def heads() -> Heads:
+    return Heads(ACTION_SPEC.binary, ACTION_SPEC.sizes)
+
+
+def habits_of(games: Games) -> Habits:
+    return games.habits(heads(), lambda done: None)
+
+
+def end_of(run: Path) -> tuple[str | None, str | None, dict[str, bytes], dict[str, object]]:
+    """Everything that two equal trainings have alike: hashes of both policies, arrays and standing of the state."""
+    hashes = [load_generation(run / f"{which}_policy")[0].weights_hash for which in ("latest", "best")]
+    state = load_latest_learner(RunDir(run))
+    arrays = {name: array.tobytes() for name, array in state.arrays.items()}
+    standing = dict(state.meta.extra["standing"])
+    del standing["elapsed_s"]
+    return hashes[0], hashes[1], arrays, standing
