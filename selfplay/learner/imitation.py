@@ -135,8 +135,12 @@ def _lifted(classes: Tensor, before: Tensor, by: float) -> Tensor:
 
 def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
     """Negative log-likelihood of each part of the actions, float [R, A]."""
-    plain = Emphasis(torch.ones(heads.binary, device=logits.device))
-    return plain.losses(heads, logits, action, action)
+    return plain_emphasis(heads).losses(heads, logits, action, action)
+
+
+def plain_emphasis(heads: Heads) -> Emphasis:
+    """Weighs everything alike."""
+    return Emphasis(torch.ones(heads.binary))
 
 
 def begin_with(network: ActorCritic, habits: Habits) -> None:

@@ -224,7 +224,7 @@ def _mean(values: Sequence[float]) -> str:
     """With its 95% interval, from the differences between seeds."""
     if len(values) < 2:
         return f"{fmean(values):.0f}"
-    return f"{fmean(values):.0f} ± {_t95(len(values)) * stdev(values) / math.sqrt(len(values)):.0f}"
+    return f"{fmean(values):.0f} ± {t95(len(values)) * stdev(values) / math.sqrt(len(values)):.0f}"
 
 
 def _between(scores: Floats) -> tuple[float, float, float]:
@@ -234,11 +234,11 @@ def _between(scores: Floats) -> tuple[float, float, float]:
     """
     mean = float(scores.mean())
     variance = sum(float(side.var(ddof=1)) / len(side) for side in (scores.mean(1), scores.mean(0)) if len(side) > 1)
-    half = _t95(min(scores.shape)) * math.sqrt(variance) if min(scores.shape) > 1 else 1.0
+    half = t95(min(scores.shape)) * math.sqrt(variance) if min(scores.shape) > 1 else 1.0
     return max(0.0, mean - half), mean, min(1.0, mean + half)
 
 
-def _t95(count: int) -> float:
+def t95(count: int) -> float:
     """Student's t of a two-sided 95% interval for the mean of ``count`` values."""
     return T95.get(count, Z95)
 
