@@ -46,14 +46,17 @@ def restore_learner(learner: Optimised, generator: torch.Generator, arrays: Mapp
     params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
     set_parameters(learner.network, params)
     learner.optimizer.state.clear()
+    fused = bool(learner.optimizer.defaults["fused"])
     with boundary(IncompatibleError, "the optimizer's state does not fit the network"):
         for name, parameter in learner.network.named_parameters():
             start = f"optimizer/{name}/"
             state = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
             if state:
                 learner.optimizer.state[parameter] = {
-                    # Adam counts steps on the CPU unless it is told otherwise; moments live with the parameter
-                    field: torch.from_numpy(np.array(array)).to("cpu" if field == "step" else parameter.device)
+                    # moments live with the parameter; so does a fused Adam's count of steps, another's on the CPU
+                    field: torch.from_numpy(np.array(array)).to(
+                        "cpu" if field == "step" and not fused else parameter.device
+                    )
                     for field, array in state.items()
                 }
         generator.set_state(torch.from_numpy(np.array(arrays["rng/learner"])))

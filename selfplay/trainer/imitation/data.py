@@ -95,7 +95,6 @@ class Games:
             digest.update("\0".join([name, *(_wanted(game) for game in games)]).encode())
         return {
             "hash": digest.hexdigest(),
-            "folder": str(self.library.folder),
             "games": {name: len(games) for name, games in sides.items()},
             "rows": {name: sum(game.rows for game in games) for name, games in sides.items()},
             "rows_by_character": self._rows_by_character(),

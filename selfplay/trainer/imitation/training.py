@@ -86,7 +86,7 @@ class Training:
             if not judged:
                 self._export(LATEST, None)
             self.save()
-            if not judged or not whole or self._time_is_up():
+            if not judged or not whole or self._stop() or self._time_is_up():
                 break
 
     def close(self) -> None:
@@ -136,9 +136,10 @@ class Training:
         with closing(lessons):
             decisions = self._imitator.look(self._until_stopped(lessons))
             found = likeness(self._imitator.network.heads, decisions, self._baselines, STICKS, self._generator)
-        if not whole or self._stop():
+        stopped = found is None or self._stop()  # asked once: it may change at any moment
+        if not whole or stopped:
             self._generator.set_state(before)  # as if nobody had looked: the epoch goes on when it is resumed
-        if found is None or self._stop():
+        if found is None or stopped:
             return False
         self.last = found
         best = self._take(found, whole=whole)

@@ -1,6 +1,7 @@
 """Small trainings on games of the mock."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 from envs.melee.controller import ACTION_SPEC
@@ -37,21 +38,18 @@ def said(*arguments: object) -> tuple[int, str]:
     return code, stream.getvalue()
 
 
-def stopped_after(folder: Path, minibatches: int, *arguments: object) -> RunDir:
-    """A training that somebody stops after so many minibatches, as Ctrl-C does."""
+def stopped(folder: Path, stop: Callable[[Training], bool], *arguments: object) -> RunDir:
+    """A training that somebody stops, as Ctrl-C does, when ``stop`` says so."""
     config = parse([*map(str, (*SMALL, "--cache", folder.parent / "cache", *arguments))]).config
     games = games_of(config, folder)
     run = new_folder(folder)
     reports = Reports(run.path, io.StringIO())
     training: Training
 
-    def stop() -> bool:
-        return training.standing.minibatches >= minibatches
-
     with run.lock():
         write_settings(run, {"config": config.model_dump(mode="json")})
         habits = games.habits(heads(), lambda done: None)
-        training = Training(run, games, habits, reports, "cpu", 1, stop)
+        training = Training(run, games, habits, reports, "cpu", 1, lambda: stop(training))
         training.run()
         training.close()
         reports.close()

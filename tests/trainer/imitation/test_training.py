@@ -10,7 +10,7 @@ from selfplay.policy.policy import game_of, load_policy
 from selfplay.trainer.imitation.cli import parse
 from selfplay.trainer.imitation.standing import find_training
 from selfplay.trainer.pretrained import adopt
-from tests.trainer.imitation.replays import end_of, games_of, habits_of, said, stopped_after, trained
+from tests.trainer.imitation.replays import end_of, games_of, habits_of, said, stopped, trained
 
 EPOCH = re.compile(r"Epoch (\d+)/(\d+): train (\d+\.\d+), validation (\d+\.\d+)")
 
@@ -119,21 +119,37 @@ def test_one_game_alone_is_learned_better_than_without_looking(alone, tmp_path):
 
 
 @pytest.mark.parametrize("network", [("--backbone", "mlp"), ("--backbone", "gru")], ids=["rows", "windows"])
-@pytest.mark.parametrize("minibatches", [2, 9])
+@pytest.mark.parametrize("minibatches", [0, 2, 9])
 def test_a_resumed_training_ends_as_if_nothing_had_happened(replays, tmp_path, network, minibatches):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     arguments = ("--replays", replays, "--epochs", 3, *network)
     trained(whole, *arguments)
-    run = stopped_after(parts, minibatches, *arguments)
+    run = stopped(parts, lambda training: training.standing.minibatches >= minibatches, *arguments)
     assert load_latest_learner(run).meta.iteration == minibatches
     assert load_policy(parts / "imitation_latest_policy").meta.iteration < 3
     code, text = said("--resume", "--checkpoint", parts)
     assert code == 0
-    assert f"minibatch {minibatches}" in text
+    assert f"minibatch {minibatches}" in text or not minibatches
     assert end_of(parts / "imitation") == end_of(whole / "imitation")
     assert [row["validation/model"] for row in rows(parts / "imitation")] == [
         row["validation/model"] for row in rows(whole / "imitation")
     ]
+
+
+def test_it_may_be_stopped_while_it_looks_at_the_games_that_judge(replays, tmp_path):
+    """Every question whether to stop, around the end of the first epoch, is answered with yes in turn."""
+    arguments = ("--replays", replays, "--epochs", 2, "--hidden", 8)
+    trained(tmp_path / "whole", *arguments)
+    seen = set()
+    for questions in range(6, 14):
+        asked = iter(range(questions))
+        run = stopped(tmp_path / str(questions), lambda training, left=asked: next(left, None) is None, *arguments)
+        standing = load_latest_learner(run).meta.extra["standing"]
+        seen.add((standing["epoch"], standing["sums"]["minibatches"]))
+        said("--resume", "--checkpoint", run.path)
+        assert end_of(run.path) == end_of(tmp_path / "whole" / "imitation")
+    assert {epoch for epoch, _ in seen} == {0, 1}
+    assert len([place for place in seen if place[0] == 0]) >= 2
 
 
 def test_a_finished_training_goes_on_where_more_epochs_are_wanted(replays, tmp_path):
