@@ -104,6 +104,7 @@ class UpdateMetrics:
     teacher_kl_reverse: float = 0.0  # mean KL(policy, teacher)
     step_kl: float = 0.0  # mean KL(policy before, policy after) of the whole update, 0 where it was not asked for
     reverted: int = 0  # 1: that was too much, and the update was taken back
+    critic_only: bool = False  # the policy stood still
 
 
 # Sums over the decisions of a chunk, in the order of LOSS_PARTS.
@@ -263,6 +264,7 @@ class PPO:
             skipped=skipped,
             step_kl=step_kl,
             reverted=reverted,
+            critic_only=critic_only,
         )
 
     def _step(self, part: Batch, *, critic_only: bool) -> tuple[Tensor, Tensor]:

@@ -138,6 +138,7 @@ def _losses(report: IterationReport) -> Table:
             ("clipped", f"{update.clip_fraction:.1%}"),
             ("explained var.", f"{update.explained_variance:.2f}"),
             ("gradient norm", f"{update.grad_norm:.2f}"),
+            *([("KL to teacher", f"{update.teacher_kl:.3f}")] if update.teacher_kl > 0 else []),
         ],
     )
 
@@ -174,6 +175,8 @@ def _warnings(report: IterationReport) -> list[Text]:
         found.append(Text(f"Runner restarts {report.restarts}, abandoned {report.abandoned}.", style="yellow"))
     if report.update.skipped:
         found.append(Text(f"{report.update.skipped} minibatches skipped.", style="red"))
+    if report.update.reverted:
+        found.append(Text(f"The update was taken back (KL {report.update.step_kl:.2f}).", style="red"))
     if report.cuda_used is not None and report.cuda_peak is not None:
         found.append(Text(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB."))
     return found

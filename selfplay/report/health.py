@@ -66,7 +66,8 @@ class Health:
 
 def _entropy(reports: Sequence[IterationReport]) -> str | None:
     entropy = fmean(report.update.entropy for report in reports)
-    if entropy >= 0.5:
+    taught = any(report.update.teacher_kl > 0 for report in reports)  # then it began as sure as the players it imitated
+    if entropy >= (0.1 if taught else 0.5):
         return None
     return (
         f"Entropy collapse: the policy hardly explores any more (entropy {entropy:.2f} nats over all parts of an "
@@ -97,12 +98,25 @@ def _stale(reports: Sequence[IterationReport]) -> str | None:
 
 
 def _value(reports: Sequence[IterationReport]) -> str | None:
+    reports = [report for report in reports if not report.update.critic_only]  # it has yet to begin there
+    if len(reports) < ENOUGH:
+        return None
     explained = fmean(report.update.explained_variance for report in reports)
     if explained >= 0.0:
         return None
     return (
         f"The value function predicts worse than a constant would (explained variance {explained:.2f}): advantages are "
         "noise. Lower --learning-rate, or give it a larger --hidden."
+    )
+
+
+def _reverted(reports: Sequence[IterationReport]) -> str | None:
+    reverted = sum(report.update.reverted for report in reports)
+    if reverted < 3:
+        return None
+    return (
+        f"{reverted} of the last {len(reports)} updates moved the policy too far and were taken back: nothing was "
+        "learned in them. Lower --learning-rate or --ppo-epochs."
     )
 
 
@@ -138,6 +152,7 @@ RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "few_results": _caps,
     "stale_data": _stale,
     "value_function": _value,
+    "reverted": _reverted,
     "not_finite": _not_finite,
     "not_zero_sum": _zero_sum,
     "restarts": _restarts,

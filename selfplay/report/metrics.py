@@ -51,6 +51,7 @@ class Update(_Record):
     skipped: Count = 0  # minibatches whose gradient was not finite
     step_kl: float = 0.0  # from the policy before the update to the one after it
     reverted: Count = 0  # 1: that was too much, and the update was taken back
+    critic_only: bool = False  # the policy stood still
     teacher_kl: float = 0.0  # KL(teacher, policy), 0 without a teacher
     teacher_kl_reverse: float = 0.0  # KL(policy, teacher)
 

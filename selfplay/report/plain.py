@@ -117,10 +117,17 @@ def collected_line(report: IterationReport) -> str:
 def update_line(report: IterationReport) -> str:
     """The losses, in the guide's words."""
     update = report.update
-    return (
+    line = (
         f"PPO update: loss={update.loss:.4f}, policy={update.policy_loss:.4f}, "
         f"value={update.value_loss:.4f}, entropy={update.entropy:.4f}"
     )
+    if update.teacher_kl > 0:
+        line += f", teacher_kl={update.teacher_kl:.4f}"
+    if update.critic_only:
+        line += "; the critic alone"
+    if update.reverted:
+        line += f"; taken back, the policy had moved by KL {update.step_kl:.2f}"
+    return line
 
 
 def summary_line(report: IterationReport, recent: Recent) -> str:

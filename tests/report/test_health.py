@@ -27,6 +27,7 @@ BAD = {
     "few_results": {"play": Play(episodes=10, draws=6)},
     "stale_data": update(clip_fraction=0.5),
     "value_function": update(explained_variance=-0.5),
+    "reverted": update(reverted=1),
     "not_finite": update(skipped=1),
     "not_zero_sum": {"zero_sum_error": 0.5},
 }
@@ -45,6 +46,19 @@ def test_each_fault_is_named_once_while_it_lasts(name):
     (finding,) = health.findings()
     assert finding.name == name
     assert finding.text.endswith(".")
+
+
+def test_who_was_taught_may_be_as_sure_as_the_players():
+    taught = {"teacher_kl": 0.3}
+    assert run(200, **update(entropy=0.2, **taught))[1] == []
+    assert run(200, **update(entropy=0.05, **taught))[1] == ["entropy_collapse"]
+
+
+def test_a_critic_that_learns_alone_has_time():
+    assert run(WINDOW, **update(explained_variance=-0.5, critic_only=True))[1] == []
+    health, _ = run(WINDOW, **update(explained_variance=-0.5, critic_only=True))
+    assert run(ENOUGH - 1, health, first=WINDOW + 1, **update(explained_variance=-0.5))[1] == []
+    assert run(1, health, first=WINDOW + ENOUGH, **update(explained_variance=-0.5))[1] == ["value_function"]
 
 
 def test_every_rule_is_tested():
