@@ -38,7 +38,7 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> None:
     """Do the parts that are asked for."""
-    from selfplay.trainer.start_study import SCRATCH, StartStudy
+    from selfplay.trainer.start_study import SCRATCH, StartStudy, pairs_of
 
     parts = options.parts.split(",")
     if wrong := [name for name in parts if name not in PARTS]:
@@ -55,6 +55,8 @@ def run(options: argparse.Namespace) -> None:
         for arm in arms:
             if "games" in parts:
                 study.measure(arm, seed, seeds)
+        for one, other in pairs_of(arms) if "games" in parts else ():
+            study.meet(one, other, seed)
     if "page" in parts:
         study.write(ROOT / "docs" / "imitation.md", arms, seeds)
 

@@ -10,6 +10,7 @@ import json
 import math
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 SCRATCH: Final = "scratch"
 COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --timesteps {steps} --seed {seed}"
-GAMES, AGAINST_SCRATCH, ALONG = 400, 100, 40  # of the last generation, of two last ones, of each one on the way
+GAMES, TWO_RUNS, ALONG = 400, 100, 40  # of the last generation, of two last ones, of each one on the way
 POINTS: Final = 60  # of a curve
 CURVES: Final = {
     "teacher_kl": ("losses/teacher_kl", "KL(teacher, policy), nats"),
@@ -102,16 +103,27 @@ class StartStudy:
         }
         if arm != SCRATCH:
             document["against_scratch"] = {
-                str(other): asdict(self._play(run, last, self._last(SCRATCH, other), AGAINST_SCRATCH, seed))
-                for other in seeds
+                str(other): asdict(self._play(run, last, self._last(SCRATCH, other), TWO_RUNS, seed)) for other in seeds
             }
         cell.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         self._tell(f"{arm}, seed {seed}: {document['result']['score']:.1%} against the policy that was imitated")
 
+    def meet(self, one: str, other: str, seed: int) -> None:
+        """Let the runs of two arms and one seed play each other, unless they have. Blocks."""
+        cell = self._pair(one, other, seed)
+        if not cell.exists():
+            found = self._play(self._run(one, seed), self._last(one, seed), self._last(other, seed), TWO_RUNS, seed)
+            cell.write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+            self._tell(f"{one} against {other}, seed {seed}: {found.score:.1%}")
+
     def write(self, page: Path, arms: Sequence[str], seeds: Sequence[int]) -> None:
         """Put the table into the page, and charts beside it."""
         cells = {arm: [c for s in seeds if (c := self._read(arm, s)) is not None] for arm in arms}
-        put_between(page, "start", table(cells))
+        pairs = {
+            (a, b): [json.loads(p.read_text(encoding="utf-8")) for s in seeds if (p := self._pair(a, b, s)).exists()]
+            for a, b in pairs_of(arms)
+        }
+        put_between(page, "start", f"{table(cells)}\n\n{meetings(pairs)}")
         for name, (_, label) in CURVES.items():
             curves = [
                 Curve(f"{arm}, seed {cell['seed']}", *zip(*cell["curves"][name], strict=True))
@@ -142,6 +154,9 @@ class StartStudy:
 
     def _cell(self, arm: str, seed: int) -> Path:
         return self._out / f"{arm}_{seed}.json"
+
+    def _pair(self, one: str, other: str, seed: int) -> Path:
+        return self._out / f"{one}_against_{other}_{seed}.json"
 
     def _read(self, arm: str, seed: int) -> dict[str, Any] | None:
         cell = self._cell(arm, seed)
@@ -185,6 +200,20 @@ def table(cells: dict[str, list[dict[str, Any]]]) -> str:
                 f"| {_shown(arm)} | {cell['seed']} | {_score(cell['result'])} | {against} | {kl} "
                 f"| {cell['curves']['entropy'][-1][1]:.2f} | {cell['training_s'] / 60:.1f} |"
             )
+    return "\n".join(lines)
+
+
+def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two arms that start from imitation."""
+    return list(combinations([arm for arm in arms if arm != SCRATCH], 2))
+
+
+def meetings(pairs: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
+    """How arms that start from imitation do against each other, run against run of one seed, in Markdown."""
+    lines = ["| | against | score of the first, seeds in order |", "|---|---|---|"]
+    lines += [
+        f"| {_shown(a)} | {_shown(b)} | {', '.join(map(_score, found))} |" for (a, b), found in pairs.items() if found
+    ]
     return "\n".join(lines)
 
 
