@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import Any, Final
 
 import torch
@@ -38,7 +39,7 @@ class Remembering(nn.Module, ABC):
 
 
 class _Cell(Remembering):
-    """Layers whose next state needs the last one: unrolled step by step, but for their input's product."""
+    """Layers whose next state needs the last one. Unrolled by torch's own loop, from each fresh start to the next."""
 
     def __init__(self, width: int, gates: int, parts: int) -> None:
         super().__init__()
@@ -52,13 +53,23 @@ class _Cell(Remembering):
         return x + out, memory
 
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
-        driven = self.input(self.norm(x))
+        normed = self.norm(x)
         keep = (~fresh).to(x.dtype)[..., None]
+        starts = [0, *(fresh[:, 1:].any(0).nonzero()[:, 0] + 1).tolist(), x.shape[1]]
         outputs = []
-        for t in range(x.shape[1]):
-            out, memory = self._next(driven[:, t], memory * keep[:, t])
+        for begin, end in pairwise(starts):
+            out, memory = self._run(normed[:, begin:end], memory * keep[:, begin])
             outputs.append(out)
-        return x + torch.stack(outputs, 1), memory
+        return x + torch.cat(outputs, 1), memory
+
+    @property
+    def _weights(self) -> list[Tensor]:
+        """As torch's loops want them."""
+        return [self.input.weight, self.hidden.weight, self.input.bias, self.hidden.bias]
+
+    @abstractmethod
+    def _run(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs [N, T, W] and the memory after them, of inputs [N, T, W] in one episode."""
 
     @abstractmethod
     def _next(self, driven: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -84,6 +95,10 @@ class GRU(_Cell):
         after = torch.lerp(new, memory, torch.sigmoid(a_z + b_z))
         return after, after
 
+    def _run(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        out, after = torch.gru(x, memory[None], self._weights, True, 1, 0.0, self.training, False, True)
+        return out, after[0]
+
 
 class LSTM(_Cell):
     """Long short-term memory (Hochreiter and Schmidhuber 1997) with a forget gate; memory is (h, c)."""
@@ -97,6 +112,11 @@ class LSTM(_Cell):
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
         hidden = torch.sigmoid(leave) * torch.tanh(cell)
         return hidden, torch.cat([hidden, cell], -1)
+
+    def _run(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        before = [part.contiguous()[None] for part in memory.chunk(2, -1)]
+        out, *after = torch.lstm(x, before, self._weights, True, 1, 0.0, self.training, False, True)
+        return out, torch.cat([part[0] for part in after], -1)
 
 
 class Mamba(Remembering):
