@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> None:
     (mine, other), rules = chosen_rules((a, b), *given, greedy=options.greedy)
     bounds = Bounds(*options.sprt)
     result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
-    verdict = result.verdict(Path(options.a).name, Path(options.b).name)
+    names = Path(options.a).name, Path(options.b).name
+    verdict = result.verdict(*(names if names[0] != names[1] else (options.a, options.b)))
     if options.json:
         print(json.dumps({"a": options.a, "b": options.b, **asdict(result), "verdict": verdict}))
         return

@@ -44,9 +44,11 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Play, write and print."""
+    from selfplay.checkpoint import check_folder
     from selfplay.trainer import recording
     from selfplay.trainer.players import chosen_rules
 
+    check_folder(options.out, "--out")
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
     opponents = [recording.opponent(name) for name in options.opponent]

@@ -1,4 +1,4 @@
-"""Watch a fight: a replay file, or a game of two players of a run; as a page, GIF or MP4, or in the terminal."""
+"""Watch a fight: a replay file, or a game of players of a run or of policies; as a page, GIF or MP4, or in the terminal."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ def parser() -> argparse.ArgumentParser:
         "what",
         nargs="?",
         metavar="FILE_OR_RUN",
-        help="a replay file (.slp), or a run: its folder, or its name in checkpoints/ (default: the newest run)",
+        help="a replay file (.slp), or a run or a policy: its folder, or its name in checkpoints/ (default: the newest "
+        "run)",
     )
     made.add_argument(
         "players",
         nargs="*",
         metavar="PLAYER",
         help="who fights, of a run: gen_N, a policy folder, or a scripted player (default: the newest generation "
-        "against itself; with one player: the newest generation against it)",
+        "against itself; with one player: the newest generation against it; of a policy likewise)",
     )
     made.add_argument("--out", type=Path, metavar="PATH", help="file to write: .html, .gif, .mp4, or, of a run, .slp")
     made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
@@ -54,16 +55,19 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path]:
             raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
         path = options.out or Path(Path(options.what).stem + ".html")
         return show.replay_film(options.what).part(options.start, show.seconds_for(path, options.seconds)), path
-    from selfplay.league.runs import resolve_run
+    from selfplay.checkpoint import is_policy
+    from selfplay.checkpoint.generations import POLICY_FILE
+    from selfplay.league.runs import RUN_FILE, resolve_run
     from selfplay.trainer.watching import fight
 
-    folder = resolve_run(options.what, ROOT / "checkpoints")
+    folder = resolve_run(options.what, ROOT / "checkpoints", (RUN_FILE, POLICY_FILE))
     seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
     if options.game is not None:
         film = _rated(folder, options)
         return film.part(options.start, seconds), options.out or folder / f"game-{film.title.rpartition(' ')[2]}.gif"
     film = fight(folder, options.players, options.seed, None if seconds is None else options.start + seconds)
-    path = options.out or folder / f"{film.names[0]}-vs-{film.names[1]}.gif"
+    place = Path() if is_policy(folder) else folder  # nothing is added to a policy
+    path = options.out or place / f"{film.names[0]}-vs-{film.names[1]}.gif"
     return film.part(options.start, seconds), path
 
 

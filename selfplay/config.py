@@ -12,6 +12,8 @@ from pydantic import Field, model_validator
 from selfplay import options
 from selfplay.options import Fraction, Group, Positive
 
+Layer = Annotated[int, Field(ge=1, le=8192)]
+
 
 class GameConfig(Group):
     """What is played."""
@@ -51,8 +53,10 @@ class StructureConfig(Group):
     backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
         "mlp", description="`mlp` sees one moment; `gru`, `lstm`, `mamba` and `attention` remember"
     )
-    hidden: tuple[Positive, ...] = Field(
-        (128, 128), description="Widths of the layers; with memory: a dense one, then layers that remember, all as wide"
+    hidden: tuple[Layer, ...] = Field(
+        (128, 128),
+        max_length=64,
+        description="Widths of the layers; with memory: a dense one, then layers that remember, all as wide",
     )
     window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Decisions that `attention` looks back on")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")

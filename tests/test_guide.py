@@ -33,8 +33,8 @@ def table(page, section):
     for action in sections(page)[section]:
         option = options.get(action.dest)
         metavar = f" {action.metavar}" if action.metavar else ""
-        default = "none" if option is None or option.default in (None, ()) else shown(option.default)
-        default = {"False": "no", "True": "yes"}.get(default, default)
+        default = shown(None if option is None else option.default)
+        default = {"false": "no", "true": "yes"}.get(default, default)
         description = action.help if option is None else option.field.description
         rows.append(f"| `{action.option_strings[0]}{metavar}` | {default} | {description} |")
     return "\n".join(rows) + "\n"

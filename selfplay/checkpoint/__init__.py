@@ -11,10 +11,12 @@ The folder of a run
                                        it also clears what crashed writes left behind
     create_run(path, is_default=False) a new RunDir; refuses a folder that holds a run (RunExistsError), or, for the
                                        default path, takes the next free name: self_play-2, self_play-3, ...
+    check_folder(path, flag)           ConfigError where a file is in the way of a folder that a flag names
     find_newest_run(root)              RunDir with the latest activity below root, or None
     resolve_run(path=None, root=...)   RunDir of a path that holds a run; without a path the newest below root
     resolve_policy(path, root=...)     the policy folder meant by a path: itself, or a run's newest generation
     find_policies(root)                every policy folder below root, newest first
+    is_policy(path)                    whether a folder is one
 
 Policies (a generation is a policy folder ``run/generations/gen_N``)
     PolicyMeta, NetworkSpec, ActionHeads          what policy.json holds (frozen pydantic)
@@ -50,8 +52,8 @@ from selfplay.checkpoint.generations import (
 )
 from selfplay.checkpoint.learner_state import LearnerState, group, load_latest_learner, save_learner
 from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
-from selfplay.checkpoint.policies import find_policies, resolve_policy
-from selfplay.checkpoint.run_dir import RunDir, create_run, find_newest_run, resolve_run
+from selfplay.checkpoint.policies import find_policies, is_policy, resolve_policy
+from selfplay.checkpoint.run_dir import RunDir, check_folder, create_run, find_newest_run, resolve_run
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 
 __all__ = [
@@ -63,10 +65,12 @@ __all__ = [
     "NetworkSpec",
     "PolicyMeta",
     "RunDir",
+    "check_folder",
     "create_run",
     "find_newest_run",
     "find_policies",
     "group",
+    "is_policy",
     "list_generations",
     "load_checkpoint",
     "load_generation",

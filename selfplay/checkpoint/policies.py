@@ -26,11 +26,11 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     """
     if path.suffix.lower() in PREDECESSOR_SUFFIXES:
         raise ConfigError(f"{path} is a file of the predecessor, which cannot be read here; {_nearest(path, root)}")
-    if _is_policy(path):
+    if is_policy(path):
         return path
     run = RunDir(path.parent if path.name == "generations" else path)
     if (best := run.read_best()) is not None:
-        if not _is_policy(run.generations / best):
+        if not is_policy(run.generations / best):
             raise NotARunError(f"{run.best_json} names {best}, which is not in {run.generations}")
         return run.generations / best
     generations = list_generations(run)
@@ -41,11 +41,12 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
 
 def find_policies(root: Path = CHECKPOINTS) -> list[Path]:
     """Every policy folder below ``root``, the newest first."""
-    found = [path for path in walk(root, _SEARCH_DEPTH) if _is_policy(path)]
+    found = [path for path in walk(root, _SEARCH_DEPTH) if is_policy(path)]
     return sorted(found, key=lambda path: (modified_ns(path / MANIFEST), str(path)), reverse=True)
 
 
-def _is_policy(path: Path) -> bool:
+def is_policy(path: Path) -> bool:
+    """Whether a policy lies here; a run is none."""
     return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
 
 

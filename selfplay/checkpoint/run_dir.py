@@ -163,6 +163,17 @@ class RunDir:
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
 
 
+def check_folder(path: Path, flag: str) -> None:
+    """Whether ``path`` is a folder or can become one, as far as files are in its way.
+
+    Raises:
+        ConfigError: it is a file, or lies below one; names the file and the flag that the path is from.
+    """
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            raise ConfigError(f"{flag} {path}: {place} is a file, a folder is needed")
+
+
 def create_run(path: Path, is_default: bool = False) -> RunDir:
     """Make the folder of a new run; nothing that exists is overwritten.
 
@@ -171,14 +182,13 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
 
     Raises:
         RunExistsError: the folder holds a run; says what to type.
-        ConfigError: the path is a file, or a folder that holds something else.
+        ConfigError: the path is a file or lies below one, or is a folder that holds something else.
     """
     with boundary(CheckpointError, f"cannot create the run folder {path}"):
+        check_folder(path.parent if is_default else path, "--checkpoint")
         make_folder(path.parent)
         if is_default:
             return RunDir(_first_free(path))
-        if path.exists() and not path.is_dir():
-            raise ConfigError(f"{path} is a file; --checkpoint names the folder of a run")
         if RunDir(path).holds_run():
             raise RunExistsError(
                 f"{path} already holds a run; continue it with --resume --checkpoint {path}, "

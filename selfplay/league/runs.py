@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +22,10 @@ def _written(run: Path) -> int:
     return max(path.stat().st_mtime_ns for path in (run / RUN_FILE, run / FILE_NAME) if path.exists())
 
 
-def resolve_run(name: str | None, root: Path) -> Path:
+def resolve_run(name: str | None, root: Path, files: Sequence[str] = (RUN_FILE,)) -> Path:
     """The run folder that a user means: a path, a name under ``root``, or (None) the newest run there.
+
+    A folder that is named may also be of another kind: it needs one of ``files`` in it.
 
     Raises:
         NotARunError: there is none; the message names those that exist.
@@ -33,7 +36,7 @@ def resolve_run(name: str | None, root: Path) -> Path:
             raise NotARunError(f"no run under {root}; train one first")
         return runs[0]
     for folder in (Path(name), root / name):
-        if (folder / RUN_FILE).is_file():
+        if any((folder / file).is_file() for file in files):
             return folder
     there = ", ".join(run.name for run in runs[:8]) or "none"
-    raise NotARunError(f"{name} holds no run (no {RUN_FILE} in it); runs under {root}: {there}")
+    raise NotARunError(f"{name} holds no run (no {' or '.join(files)} in it); runs under {root}: {there}")

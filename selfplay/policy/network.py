@@ -86,7 +86,7 @@ class ActorCritic(nn.Module):
         return cast("Iterable[Remembering]", self.memory)
 
 
-def _check(spec: NetworkSpec) -> None:
+def check_spec(spec: NetworkSpec) -> None:
     """Whether such a network can be built.
 
     Raises:
@@ -103,7 +103,7 @@ def _check(spec: NetworkSpec) -> None:
         raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
     if spec.kind != "mlp" and not _fits(spec.hidden):
         raise IncompatibleError(
-            f"a {spec.kind} needs a dense layer and at least one of its own, all of one width that {HEAD_WIDTH} "
+            f"{spec.kind} needs a dense layer and at least one of its own, all of one width that {HEAD_WIDTH} "
             f"divides or that is smaller (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
         )
 
@@ -128,7 +128,7 @@ def build_network(
         IncompatibleError: a kind, an activation or an option that this version does not know, or widths that do not
             fit the kind.
     """
-    _check(spec)
+    check_spec(spec)
     network = ActorCritic(spec, actions)
     for part, gain in ((network.trunk, math.sqrt(2.0)), (network.memory, 1.0)):
         for module in part.modules():

@@ -32,7 +32,7 @@ from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
 from selfplay.trainer.resume import continued
-from selfplay.trainer.session import Session, settled
+from selfplay.trainer.session import Session, check_network, settled
 from selfplay.trainer.tree import Tree
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def train(
     _check_agreement(config, explicit)
     notes: list[str] = []
     config = settled(adopt(config, explicit, notes.append))
+    check_network(config.net)
     device, guests = pick_device(config.run.device), invited(config)  # before the folder is made: a mistake leaves none
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():

@@ -102,7 +102,11 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
 
 
 def shown(value: object) -> str:
-    """A default as the user would type it."""
+    """A value as the user would type it."""
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return ",".join(map(shown, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from envs.registry import find_game
-from selfplay.config import by_path
+from selfplay.config import OPTIONS
 from selfplay.errors import ConfigError
+from selfplay.trainer.command_line import flag_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,5 @@ def check_fit(config: Config, explicit: Iterable[str]) -> None:
         )
     for path in explicit:
         if path.startswith(FIGHTS_ONLY) and path != "game.type":
-            option = by_path().get(path)
-            name = option.flag if option else f"--set {path}"
-            raise ConfigError(f"{name} is a setting of fights; --game-type {config.game.type} has no use for it")
+            flag = flag_of(OPTIONS, path)
+            raise ConfigError(f"{flag} is a setting of fights; --game-type {config.game.type} has no use for it")

@@ -45,7 +45,13 @@ def invited(config: Config) -> list[Guest]:
             ("--delay", meta.delay, config.game.delay),
         ):
             if theirs != ours:
-                raise ConfigError(f"--opponent {path} was made with {flag} {theirs}, this run has {ours}; give {flag}")
+                start = config.run.pretrained
+                here = (
+                    f"this run has {ours}; give {flag}"
+                    if start is None
+                    else f"--pretrained {start} with {ours}: these two cannot play in one run"
+                )
+                raise ConfigError(f"--opponent {path} was made with {flag} {theirs}, {here}")
         name = _name(folder, {guest.id for guest in guests.values()})
         guests.setdefault(str(meta.weights_hash), Guest(name, *load_generation(folder)))
     return list(guests.values())

@@ -61,7 +61,13 @@ def chosen_rules(
     *,
     greedy: bool = False,
 ) -> tuple[tuple[str, str], Rules]:
-    """``home_rules`` with what a person chose in its place; who chooses one character chooses it for both."""
+    """``home_rules`` with what a person chose in its place; who chooses one character chooses it for both.
+
+    Raises:
+        ConfigError: a cap of no frame.
+    """
+    if max_episode_frames is not None and max_episode_frames < 1:
+        raise ConfigError(f"--max-episode-frames {max_episode_frames}: at least 1 is needed")
     characters, rules = home_rules(players, greedy=greedy)
     other = opponent_character or character or characters[1]
     cap = rules.max_episode_frames if max_episode_frames is None else max_episode_frames

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config import Config, NetConfig, by_path
-from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.config import OPTIONS, Config, NetConfig
+from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.policy import game_of, load_policy
+from selfplay.trainer.command_line import flag_of, shown
 from selfplay.trainer.session import network_spec
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
 
     Raises:
         ConfigError: the user gave another value for one of them, and names both; or something that only a pretrained
-            policy gives a meaning to, and there is none.
+            policy gives a meaning to, and there is none; or that only a fresh one does.
         IncompatibleError: the policy sees other observations than this version makes, or its network is one that
             self-play has no settings for.
         CheckpointError: no policy lies there.
@@ -36,12 +37,15 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
     if path is None:
         for name in BESIDE_A_TEACHER:
             if f"ppo.{name}" in explicit:
-                raise ConfigError(f"{_flag(f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
+                raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
     meta = load_policy(path).meta
     if game_of(meta) != config.game.type:
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
-    net = net_of(meta.network, config.net)
+    if "net.rest" in explicit:
+        raise ConfigError(f"{flag_of(OPTIONS, 'net.rest')} is how a fresh policy begins: --pretrained {path} is none")
+    with boundary(IncompatibleError, f"--pretrained {path}: self-play has no settings for its network"):
+        net = net_of(meta.network, config.net)
     if network_spec(net, meta.network.obs_width) != meta.network:
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
     theirs: dict[str, Any] = {
@@ -53,7 +57,10 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
     for name, value in theirs.items():
         group, _, field = name.partition(".")
         if name in explicit and explicit[name] != value:
-            raise ConfigError(f"{_flag(name)} is {explicit[name]!r}, but --pretrained {path} was made with {value!r}")
+            raise ConfigError(
+                f"{flag_of(OPTIONS, name)} is {shown(explicit[name])}, "
+                f"but --pretrained {path} was made with {shown(value)}"
+            )
         values[group][field] = value
     for name, value in BESIDE_A_TEACHER.items():
         if values["ppo"][name] is None:
@@ -72,8 +79,3 @@ def net_of(spec: NetworkSpec, base: NetConfig) -> NetConfig:
     """The settings of a policy's network, with ``base`` for what it does not tell."""
     told: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
     return NetConfig.model_validate(base.model_dump() | told | {k: v for k, v in spec.options.items() if k == "window"})
-
-
-def _flag(name: str) -> str:
-    option = by_path().get(name)
-    return option.flag if option else f"--set {name}"

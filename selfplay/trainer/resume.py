@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.config import OPTIONS, Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
-from selfplay.trainer.command_line import flag_of
+from selfplay.trainer.command_line import flag_of, shown
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -58,7 +58,7 @@ def change(
         before = values[group][name]
         if path not in may_change and value != before:
             raise ConfigError(
-                f"{flag_of(options, path)} is {value!r}, but the run to resume was started with {before!r}; "
+                f"{flag_of(options, path)} is {shown(value)}, but the run to resume was started with {shown(before)}; "
                 "it cannot change within a run"
             )
         values[group][name] = value

@@ -9,10 +9,12 @@ from envs.melee.tables import CHARACTERS, STAGES
 from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config import RANDOM
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.modes import EXPLOITERS, MAIN
+from selfplay.policy.network import check_spec
 from selfplay.runner.match import Rules
 from selfplay.seeding import derive
+from selfplay.trainer.command_line import shown
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rating import RatingSettings
 
@@ -78,6 +80,18 @@ def network_spec(net: StructureConfig, obs_width: int) -> NetworkSpec:
     return NetworkSpec(
         kind=net.backbone, obs_width=obs_width, hidden=net.hidden, activation=net.activation, options=options
     )
+
+
+def check_network(net: StructureConfig) -> None:
+    """Refuse widths that do not fit the backbone.
+
+    Raises:
+        ConfigError: they do not; names the flags.
+    """
+    try:
+        check_spec(network_spec(net, obs_width=1))
+    except IncompatibleError as error:
+        raise ConfigError(f"--backbone {net.backbone} with --hidden {shown(net.hidden)}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs.melee.observation import encode
 from envs.melee.tables import load_tables
-from selfplay.checkpoint import RunDir, list_generations
+from selfplay.checkpoint import RunDir, is_policy, list_generations
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.policy.memory import Memory
 from selfplay.report.fight.film import Film, Recorder
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None = None) -> Film:
-    """Play one game as the run's newest generation knows it, and record each frame.
+    """Play one game as a run's newest generation, or a policy, knows it, and record each frame.
 
     Args:
-        folder: Of the run.
-        named: Up to two players, see ``players.contender``; the newest generation stands in for who is missing.
+        folder: Of the run, or of the policy.
+        named: Up to two players, see ``players.contender``; whose game it is stands in for who is missing.
         seed: Of the game.
-        seconds: Of game time at most; by default as long as a game of the run.
+        seconds: Of game time at most; by default as long as a game that it was trained with.
 
     Raises:
         NotARunError: the run has no generation yet.
@@ -38,15 +38,12 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
         CheckpointError: a policy cannot be loaded.
     """
     run = RunDir(folder)
-    generations = list_generations(run)
-    if not generations:
-        raise NotARunError(f"{run.path} has no generation yet")
+    home = _home(run)
     if len(named) > 2:
         raise ConfigError(f"two players fight, {len(named)} are named")
-    newest = contender(generations[-1].path.name, run)
-    first, second = [newest.id] * (2 - len(named)) + list(named)
-    players = {name: contender(name, run) for name in (first, second)}
-    characters, rules = home_rules((newest, newest))
+    first, second = [home.id] * (2 - len(named)) + list(named)
+    players = {home.id: home} | {name: contender(name, run) for name in named}
+    characters, rules = home_rules((home,))
     frames = rules.max_episode_frames if seconds is None else round(seconds * 60)
     names = (Path(first).name, Path(second).name)
     rules = Rules(rules.stage, frames)
@@ -54,6 +51,16 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
         Pairing((first, second), characters, seed), players, rules, f"{run.path.name}, seed {seed}", names
     )
     return film
+
+
+def _home(run: RunDir) -> Contender:
+    """The policy in a folder, or the newest generation of a run, by whose rules a fight goes."""
+    if is_policy(run.path):
+        return contender(str(run.path.absolute()))
+    generations = list_generations(run)
+    if not generations:
+        raise NotARunError(f"{run.path} has no generation yet")
+    return contender(generations[-1].path.name, run)
 
 
 def recorded(

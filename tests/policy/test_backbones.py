@@ -306,7 +306,7 @@ def test_how_much_each_remembers():
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("hidden", [(), (32,), (32, 64), (40, 40), (32, 32, 64)])
 def test_widths_that_do_not_fit_are_refused(kind, hidden):
-    with pytest.raises(IncompatibleError, match=f"a {kind} needs a dense layer.*{HEAD_WIDTH}.*not "):
+    with pytest.raises(IncompatibleError, match=f"^{kind} needs a dense layer.*{HEAD_WIDTH}.*not "):
         build_network(NetworkSpec(kind=kind, obs_width=OBS, hidden=hidden), HEADS)
 
 

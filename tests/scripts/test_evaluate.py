@@ -81,7 +81,7 @@ def test_flags_have_an_effect(trained, monkeypatch, capsys):
         (["RUN", "random", "--games", "many"], "invalid int value: 'many'"),
         (["RUN", "random", "--stage", "battlefeld"], "did you mean 'battlefield'"),
         (["RUN", "random", "--character", "foxx"], "did you mean 'fox'"),
-        (["RUN", "random", "--max-episode-frames", "0"], "max_episode_frames must be at least 1"),
+        (["RUN", "random", "--max-episode-frames", "0"], "--max-episode-frames 0: at least 1 is needed"),
         (["RUN", "random", "--jsn"], "unrecognized arguments: --jsn"),
         (["RUN"], "the following arguments are required: B"),
         (["old.axon", "random"], "old.axon is a file of the predecessor"),

@@ -77,7 +77,8 @@ def test_what_is_there_is_kept(tmp_path, monkeypatch, capsys):
         (["--bot", "idle", "--games", "0"], "--games 0: at least 1"),
         (["--bot", "idle", "--stage", "battlefeld"], "did you mean 'battlefield'"),
         (["--bot", "idle", "--character", "foxx"], "did you mean 'fox'"),
-        (["--bot", "idle", "--max-episode-frames", "0"], "max_episode_frames must be at least 1"),
+        (["--bot", "idle", "--max-episode-frames", "0"], "--max-episode-frames 0: at least 1 is needed"),
+        (["--bot", "idle", "--max-episode-frames", "-5"], "--max-episode-frames -5: at least 1 is needed"),
         (["--bots", "idle"], "unrecognized arguments: --bots"),
     ],
 )

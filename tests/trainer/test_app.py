@@ -59,8 +59,8 @@ def test_a_resumed_run_no_longer_needs_it(pretrained, teacher):
     [
         (("--hidden", "12,6", "--frame-skip", "4"), "--frame-skip is 4, but .* was made with 3"),
         (("--hidden", "12,6", "--delay", "0"), "--delay is 0, but .* was made with 2"),
-        ((), r"--hidden is \(8,\), but .* was made with \(12, 6\)"),
-        (("--hidden", "12,6", "--set", "net.activation=tanh"), "--set net.activation is 'tanh', but .* 'relu'"),
+        ((), "--hidden is 8, but .* was made with 12,6$"),
+        (("--hidden", "12,6", "--set", "net.activation=tanh"), "--set net.activation is tanh, but .* relu$"),
     ],
 )
 def test_settings_of_a_pretrained_policy_cannot_be_changed(teacher, tmp_path, arguments, words):

@@ -8,7 +8,7 @@ import pytest
 from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
 from selfplay.config import OPTIONS
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError, RunLockedError
-from selfplay.trainer.cli import parse
+from selfplay.trainer.cli import parse, shown
 from selfplay.trainer.resume import MAY_CHANGE, continued
 from tests.trainer.runs import ITERATION, hashes, rows, train
 from tests.trainer.samples import OTHER
@@ -42,8 +42,8 @@ def test_each_setting_may_change_or_names_both_values(option):
             resumed(state_of(), *flags)
         now = getattr(getattr(parse(flags).config, group), name)
         assert option.flag in str(caught.value)
-        assert repr(now) in str(caught.value)
-        assert repr(before) in str(caught.value)
+        assert f" is {shown(now)}, " in str(caught.value)
+        assert f" with {shown(before)}; " in str(caught.value)
 
 
 def test_what_makes_a_run_what_it_is_may_not_change():
@@ -52,7 +52,7 @@ def test_what_makes_a_run_what_it_is_may_not_change():
 
 
 def test_settings_without_a_flag_are_named_as_they_are_typed():
-    with pytest.raises(ConfigError, match=r"--set ppo\.anneal is True, but .* False"):
+    with pytest.raises(ConfigError, match=r"--set ppo\.anneal is true, but .* false;"):
         resumed(state_of(), "--set", "ppo.anneal=true")
 
 

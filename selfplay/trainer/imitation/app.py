@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from envs.melee.controller import ACTION_SPEC
-from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.checkpoint import RunDir, check_folder, load_latest_learner
 from selfplay.errors import ConfigError
 from selfplay.policy.heads import Heads
 from selfplay.report import header
@@ -31,7 +31,7 @@ from selfplay.trainer.imitation.standing import (
 )
 from selfplay.trainer.imitation.training import Training
 from selfplay.trainer.machine import pick_device, processor, usable_cores
-from selfplay.trainer.session import THREADS
+from selfplay.trainer.session import THREADS, check_network
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -67,6 +67,8 @@ def train(
             state = load_latest_learner(run)
             config = continued(state, explicit or {})
             return _start(_games(config, run.path.parent, stream), run, state, preset, stream)
+    check_network(config.net)
+    check_folder(parent, "--checkpoint")
     pick_device(config.run.device)
     games = _games(config, parent, stream)  # before the folder is made: a mistake leaves none
     run = new_folder(parent)
