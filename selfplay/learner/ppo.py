@@ -184,6 +184,10 @@ class PPO:
         """Take these weights, and know nothing of the gradients that led here."""
         self._stepper.begin(weights)
 
+    def forget_gradients(self) -> None:
+        """Let the optimiser begin anew: it has counted steps in which the policy stood still, and would take it too far."""
+        self.optimizer.state.clear()
+
     def scale(self, factor: float) -> None:
         """Set learning rate and entropy bonus to this share of their settings."""
         full = self._full

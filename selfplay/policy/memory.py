@@ -44,9 +44,7 @@ class Memory:
 
     def read(self, width: int, rows: Rows = slice(None)) -> Tensor:
         """What some seats remember, [N, width]; not a copy where ``rows`` is a slice."""
-        missing = width - self._rows.shape[1]
-        if missing > 0:
-            self._rows = functional.pad(self._rows, (0, missing))
+        self._grow(0, width)
         return self._rows[rows, :width]
 
     def forget(self, seats: Sequence[int] | Tensor) -> None:
@@ -55,9 +53,13 @@ class Memory:
 
     def seat(self, seats: int) -> None:
         """Have rows for at least so many seats."""
-        missing = seats - len(self._rows)
-        if missing > 0:
-            self._rows = functional.pad(self._rows, (0, 0, 0, missing))
+        self._grow(seats, 0)
+
+    def _grow(self, seats: int, width: int) -> None:
+        seats, width = max(seats - len(self._rows), 0), max(width - self._rows.shape[1], 0)
+        if seats or width:
+            with torch.inference_mode(mode=False):  # what is made inside could not be written to outside
+                self._rows = functional.pad(self._rows, (0, width, 0, seats))
 
     def all(self) -> Tensor:
         """Every row; the memory's own."""

@@ -37,17 +37,19 @@ class Agent:
     role: str
     learner: Learner
     matchmaker: Matchmaker
-    since: int = 0  # iteration at which it began
+    since: int = 0  # iteration at which it was frozen last
+    began: int = 0  # iteration at which it had its first weights
     frozen: dict[str, ActorCritic] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
         """For the checkpoint; the weights lie beside it."""
-        return {"matchmaker": self.matchmaker.state(), "since": self.since}
+        return {"matchmaker": self.matchmaker.state(), "since": self.since, "began": self.began}
 
     def restore(self, state: dict[str, Any]) -> None:
         """From a checkpoint."""
         self.matchmaker.restore(state["matchmaker"])
         self.since = int(state.get("since", 0))
+        self.began = int(state.get("began", 0))
 
 
 def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:

@@ -61,15 +61,25 @@ class Learner:
     def update(
         self,
         rollouts: Sequence[Rollout],
-        iteration: int,
+        age: int,
         done: float,
         stop: Callable[[], bool] = lambda: False,
     ) -> UpdateMetrics:
-        """Learn from the rollouts of an iteration. ``done`` is the share of the run behind us, for annealing."""
+        """Learn from the rollouts of an iteration.
+
+        Args:
+            rollouts: of this learner.
+            age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
+            done: share of the run behind us, for annealing.
+            stop: see ``PPO.update``.
+        """
         ppo = self._session.config.ppo
+        burn_in = ppo.critic_burn_in or 0
+        if burn_in and age == burn_in:
+            self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device)
-        return self._ppo.update(batch, self._generator, stop, critic_only=iteration < (ppo.critic_burn_in or 0))
+        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
 
     @property
     def network(self) -> ActorCritic:

@@ -240,9 +240,9 @@ class TrainingLoop:
         for role, parts in collected.items():
             if parts:
                 rollouts = [part.rollout for part in parts]
-                updates[role] = await worker.submit(
-                    self._agents[role].learner.update, rollouts, self.progress.iteration, self._share_done()
-                )
+                agent = self._agents[role]
+                age = self.progress.iteration - agent.began
+                updates[role] = await worker.submit(agent.learner.update, rollouts, age, self._share_done())
         return Update(**asdict(updates[MAIN]), learning_rate=self._main.learner.learning_rate)
 
     async def _load(self, worker: Worker, agent: Agent, names: Iterable[str]) -> None:
@@ -300,6 +300,7 @@ class TrainingLoop:
         if anew:
             await worker.submit(agent.learner.begin, await worker.submit(self._first_weights))
             agent.matchmaker.forget()
+            agent.began = progress.iteration
         then = "begins anew" if anew else "goes on"
         self._reporter.notice(f"{name} joins the league ({hardest}); {then}")
 

@@ -92,3 +92,21 @@ def test_an_update_that_goes_too_far_is_taken_back_whole():
         assert not torch.equal(weights(net), before)
     with ppo(network(), step_kl=0.0, **wild) as learner:
         assert learner.update(batch, seeded()).reverted == 0
+
+
+def test_after_the_critic_alone_the_first_step_of_the_policy_is_no_larger_than_any_first_step():
+    """Adam bounds its first steps because it counts them; those of a policy at rest must not count."""
+    moved = {}
+    for alone in (0, 30):
+        net = network()
+        batch, before = played(net), weights(net)
+        with ppo(net, learning_rate=1e-3, epochs=1, batch_size=1000) as learner:
+            for _ in range(alone):
+                learner.update(batch, seeded(), critic_only=True)
+            if alone:
+                learner.forget_gradients()
+            policy = net.out.weight.detach()[:-1].clone()
+            learner.update(batch, seeded())
+            moved[alone] = float((net.out.weight.detach()[:-1] - policy).abs().max())
+        assert not torch.equal(weights(net), before)
+    assert moved[30] <= 1.05 * moved[0]
