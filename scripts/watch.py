@@ -1,4 +1,4 @@
-"""Watch a fight: a replay file, or a game of players of a run or of policies; as a page, GIF or MP4, or in the terminal."""
+"""Watch a fight, a replay file or a game of two players of a run, as a page, GIF or MP4, or in the terminal."""
 
 from __future__ import annotations
 

@@ -167,11 +167,12 @@ def check_folder(path: Path, flag: str) -> None:
     """Whether ``path`` is a folder or can become one, as far as files are in its way.
 
     Raises:
-        ConfigError: it is a file, or lies below one; names the file and the flag that the path is from.
+        ConfigError: it is a file, lies below one, or is no possible name; names the flag that the path is from.
     """
-    for place in (path, *path.parents):
-        if place.exists() and not place.is_dir():
-            raise ConfigError(f"{flag} {path}: {place} is a file, a folder is needed")
+    with boundary(ConfigError, f"{flag} {path}"):  # a name that no folder can have
+        for place in (path, *path.parents):
+            if place.exists() and not place.is_dir():
+                raise ConfigError(f"{flag} {path}: {place} is a file, a folder is needed")
 
 
 def create_run(path: Path, is_default: bool = False) -> RunDir:

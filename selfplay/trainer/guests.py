@@ -45,12 +45,9 @@ def invited(config: Config) -> list[Guest]:
             ("--delay", meta.delay, config.game.delay),
         ):
             if theirs != ours:
-                start = config.run.pretrained
-                here = (
-                    f"this run has {ours}; give {flag}"
-                    if start is None
-                    else f"--pretrained {start} with {ours}: these two cannot play in one run"
-                )
+                here = f"this run has {ours}; give {flag}"
+                if config.run.pretrained is not None:  # whose own value is the only one that the flag may have
+                    here = f"--pretrained {config.run.pretrained} with {ours}: these two cannot play in one run"
                 raise ConfigError(f"--opponent {path} was made with {flag} {theirs}, {here}")
         name = _name(folder, {guest.id for guest in guests.values()})
         guests.setdefault(str(meta.weights_hash), Guest(name, *load_generation(folder)))

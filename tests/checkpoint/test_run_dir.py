@@ -67,10 +67,19 @@ def test_a_folder_with_other_things_is_refused(tmp_path):
     (tmp_path / "README.md").write_text("mine")
     with pytest.raises(ConfigError, match=f"--checkpoint {re.escape(str(tmp_path / 'self_play'))}"):
         create_run(tmp_path)
-    with pytest.raises(ConfigError, match="is a file"):
-        create_run(tmp_path / "README.md")
-    with pytest.raises(CheckpointError, match="cannot create the run folder"):
-        create_run(tmp_path / "README.md" / "below")
+
+
+@pytest.mark.parametrize("is_default", [True, False])
+@pytest.mark.parametrize(
+    ("name", "words"), [("a/run", "a is a file"), ("a/b/run", "a is a file"), ("x" * 300 + "/run", "too long")]
+)
+def test_a_file_in_the_way_is_named(tmp_path, name, words, is_default):
+    (tmp_path / "a").write_text("mine")
+    with pytest.raises(ConfigError, match=f"--checkpoint .*{words}") as caught:
+        create_run(tmp_path / name, is_default=is_default)
+    assert caught.value.exit_code == 2
+    with pytest.raises(ConfigError, match=r"--checkpoint .*a is a file"):
+        create_run(tmp_path / "a")
 
 
 def test_the_default_name_is_numbered(tmp_path):

@@ -49,6 +49,16 @@ def test_stocks_that_end_a_step_early_leave_the_next_episode_at_its_start():
     assert infos["final_obs"][1] is None
 
 
+def test_the_opponent_is_told_in_which_games_an_episode_begins():
+    told = []
+    player = Player(lambda obs, _: np.tile(NEUTRAL, (len(obs), 1)), 4, 0, forget=lambda games: told.append([*games]))
+    block = MockMeleeVectorEnv(3, player, max_episode_frames=20, stagger=True)
+    trace = play(block, 60)
+    ended = [np.flatnonzero(np.logical_or(entry[2], entry[3])).tolist() for entry in trace[1:]]
+    assert told == [[0, 1, 2], *filter(None, ended)]
+    assert [2] in told
+
+
 def test_nobody_is_asked_to_act_for_a_game_that_waits():
     asked = []
     block = MockMeleeVectorEnv(

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from selfplay.errors import NotARunError
-from selfplay.league.runs import resolve_run, runs_under
+from selfplay.league.runs import RUN_FILE, resolve_run, runs_under
 
 
 def make(root, name, written_at, ledger_at=None):
@@ -30,6 +30,19 @@ def test_a_run_is_found_by_path_or_name(tmp_path, monkeypatch):
     assert resolve_run("mine", tmp_path / "checkpoints") == run
     monkeypatch.chdir(tmp_path)
     assert resolve_run("checkpoints/mine", tmp_path / "elsewhere").resolve() == run
+
+
+def test_folders_of_other_kinds_are_found_where_they_are_asked_for(tmp_path):
+    run = make(tmp_path, "mine", 1000)
+    (tmp_path / "policy").mkdir()
+    (tmp_path / "policy" / "policy.json").touch()
+    files = (RUN_FILE, "policy.json")
+    assert resolve_run("policy", tmp_path, files) == tmp_path / "policy"
+    assert resolve_run("mine", tmp_path, files) == resolve_run(None, tmp_path, files) == run
+    with pytest.raises(NotARunError, match=r"no run\.json in it"):
+        resolve_run("policy", tmp_path)
+    with pytest.raises(NotARunError, match=r"no run\.json or policy\.json in it"):
+        resolve_run("yours", tmp_path, files)
 
 
 def test_what_is_no_run_is_named_with_those_that_are(tmp_path):

@@ -1,8 +1,10 @@
 from datetime import UTC, datetime
+from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from envs.gym import MockMeleeEnv, MockMeleeVectorEnv
@@ -10,17 +12,22 @@ from envs.melee.controller import ACTION_SPEC, NEUTRAL
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, save_policy
 from selfplay.errors import CheckpointError, IncompatibleError
-from selfplay.policy.network import build_network
+from selfplay.policy.backbones import LAYERS
+from selfplay.policy.network import KINDS, build_network
 from selfplay.policy.opponent import load_opponent
 from selfplay.policy.policy import parameters_of
 
 pytestmark = pytest.mark.usefixtures("compiled_rules")
 
 
-def save(folder, **changes):
+OPTIONS = {"attention": {"window": 5}}
+GAMES = np.arange(64)
+
+
+def save(folder, kind="mlp", **changes):
     fields = {
         "id": "gen_0",
-        "network": NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,)),
+        "network": NetworkSpec(kind=kind, obs_width=OBS_WIDTH, hidden=(8, 8), options=OPTIONS.get(kind, {})),
         "actions": ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes),
         "encoder_version": ENCODER_VERSION,
         "frame_skip": 3,
@@ -30,13 +37,21 @@ def save(folder, **changes):
         "created": datetime(2026, 1, 2, tzinfo=UTC),
     }
     meta = PolicyMeta(**fields | changes)
-    return save_policy(folder, meta, parameters_of(build_network(meta.network, meta.actions)))
+    network = build_network(meta.network, meta.actions, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        network.out.weight[:-1] *= 100.0  # opinions
+    return save_policy(folder, meta, parameters_of(network))
 
 
 def play(env, steps=50):
-    trace = [env.reset(seed=1)[0]]
-    trace += [env.step(np.tile(NEUTRAL, (*env.action_space.shape[:-1], 1)))[0] for _ in range(steps)]
-    return trace
+    """Observations of a seat that does nothing, and how many episodes ended."""
+    trace, episodes = [env.reset(seed=1)[0]], 0
+    for _ in range(steps):
+        obs, _, terminated, truncated, _ = env.step(np.tile(NEUTRAL, (*env.action_space.shape[:-1], 1)))
+        ended = np.logical_or(terminated, truncated)
+        episodes += int(ended.sum())
+        trace.append(env.reset()[0] if isinstance(env, MockMeleeEnv) and ended else obs)
+    return trace, episodes
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -44,16 +59,36 @@ def test_a_policy_folder_sits_in_the_other_seat(tmp_path, as_text):
     folder = save(tmp_path / "policy")
     env = gymnasium.make("MockMelee-v0", opponent=str(folder) if as_text else folder).unwrapped
     check_env(env)
-    assert len(np.unique(play(env), axis=0)) > 40  # it plays
+    assert len(np.unique(play(env)[0], axis=0)) > 40  # it plays
 
 
-def test_it_repeats_itself_with_the_seed_of_the_environment(tmp_path):
-    folder = save(tmp_path / "policy")
-    env = MockMeleeEnv(folder)
-    assert data_equivalence(play(env), play(env), exact=True)
-    assert data_equivalence(play(env), play(MockMeleeEnv(folder)), exact=True)
-    block = MockMeleeVectorEnv(2, folder)
-    assert data_equivalence(play(block), play(block), exact=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_repeats_itself_with_the_seed_of_the_environment(tmp_path, kind):
+    folder = save(tmp_path / "policy", kind)
+    for make in (MockMeleeEnv, partial(MockMeleeVectorEnv, 2)):
+        env = make(folder, max_episode_frames=20)
+        first, episodes = play(env)
+        assert episodes >= 2
+        assert data_equivalence(first, play(env)[0], exact=True)
+        assert data_equivalence(first, play(make(folder, max_episode_frames=20))[0], exact=True)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_an_episode_begins_with_an_empty_memory(tmp_path, kind):
+    player = load_opponent(save(tmp_path / "policy", kind))
+    seen = np.random.default_rng(0).normal(size=(4, len(GAMES), OBS_WIDTH)).astype(np.float32)
+
+    def decide(obs):
+        player.start(7)
+        return player.act(obs, GAMES)
+
+    fresh = decide(seen[0])
+    for obs in seen[1:]:
+        decide(obs)
+    player.forget(GAMES[::2])
+    later = decide(seen[0])
+    np.testing.assert_array_equal(later[::2], fresh[::2])
+    assert (later[1::2] != fresh[1::2]).any()
 
 
 def test_it_plays_at_its_own_frame_skip_and_delay(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from scripts import evaluate
 from tests.scripts.commands import run
-from tests.trainer.policies import save
+from tests.trainer.policies import save, save_imitation
 
 FIELDS = {
     "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "by_stocks", "seconds", "damage",
@@ -43,6 +43,12 @@ def test_a_person_reads_a_few_lines(trained, monkeypatch, capsys):
     assert "95% interval" in score
     assert len(rest) == 3
     assert "gen_5 is" in rest[-1] or "whether gen_5 is" in rest[-1]
+
+
+def test_two_policies_of_one_name_are_told_apart(tmp_path, monkeypatch, capsys):
+    a, b = (save_imitation(tmp_path / parent / "imitation_best_policy") for parent in ("one", "two"))
+    assert call(monkeypatch, a, b, "--games", 2, "--max-episode-frames", 60) == 0
+    assert f"whether {a} is stronger than {b}" in capsys.readouterr().out
 
 
 def test_the_bounds_of_the_test_are_options(monkeypatch, capsys):

@@ -70,6 +70,9 @@ def test_an_interrupted_training_is_saved_and_goes_on(folder):
         (("--replays", "replays", "--backbone", "gruu"), "did you mean gru?"),
         (("--replays", "replays", "--device", "cuda:99"), "--device cuda:99: not on this machine"),
         (("--resume", "--checkpoint", "elsewhere"), "elsewhere holds no training"),
+        (("--replays", "replays", "--backbone", "gru", "--hidden", "32,64"), "--backbone gru with --hidden 32,64: gru"),
+        (("--replays", "replays", "--hidden", "5000000000"), "--hidden 5000000000: input should be less than"),
+        (("--replays", "replays", "--checkpoint", __file__), f"{__file__} is a file"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(tmp_path, folder, arguments, words):

@@ -15,7 +15,7 @@ from selfplay.trainer.players import contender
 from selfplay.trainer.rating import play_fixtures, settings_of
 from tests.report.fights import replay
 from tests.scripts import commands
-from tests.trainer.policies import save
+from tests.trainer.policies import save, save_imitation
 
 CONFIG = Config.model_validate({"game": {"character": "fox", "stage": "battlefield", "max_episode_frames": 120}})
 REPLAYS = Path(__file__).parents[2].parent / "shared" / "replays"
@@ -53,6 +53,18 @@ def test_a_fight_becomes_a_gif(run, monkeypatch, capsys):
     path = run.path / "gen_0-vs-random.gif"
     assert capsys.readouterr().out.startswith(str(path))
     assert lasts_ms(path) == pytest.approx(2000, abs=100)
+
+
+def test_a_policy_folder_is_left_as_it_is(tmp_path, monkeypatch, capsys):
+    policy = save_imitation(tmp_path / "imitation_best_policy")
+    before = sorted(policy.iterdir())
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, policy.name, "random", "--seconds", 1) == 0
+    assert capsys.readouterr().out.startswith("imitation_best_policy-vs-random.gif")
+    assert sorted(policy.iterdir()) == before
+    assert call(monkeypatch, policy.name, "--game", "1") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "imitation_best_policy" in line
 
 
 def test_a_part_of_a_fight(run, monkeypatch, tmp_path):

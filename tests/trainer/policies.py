@@ -13,9 +13,9 @@ from selfplay.policy.policy import parameters_of
 SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
 
 
-def save_imitation(folder, kind="mlp", **changes):
+def save_imitation(folder, kind="mlp", window=5, **changes):
     """A policy folder as imitation leaves it: of that backbone, with a critic that knows nothing."""
-    options = {"window": 5} if kind == "attention" else {}
+    options = {"window": window} if kind == "attention" else {}
     spec = NetworkSpec(kind=kind, obs_width=OBS_WIDTH, hidden=(16, 16), options=options)
     heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     fields = {

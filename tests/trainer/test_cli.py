@@ -159,6 +159,9 @@ def test_unknown_names_get_the_nearest_valid_one(arguments, words):
         ("--collect-timeout", "0", "greater than 0"),
         ("--hidden", "64,x", "valid integer"),
         ("--hidden", "0", "greater than or equal to 1"),
+        ("--hidden", "5000000000", "less than or equal to 8192"),
+        ("--hidden", "8192,8193", "less than or equal to 8192"),
+        ("--hidden", "8," * 64 + "8", "at most 64 items"),
     ],
 )
 def test_impossible_values_name_flag_value_and_what_is_valid(flag, value, words):

@@ -124,6 +124,30 @@ def test_a_policy_of_another_encoder_is_refused_with_both_versions(tmp_path):
         start(tmp_path / "run", other)
 
 
+def test_a_network_that_self_play_has_no_settings_for_is_refused(tmp_path):
+    policy = save_imitation(tmp_path / "imitation", "attention", window=2000)
+    with pytest.raises(IncompatibleError, match=r"imitation: self-play has no settings for its network: .*1024"):
+        start(tmp_path / "run", policy)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_opponent_that_does_not_fit_the_policy_names_both(tmp_path):
+    policy = save_imitation(tmp_path / "imitation")
+    other = save_imitation(tmp_path / "other", frame_skip=4)
+    words = "--opponent .*other was made with --frame-skip 4, --pretrained .*imitation with 3: these two cannot"
+    with pytest.raises(ConfigError, match=words):
+        start(tmp_path / "run", policy, "--opponent", other)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("kind", sorted(LAYERS))
+@pytest.mark.parametrize("hidden", ["32", "32,64", "48,48"])
+def test_widths_that_do_not_fit_are_refused_before_anything_is_made(kind, hidden, tmp_path):
+    with pytest.raises(ConfigError, match=f"^--backbone {kind} with --hidden {hidden}: {kind} needs a dense layer"):
+        train(tmp_path / "run", "--backbone", kind, "--hidden", hidden)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("flag", ["--teacher-kl", "--teacher-kl-reverse", "--critic-burn-in"])
 def test_what_needs_a_teacher_says_so(flag, tmp_path):
     with pytest.raises(ConfigError, match=f"{flag} needs a policy to start from: --pretrained PATH"):

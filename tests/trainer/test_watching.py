@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.trainer.watching import fight
-from tests.trainer.policies import save
+from tests.trainer.policies import save, save_imitation
 
 
 def test_a_fight_is_recorded_frame_by_frame(tmp_path):
@@ -34,6 +35,19 @@ def test_the_newest_generation_stands_in(tmp_path):
     assert fight(folder, [], seed=0, seconds=0.1).names == ("gen_10", "gen_10")
     assert fight(folder, ["random"], seed=0, seconds=0.1).names == ("gen_10", "random")
     assert len(fight(folder, ["random"], seed=0, seconds=0.1)) == 6
+
+
+def test_a_policy_folder_fights_under_its_own_rules(tmp_path):
+    mine = save_imitation(tmp_path / "mine", "gru", stage="dreamland")
+    other = save_imitation(tmp_path / "other")
+    film = fight(mine, [], seed=3, seconds=0.5)
+    assert film.names == ("mine", "mine")
+    assert film.title == "mine, seed 3"
+    assert (film.stage, film.players["character"][0].tolist()) == (STAGES["dreamland"], [CHARACTERS["fox"]] * 2)
+    assert np.isfinite(film.values).all()
+    assert fight(mine, [str(other)], seed=3, seconds=0.5).names == ("mine", "other")
+    assert fight(mine, ["random", str(other)], seed=3, seconds=0.5).names == ("random", "other")
+    assert len(fight(save(tmp_path / "run", 0).generations / "gen_0", [], seed=0)) == 120
 
 
 def test_who_cannot_fight(tmp_path):
