@@ -44,8 +44,7 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
     if "net.rest" in explicit:
         raise ConfigError(f"{flag_of(OPTIONS, 'net.rest')} is how a fresh policy begins: --pretrained {path} is none")
-    with boundary(IncompatibleError, f"--pretrained {path}: self-play has no settings for its network"):
-        net = net_of(meta.network, config.net)
+    net = net_of(meta.network, config.net, f"--pretrained {path}")
     if network_spec(net, meta.network.obs_width) != meta.network:
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
     theirs: dict[str, Any] = {
@@ -75,7 +74,13 @@ def by_imitation(meta: PolicyMeta) -> bool:
     return "imitation" in meta.config
 
 
-def net_of(spec: NetworkSpec, base: NetConfig) -> NetConfig:
-    """The settings of a policy's network, with ``base`` for what it does not tell."""
+def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
+    """The settings of a policy's network, with ``base`` for what it does not tell.
+
+    Raises:
+        IncompatibleError: a number of it is beyond what settings allow; names ``what`` the policy is.
+    """
     told: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
-    return NetConfig.model_validate(base.model_dump() | told | {k: v for k, v in spec.options.items() if k == "window"})
+    told |= {k: v for k, v in spec.options.items() if k == "window"}
+    with boundary(IncompatibleError, f"{what}: self-play has no settings for its network"):
+        return NetConfig.model_validate(base.model_dump() | told)
