@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,6 +21,7 @@ from selfplay.learner.stepper import Stepper
 from selfplay.policy.heads import divergence, logprob_entropy, masked
 
 if TYPE_CHECKING:
+    from selfplay.learner.batch import Batch
     from selfplay.policy.network import ActorCritic
 
 
@@ -41,48 +42,15 @@ class PPOSettings:
     teacher_kl: float = 0.0  # weight of KL(teacher, policy)
     teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
 
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What an update learns from, on the learner's device: N decisions, or N columns of T decisions in a row.
-
-    Shapes are those of decisions; of columns each has a T behind its N.
-    """
-
-    obs: Tensor  # float [N, D]
-    action: Tensor  # int8 [N, A]
-    logprob: Tensor  # float [N] of the behaviour policy
-    value: Tensor  # float [N] V(s) when it was played
-    advantage: Tensor  # float [N]; ``PPO.update`` normalises it
-    target: Tensor  # float [N] what V(s) should have been: advantage + value
-    legal: Tensor | None = None  # bool [N, logits] what could be chosen; None: everything
-    teacher: Tensor | None = None  # float [N, logits] of the teacher; None: there is none
-    memory: Tensor | None = None  # float [N, M] before the first decision of each column; None: these are decisions
-    fresh: Tensor | None = None  # bool [N, T] an episode begins here, and memory with it
-    mine: Tensor | None = None  # bool [N, T] the learner's; the other decisions of a column train nothing
-
-    def __len__(self) -> int:
-        return len(self.obs)
-
-    @property
-    def decisions(self) -> int:
-        """How many train."""
-        return len(self.obs) if self.mine is None else int(self.mine.sum())
-
-    def items(self, index: Tensor | slice) -> Batch:
-        """Some items: a copy where an index tensor asks for them, a view where a slice does."""
-        return self._map(lambda tensor: tensor[index])
-
-    def flat(self) -> Batch:
-        """The decisions that train, one by one, without what columns need besides."""
-        if self.mine is None:
-            return self
-        mine = self.mine
-        return replace(self, memory=None, fresh=None, mine=None)._map(lambda tensor: tensor[mine])
-
-    def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        tensors: dict[str, Tensor | None] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})
+    def loss_of(self, parts: Mapping[str, float]) -> float:
+        """The loss of its parts, by the names of LOSS_PARTS; see ``chunk_loss``."""
+        return (
+            parts["policy_loss"]
+            + self.value_coefficient * parts["value_loss"]
+            - self.entropy_coefficient * parts["entropy"]
+            + self.teacher_kl * parts["teacher_kl"]
+            + self.teacher_kl_reverse * parts["teacher_kl_reverse"]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +70,7 @@ class UpdateMetrics:
     skipped: int  # minibatches whose gradient was not finite; the weights did not move, the means leave them out
     teacher_kl: float = 0.0  # mean KL(teacher, policy), 0 without a teacher
     teacher_kl_reverse: float = 0.0  # mean KL(policy, teacher)
-    step_kl: float = 0.0  # mean KL(policy before, policy after) of the whole update, 0 where it was not asked for
+    step_kl: float = 0.0  # mean KL(policy before, policy after) of the update, on a minibatch; 0 where not asked for
     reverted: int = 0  # 1: that was too much, and the update was taken back
     critic_only: bool = False  # the policy stood still
 
@@ -185,7 +153,7 @@ class PPO:
         self._stepper.begin(weights)
 
     def forget_gradients(self) -> None:
-        """Let the optimiser begin anew: it has counted steps in which the policy stood still, and would take it too far."""
+        """Let the optimiser begin anew: it counted steps of a policy at rest, and would move it too far now."""
         self.optimizer.state.clear()
 
     def scale(self, factor: float) -> None:
@@ -218,58 +186,60 @@ class PPO:
             stop: is asked before each minibatch and ends the update early.
             critic_only: fit the value alone, from what the network sees in a state already: the policy does not move.
         """
-        settings = self.settings
-        played = batch.flat()
-        decisions = len(played)
-        spread, mean = torch.std_mean(played.advantage) if decisions > 1 else (torch.ones(()), torch.zeros(()))
-        explained = _explained_variance(played.value, played.target)
-        batch = replace(batch, advantage=(batch.advantage - mean) / (spread + 1e-8))
+        settings, explained = self.settings, _explained_variance(batch.flat())
+        decisions = batch.decisions
+        batch = _normalised(batch)
         before = self._copy() if settings.step_kl and not critic_only else None
         size = max(1, min(settings.batch_size * len(batch) // max(decisions, 1), len(batch)))
-        totals = torch.zeros(len(LOSS_PARTS), dtype=torch.float64, device=self.device)
-        norms: list[Tensor] = []
-        seen = skipped = epochs = 0
-        for _ in range(settings.epochs):
-            order = torch.randperm(len(batch), generator=generator).to(self.device)
-            epoch_kl = torch.zeros((), dtype=torch.float64, device=self.device)
-            visited = 0
-            for start in range(0, len(batch), size):
-                if stop():
-                    break
-                part = batch.items(order[start : start + size])
-                sums, norm = self._step(part, critic_only=critic_only)
-                if not bool(torch.isfinite(norm)):
-                    skipped += 1
-                    continue
-                visited += part.decisions
-                totals += sums
-                epoch_kl += sums[3]
-                norms.append(norm)
-            seen += visited
+        tally = _Tally(torch.zeros(len(LOSS_PARTS), dtype=torch.float64, device=self.device))
+        epochs = 0
+        while epochs < settings.epochs:
+            moved = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
             epochs += 1
-            if stop() or (settings.target_kl and float(epoch_kl) > settings.target_kl * visited):
+            if stop() or (settings.target_kl and moved > settings.target_kl):
                 break
-        means = dict(zip(LOSS_PARTS, (totals / max(seen, 1)).tolist(), strict=True))
-        loss = (
-            means["policy_loss"]
-            + settings.value_coefficient * means["value_loss"]
-            - settings.entropy_coefficient * means["entropy"]
-            + settings.teacher_kl * means["teacher_kl"]
-            + settings.teacher_kl_reverse * means["teacher_kl_reverse"]
-        )
+        means = dict(zip(LOSS_PARTS, (tally.sums / max(tally.decisions, 1)).tolist(), strict=True))
         step_kl, reverted = self._guard(batch, before, size) if before is not None else (0.0, 0)
         return UpdateMetrics(
             **means,
-            loss=loss,
+            loss=settings.loss_of(means),
             explained_variance=explained,
-            grad_norm=float(torch.stack(norms).mean()) if norms else 0.0,
+            grad_norm=float(torch.stack(tally.norms).mean()) if tally.norms else 0.0,
             epochs=epochs,
-            minibatches=len(norms) + skipped,
-            skipped=skipped,
+            minibatches=len(tally.norms) + tally.skipped,
+            skipped=tally.skipped,
             step_kl=step_kl,
             reverted=reverted,
             critic_only=critic_only,
         )
+
+    def _epoch(
+        self,
+        batch: Batch,
+        size: int,
+        generator: torch.Generator,
+        stop: Callable[[], bool],
+        tally: _Tally,
+        *,
+        critic_only: bool,
+    ) -> float:
+        """Visit every item once, ``size`` at a time; the mean KL from the behaviour policy meanwhile."""
+        order = torch.randperm(len(batch), generator=generator).to(self.device)
+        kl, decisions = torch.zeros((), dtype=torch.float64, device=self.device), 0
+        for start in range(0, len(batch), size):
+            if stop():
+                break
+            part = batch.items(order[start : start + size])
+            sums, norm = self._step(part, critic_only=critic_only)
+            if not bool(torch.isfinite(norm)):
+                tally.skipped += 1
+                continue
+            tally.sums += sums
+            tally.norms.append(norm)
+            kl += sums[LOSS_PARTS.index("approx_kl")]
+            decisions += part.decisions
+        tally.decisions += decisions
+        return float(kl) / max(decisions, 1)
 
     def _step(self, part: Batch, *, critic_only: bool) -> tuple[Tensor, Tensor]:
         """One minibatch, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
@@ -306,9 +276,26 @@ class PPO:
         return moved, 1
 
 
-def _explained_variance(value: Tensor, returns: Tensor) -> float:
+@dataclass(slots=True)
+class _Tally:
+    """Of the minibatches of an update whose gradient was finite."""
+
+    sums: Tensor  # float64 [len(LOSS_PARTS)]
+    norms: list[Tensor] = field(default_factory=list)  # of gradients
+    decisions: int = 0
+    skipped: int = 0  # the others
+
+
+def _normalised(batch: Batch) -> Batch:
+    """With advantages of mean 0 and spread 1 over all decisions that train."""
+    played = batch.flat().advantage
+    spread, mean = torch.std_mean(played) if len(played) > 1 else (torch.ones(()), torch.zeros(()))
+    return replace(batch, advantage=(batch.advantage - mean) / (spread + 1e-8))
+
+
+def _explained_variance(batch: Batch) -> float:
     """1 - Var(R - V) / Var(R): 1 perfect, 0 no better than the mean, 0 also where returns do not vary."""
-    if len(returns) < 2:
+    if len(batch) < 2:
         return 0.0
-    variance = returns.var()
-    return 0.0 if float(variance) == 0 else float(1 - (returns - value).var() / variance)
+    variance = batch.target.var()
+    return 0.0 if float(variance) == 0 else float(1 - (batch.target - batch.value).var() / variance)

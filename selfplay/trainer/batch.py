@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
-from selfplay.learner.ppo import Batch
 from selfplay.report.metrics import Play
 
 if TYPE_CHECKING:

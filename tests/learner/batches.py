@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from selfplay.learner.ppo import PPO, Batch, PPOSettings
+from selfplay.learner.batch import Batch
+from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.heads import sample
 from selfplay.policy.network import ActorCritic
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from selfplay.learner.ppo import LOSS_PARTS, Batch, PPOSettings, chunk_loss
+from selfplay.learner.batch import Batch
+from selfplay.learner.ppo import LOSS_PARTS, PPOSettings, chunk_loss
 from selfplay.policy.heads import Heads, logprob_entropy
 from tests.learner.batches import played
 from tests.policy.networks import network

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.learner.ppo import Batch
+from selfplay.learner.batch import Batch
 from selfplay.policy.heads import sample
 from selfplay.policy.network import build_network
 from tests.learner.batches import played, ppo, seeded, weights

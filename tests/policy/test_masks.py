@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.learner.ppo import Batch, PPOSettings, chunk_loss
+from selfplay.learner.batch import Batch
+from selfplay.learner.ppo import PPOSettings, chunk_loss
 from selfplay.policy.heads import NEVER, Heads, logprob_entropy, masked, probabilities, sample
 from selfplay.policy.policy import Policy
 from tests.policy.networks import network
