@@ -60,7 +60,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(run, tmp_path, stop):
 
 def test_a_run_keeps_its_gate(run):
     folder, _ = run
-    with pytest.raises(ConfigError, match="--gate is 'none', but"):
+    with pytest.raises(ConfigError, match="--gate is none, but"):
         train(folder.path, "--gate", "none", resume=True)
 
 

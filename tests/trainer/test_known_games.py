@@ -75,7 +75,7 @@ def test_reports_say_what_there_is_and_nothing_of_stocks(kuhn):
 def test_a_resumed_run_equals_an_uninterrupted_one_in_either_host(kuhn, tmp_path):
     folder = tmp_path / "run"
     assert train(folder, "kuhn", "--timesteps", 4 * ITERATION, "--deterministic", "--host", "process")[0] == 0
-    with pytest.raises(ConfigError, match="--game-type is 'rps', but the run"):
+    with pytest.raises(ConfigError, match="--game-type is rps, but the run"):
         train_fight(folder, "--game-type", "rps", resume=True)
     with pytest.raises(ConfigError, match="--track-elo is a setting of fights; --game-type kuhn"):
         train_fight(folder, "--track-elo", resume=True)
