@@ -28,21 +28,13 @@ ITERATION = 8 * 16
 
 
 def train(folder, game, *arguments, resume=False):
-    # a flag that is named twice counts as it was named last; resume=True leaves out the flags of fights
-    return train_fight(folder, "--game-type", game, *SMALL, *arguments, resume=resume)
-
-
-@pytest.fixture(autouse=True)
-def _without_flags_of_fights(monkeypatch):
-    monkeypatch.setattr("tests.trainer.runs.TINY", ())
+    return train_fight(folder, "--game-type", game, *SMALL, *arguments, resume=resume, size=())
 
 
 @pytest.fixture(scope="module")
 def kuhn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "kuhn"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.trainer.runs.TINY", ())
-        code, text = train(folder, "kuhn", "--timesteps", 6 * ITERATION, "--deterministic")
+    code, text = train(folder, "kuhn", "--timesteps", 6 * ITERATION, "--deterministic")
     assert code == 0
     return folder, text
 
