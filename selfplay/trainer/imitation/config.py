@@ -36,7 +36,9 @@ class DataConfig(Group):
         """Games are dealt into equal parts, of which one is kept apart; three digits of 1/3 are near enough."""
         if abs(share * round(1 / share) - 1) > NEAR_ENOUGH:
             more = int(1 / share)
-            raise ValueError(f"not one part in a whole number of them; near it are {1 / more:.3g} and {1 / (more + 1):.3g}")
+            raise ValueError(
+                f"not one part in a whole number of them; near it are {1 / more:.3g} and {1 / (more + 1):.3g}"
+            )
         return share
 
 
