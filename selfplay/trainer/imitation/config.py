@@ -10,7 +10,6 @@ from selfplay import options
 from selfplay.config import StructureConfig
 from selfplay.options import Group, Positive
 
-
 NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
 
 

@@ -160,7 +160,7 @@ class Training:
         return True
 
     def _take(self, found: Likeness, *, whole: bool) -> bool:
-        """Note a loss; whether it is the best so far. Without validation the latest is; what learned nothing never is."""
+        """Note a loss; whether it is the best so far. Without validation the latest is; what learned nothing is not."""
         standing, learn, loss = self.standing, self._config.learn, found.model.all
         best = not self._games.validation or standing.best is None or loss < standing.best
         best = best and standing.rows > 0
