@@ -5,11 +5,10 @@ What is there already is not made again: trainings in --runs, figures in docs/da
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -18,6 +17,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from selfplay.errors import ConfigError  # noqa: E402
 from selfplay.trainer.cli import Parser, exit_code, whole_numbers  # noqa: E402
+
+if TYPE_CHECKING:
+    import argparse
 
 BACKBONES: Final = "mlp,gru,lstm,mamba,attention"
 PARTS: Final = ("train", "page")

@@ -5,11 +5,10 @@ What is there already is not made again: runs in --runs, figures in docs/data/mo
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -19,6 +18,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from selfplay.errors import ConfigError  # noqa: E402
 from selfplay.league.modes import MODES as SHARES  # noqa: E402
 from selfplay.trainer.cli import Parser, exit_code, whole_numbers  # noqa: E402
+
+if TYPE_CHECKING:
+    import argparse
 
 MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp_variance,league"
 PARTS: Final = ("train", "games", "exploit", "search", "page")

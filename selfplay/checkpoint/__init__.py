@@ -13,7 +13,8 @@ The folder of a run
                                        default path, takes the next free name: self_play-2, self_play-3, ...
     find_newest_run(root)              RunDir with the latest activity below root, or None
     resolve_run(path=None, root=...)   RunDir of a path that holds a run; without a path the newest below root
-    resolve_policy(path, root=...)     the policy folder meant by a path: itself, a run's newest generation, imitation's best
+    resolve_policy(path, root=...)     the policy folder meant by a path: itself, a run's newest generation,
+                                       or the best policy of imitation
     find_policies(root)                every policy folder below root, newest first
 
 Policies (a generation is a policy folder ``run/generations/gen_N``)

@@ -225,8 +225,11 @@ def whole_numbers(text: str) -> list[int]:
 
 
 def weights(text: str) -> list[str]:
-    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0. As typed, for names of files."""
-    words = text.split(",")
+    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
+
+    They stay as typed: runs are named after them.
+    """
+    words = [word for word in text.split(",") if word]
     if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
     return words
