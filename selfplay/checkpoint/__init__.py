@@ -13,7 +13,8 @@ The folder of a run
                                        default path, takes the next free name: self_play-2, self_play-3, ...
     find_newest_run(root)              RunDir with the latest activity below root, or None
     resolve_run(path=None, root=...)   RunDir of a path that holds a run; without a path the newest below root
-    resolve_policy(path, root=...)     the policy folder meant by a path: itself, or a run's newest generation
+    resolve_policy(path, root=...)     the policy folder meant by a path: itself, a run's newest generation,
+                                       or the best policy of imitation
     find_policies(root)                every policy folder below root, newest first
 
 Policies (a generation is a policy folder ``run/generations/gen_N``)
@@ -43,12 +44,13 @@ from selfplay.checkpoint.generations import (
     Generation,
     list_generations,
     load_generation,
+    read_policy_meta,
     save_generation,
     save_policy,
     set_aside_newer,
     weights_hash,
 )
-from selfplay.checkpoint.learner_state import LearnerState, group, load_latest_learner, save_learner
+from selfplay.checkpoint.learner_state import LearnerState, group, has_state, load_latest_learner, save_learner
 from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
 from selfplay.checkpoint.policies import find_policies, resolve_policy
 from selfplay.checkpoint.run_dir import RunDir, create_run, find_newest_run, resolve_run
@@ -67,10 +69,12 @@ __all__ = [
     "find_newest_run",
     "find_policies",
     "group",
+    "has_state",
     "list_generations",
     "load_checkpoint",
     "load_generation",
     "load_latest_learner",
+    "read_policy_meta",
     "resolve_policy",
     "resolve_run",
     "save_generation",
