@@ -5,11 +5,10 @@ What is there already is not made again: trainings in --runs, figures in docs/da
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -17,7 +16,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from selfplay.errors import ConfigError  # noqa: E402
-from selfplay.trainer.cli import exit_code  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code, whole_numbers  # noqa: E402
+
+if TYPE_CHECKING:
+    import argparse
 
 BACKBONES: Final = "mlp,gru,lstm,mamba,attention"
 PARTS: Final = ("train", "page")
@@ -25,10 +27,12 @@ PARTS: Final = ("train", "page")
 
 def main() -> int:
     """Make what is missing, write the page, exit code."""
-    parser = argparse.ArgumentParser(prog="backbone_study.py", description=__doc__)
+    parser = Parser(prog="backbone_study.py", description=__doc__)
     parser.add_argument("--replays", type=Path, nargs="+", required=True, metavar="DIR", help="folders of .slp files")
     parser.add_argument("--backbones", default=BACKBONES, metavar="NAME,NAME", help="(default: %(default)s)")
-    parser.add_argument("--folds", default="0,1,2,3,4", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument(
+        "--folds", type=whole_numbers, default="0,1,2,3,4", metavar="N,N", help="(default: %(default)s)"
+    )
     parser.add_argument("--epochs", type=int, default=8, metavar="N", help="of a training (default: %(default)s)")
     parser.add_argument("--window-size", type=int, default=60, metavar="N", help="(default: %(default)s)")
     parser.add_argument("--delay", type=int, default=0, metavar="N", help="(default: %(default)s)")
@@ -45,11 +49,10 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.trainer.imitation.config import ImitationConfig
 
     parts, backbones = options.parts.split(","), options.backbones.split(",")
-    folds = [int(word) for word in options.folds.split(",")]
     for what, valid, given in (
         ("--parts", PARTS, parts),
         ("--backbones", tuple(BACKBONES.split(",")), backbones),
-        ("--folds", range(FOLDS), folds),
+        ("--folds", range(FOLDS), options.folds),
     ):
         if wrong := [name for name in given if name not in valid]:
             raise ConfigError(f"{what} {wrong[0]}: unknown (valid: {', '.join(map(str, valid))})")
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     out = ROOT / "docs" / "data" / options.name
     study = BackboneStudy(options.replays, config, options.runs, out, lambda text: print(text, flush=True))
     if "train" in parts:
-        for fold in folds:
+        for fold in options.folds:
             for backbone in backbones:
                 study.run(backbone, fold)
     if "page" in parts:

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(prog="behaviour.py", description=__doc__, allow_abbrev=False)
     made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, and those below it")
     made.add_argument("--character", metavar="NAME", help="whose seats count (default: all; policy: as trained)")
-    made.add_argument("--player", metavar="NAME", help="whose seats of the files count, by display name (default: all)")
+    made.add_argument("--player", metavar="NAME", help="whose seats of the files count, by port or name (default: all)")
     made.add_argument("--policy", metavar="PATH", help="policy or run folder")
     made.add_argument("--opponent", metavar="NAME|PATH", help="whom the policy meets (default: itself)")
     made.add_argument("--games", type=int, default=20, metavar="N", help="of the policy (default: %(default)s)")

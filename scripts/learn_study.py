@@ -6,7 +6,6 @@ again; delete its file to repeat it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -15,11 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from selfplay.trainer.cli import Parser, whole_numbers  # noqa: E402
+
 
 def main() -> int:
     """Train what is missing, write the page, exit code."""
-    parser = argparse.ArgumentParser(prog="learn_study.py", description=__doc__)
-    parser.add_argument("--seeds", default="0,1,2", metavar="N,N", help="(default: %(default)s)")
+    parser = Parser(prog="learn_study.py", description=__doc__)
+    parser.add_argument("--seeds", type=whole_numbers, default="0,1,2", metavar="N,N", help="(default: %(default)s)")
     parser.add_argument("--character", metavar="NAME", help="dittos of another character than the preset's")
     parser.add_argument("--mode", metavar="MODE", help="another choice of opponents than the default")
     parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints", help="where the runs go")
@@ -33,7 +34,7 @@ def main() -> int:
     changed = [(flag, value) for flag, value in (("character", options.character), ("mode", options.mode)) if value]
     name = "_".join(["learning", *(value for _, value in changed)])
     arguments = [word for flag, value in changed for word in (f"--{flag}", value)]
-    for seed in (int(word) for word in options.seeds.split(",")):
+    for seed in options.seeds:
         out = options.out / name / f"seed_{seed}.json"
         if options.rerate:
             rerate(options.runs / name / f"seed_{seed}", out)

@@ -5,11 +5,10 @@ What is there already is not made again: runs in --runs, figures in docs/data/st
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -17,17 +16,22 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from selfplay.errors import ConfigError  # noqa: E402
-from selfplay.trainer.cli import exit_code  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code, weights, whole_numbers  # noqa: E402
+
+if TYPE_CHECKING:
+    import argparse
 
 PARTS: Final = ("train", "games", "page")
 
 
 def main() -> int:
     """Make what is missing, write the page, exit code."""
-    parser = argparse.ArgumentParser(prog="start_study.py", description=__doc__)
+    parser = Parser(prog="start_study.py", description=__doc__)
     parser.add_argument("--policy", type=Path, required=True, metavar="PATH", help="what imitation made")
-    parser.add_argument("--teacher-kl", default="0,0.01,0.1", metavar="F,F", help="weights (default: %(default)s)")
-    parser.add_argument("--seeds", default="0,1,2", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument(
+        "--teacher-kl", type=weights, default="0,0.01,0.1", metavar="F,F", help="weights (default: %(default)s)"
+    )
+    parser.add_argument("--seeds", type=whole_numbers, default="0,1,2", metavar="N,N", help="(default: %(default)s)")
     parser.add_argument("--steps", type=int, default=4_000_000, metavar="N", help="of a run (default: %(default)s)")
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,NAME", help="what to do (default: all)")
     parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "start", help="where the runs go")
@@ -43,8 +47,7 @@ def run(options: argparse.Namespace) -> None:
     parts = options.parts.split(",")
     if wrong := [name for name in parts if name not in PARTS]:
         raise ConfigError(f"--parts {wrong[0]}: unknown (valid: {', '.join(PARTS)})")
-    arms = [SCRATCH, *(f"kl_{weight}" for weight in options.teacher_kl.split(",") if weight)]
-    seeds = [int(word) for word in options.seeds.split(",")]
+    arms, seeds = [SCRATCH, *(f"kl_{weight}" for weight in options.teacher_kl)], options.seeds
     out = ROOT / "docs" / "data" / options.name
     study = StartStudy(options.policy, options.runs, out, options.steps, lambda text: print(text, flush=True))
     for seed in seeds:

@@ -14,7 +14,8 @@ The folder of a run
     check_folder(path, flag)           ConfigError where a file is in the way of a folder that a flag names
     find_newest_run(root)              RunDir with the latest activity below root, or None
     resolve_run(path=None, root=...)   RunDir of a path that holds a run; without a path the newest below root
-    resolve_policy(path, root=...)     the policy folder meant by a path: itself, or a run's newest generation
+    resolve_policy(path, root=...)     the policy folder meant by a path: itself, a run's newest generation,
+                                       or the best policy of imitation
     find_policies(root)                every policy folder below root, newest first
     is_policy(path)                    whether a folder is one
 
@@ -45,12 +46,13 @@ from selfplay.checkpoint.generations import (
     Generation,
     list_generations,
     load_generation,
+    read_policy_meta,
     save_generation,
     save_policy,
     set_aside_newer,
     weights_hash,
 )
-from selfplay.checkpoint.learner_state import LearnerState, group, load_latest_learner, save_learner
+from selfplay.checkpoint.learner_state import LearnerState, group, has_state, load_latest_learner, save_learner
 from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
 from selfplay.checkpoint.policies import find_policies, is_policy, resolve_policy
 from selfplay.checkpoint.run_dir import RunDir, check_folder, create_run, find_newest_run, resolve_run
@@ -70,11 +72,13 @@ __all__ = [
     "find_newest_run",
     "find_policies",
     "group",
+    "has_state",
     "is_policy",
     "list_generations",
     "load_checkpoint",
     "load_generation",
     "load_latest_learner",
+    "read_policy_meta",
     "resolve_policy",
     "resolve_run",
     "save_generation",

@@ -64,6 +64,11 @@ def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, keep: int = 2) 
     return path
 
 
+def has_state(run: RunDir) -> bool:
+    """Whether a state was written; not whether it verifies."""
+    return bool(_folders(run))
+
+
 def load_latest_learner(run: RunDir) -> LearnerState:
     """The newest state that verifies; only the one trainer of the run may call this.
 

@@ -13,12 +13,18 @@ from selfplay.errors import ConfigError, NotARunError
 if TYPE_CHECKING:
     from pathlib import Path
 
+BEST: Final = "best"
+OWN_NAME: Final = "{}_policy"  # of what imitation exports, in the training's own folder
+SHARED_NAME: Final = "imitation_{}_policy"  # and beside that folder, where users find it
 PREDECESSOR_SUFFIXES: Final = (".bin", ".axon")
 _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one more
 
 
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     """The policy folder at ``path``; of a run the generation that passed its gate, or without a gate the newest.
+
+    Of a folder without generations it is the best policy of imitation: ``best_policy`` in a training's own folder,
+    ``imitation_best_policy`` in the one that its policies go to.
 
     Raises:
         ConfigError: a file of the predecessor; names the nearest policy folder below ``root``.
@@ -36,6 +42,9 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     generations = list_generations(run)
     if generations:
         return generations[-1].path
+    for name in (OWN_NAME, SHARED_NAME):
+        if is_policy(imitated := path / name.format(BEST)):
+            return imitated
     raise NotARunError(f"{path} holds no policy; {_nearest(path, root)}")
 
 

@@ -54,8 +54,8 @@ class PolicyMeta(_Document):
     """What ``policy.json`` says about a frozen policy.
 
     ``iteration`` and ``total_steps`` are where in training it was taken, ``frame_skip`` and ``delay`` are in frames.
-    ``weights_hash`` is filled in on saving; ``config`` is the training configuration, so that a policy folder that
-    was copied elsewhere still tells how it was made.
+    The first of ``characters`` is its own, the last its opponent's. ``weights_hash`` is filled in on saving; ``config``
+    is the training configuration, so that a policy folder that was copied elsewhere still tells how it was made.
     """
 
     id: Name

@@ -105,7 +105,8 @@ def game_of(meta: PolicyMeta) -> str:
 def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """The policy in a folder: a generation, what imitation exports, or a run.
 
-    Of a run it is the generation that passed its gate, or without a gate the newest.
+    Of a run it is the generation that passed its gate, or without a gate the newest; of a folder that imitation
+    exports to, the best.
 
     Raises:
         CheckpointError: nothing there, damaged, or made for another version; says which.

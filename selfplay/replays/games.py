@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs.melee.slp.scan import MAX_FRAMES
-from envs.melee.slp.start import NUM_PORTS
+from envs.melee.slp.start import NUM_PORTS, recordable
 from envs.melee.state import NUM_SEATS
 from envs.melee.tables import CHARACTERS, STAGES
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_NAME: Final = 64  # letters of a player's name that are kept
 MAX_REASON: Final = 400
 
+_PORTS: Final = tuple(str(port + 1) for port in range(NUM_PORTS))
 _CHARACTER_NAMES: Final = {number: name for name, number in CHARACTERS.items()}
 _STAGE_NAMES: Final = {number: name for name, number in STAGES.items()}
 
@@ -59,6 +60,16 @@ class Game:
     def rows(self) -> int:
         """Decisions of all wanted seats."""
         return sum(seat.rows for seat in self.seats)
+
+
+def is_player(player: str, port: int, name: str) -> bool:
+    """Whether the seat of this port, counted from 0, and this display name is who a user calls ``player``.
+
+    "1" to "4" are ports, everything else is a name, in upper or lower case and as far as a file can hold it.
+    """
+    if player in _PORTS:
+        return port == _PORTS.index(player)
+    return name.casefold() in (player.casefold(), recordable(player).casefold())
 
 
 def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:

@@ -17,7 +17,7 @@ from envs.melee.state import NUM_SEATS
 from envs.melee.tables import CHARACTERS, load_tables
 from selfplay.errors import ConfigError
 from selfplay.replays.cache import LIMIT_BYTES, Cache, FileNote, format_key
-from selfplay.replays.games import MAX_REASON, Game, Note, SeatInfo, note_of
+from selfplay.replays.games import MAX_REASON, Game, Note, SeatInfo, is_player, note_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 MAX_FEATURE: Final = 1000.0  # features are of the order of 1: what is beyond comes from a damaged file
-_PORTS: Final = ("1", "2", "3", "4")
 
 
 class Library:
@@ -37,7 +36,7 @@ class Library:
         delay: Likewise.
         cache: Folder of the cache; None: every file is read anew each time.
         characters: Only seats that play one of these, by name; empty: any.
-        player: Only seats of this port, "1" to "4", or of this display name, in upper or lower case; None: any.
+        player: Only seats of this port or display name, see ``is_player``; None: any.
         max_files: Stop after so many games that can be used; None: all.
         cache_bytes: Bound of the cache.
 
@@ -184,11 +183,7 @@ class Library:
     def _wants(self, seat: SeatInfo) -> bool:
         if self._characters and seat.character not in self._characters:
             return False
-        if self._player is None:
-            return True
-        if self._player in _PORTS:
-            return seat.port == _PORTS.index(self._player)
-        return seat.name.casefold() == self._player.casefold()
+        return self._player is None or is_player(self._player, seat.port, seat.name)
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()

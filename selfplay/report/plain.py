@@ -95,10 +95,15 @@ class StreamSink:
 
 
 class LogFileSink:
-    """A log file that is rotated before it grows beyond ``LOG_BYTES``; ``LOG_FILES`` old ones are kept."""
+    """A log file that is rotated before it grows beyond ``LOG_BYTES``; ``LOG_FILES`` old ones are kept.
+
+    What UTF-8 cannot hold, such as a file name that is none, is escaped.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+        self._handler = RotatingFileHandler(
+            path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace"
+        )
 
     def write(self, line: str) -> None:
         """See ``Sink``."""

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from envs.errors import ReplayError, UnknownNameError
 from envs.melee.behaviour import BEHAVIOUR, COUNTS, behaviour
 from envs.melee.replay import read_replay
-from envs.melee.slp.start import recordable
 from envs.melee.tables import CHARACTERS
 from selfplay.errors import ConfigError
+from selfplay.replays.games import is_player
 from selfplay.seeding import derive
 from selfplay.trainer.recording import blocks, pairings_of, recorded
 
@@ -63,7 +63,9 @@ class Folder:
 
 
 def folder_games(folder: Path, character: str | None = None, player: str | None = None) -> Folder:
-    """Count what seats of this character and with this display name do, by default both seats, in all .slp files.
+    """Count what seats of this character and this player do, by default both seats, in all .slp files.
+
+    ``player`` is a port or a display name, see ``is_player``.
 
     Raises:
         ConfigError: no file, none that can be read, or nobody who is looked for; names who is there.
@@ -97,7 +99,7 @@ def folder_games(folder: Path, character: str | None = None, player: str | None 
 
 def _counts(seat: Seat, character: str | None, player: str | None) -> bool:
     plays = character is None or seat.character == CHARACTERS[character]
-    return plays and (player is None or seat.name == recordable(player))
+    return plays and (player is None or is_player(player, seat.port, seat.name))
 
 
 def _nobody(folder: Path, character: str | None, player: str | None, names: set[str]) -> str:

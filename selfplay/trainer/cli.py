@@ -10,9 +10,18 @@ from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.config import OPTIONS, PRESETS, RANDOM, Config
 from selfplay.league.modes import MODES
 from selfplay.trainer import command_line
-from selfplay.trainer.command_line import Invocation, Parser, Program, check_name, exit_code, shown
+from selfplay.trainer.command_line import (
+    Invocation,
+    Parser,
+    Program,
+    check_name,
+    exit_code,
+    shown,
+    weights,
+    whole_numbers,
+)
 
-__all__ = ["Parser", "exit_code", "make_parser", "parse", "shown"]
+__all__ = ["Parser", "exit_code", "make_parser", "parse", "shown", "weights", "whole_numbers"]
 
 EPILOG: Final = """examples:
   python scripts/train_self_play.py --game-type mock --timesteps 1000 --num-games 4

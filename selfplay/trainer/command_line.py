@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -217,6 +218,25 @@ def _validate(program: Program[Settings], values: dict[str, dict[str, Any]]) -> 
             raise ConfigError(message) from error
         message = message[0].lower() + message[1:]
         raise ConfigError(f"{flag_of(program.options, path)} {shown(problem['input'])}: {message}") from error
+
+
+def whole_numbers(text: str) -> list[int]:
+    """The value 0,1,2 of a flag, for ``type`` of argparse; nothing below 0."""
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 0,1,2")
+    return [int(word) for word in words]
+
+
+def weights(text: str) -> list[str]:
+    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
+
+    They stay as typed: runs are named after them.
+    """
+    words = [word for word in text.split(",") if word]
+    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
+    return words
 
 
 def flag_of(options: Sequence[Option], path: str) -> str:

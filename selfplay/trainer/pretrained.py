@@ -64,14 +64,23 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
     for name, value in BESIDE_A_TEACHER.items():
         if values["ppo"][name] is None:
             values["ppo"][name] = value if by_imitation(meta) else 0
-    if config.game.character not in meta.characters and config.game.type == "mock":
-        tell(f"--pretrained {path} has learned {', '.join(meta.characters)}; this run plays {config.game.character}")
+    learned = learned_characters(meta)
+    if config.game.character not in learned and config.game.type == "mock":
+        tell(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return Config.model_validate(values)
 
 
 def by_imitation(meta: PolicyMeta) -> bool:
     """Whether a policy was made from replays: its critic knows nothing yet, and its habits are worth keeping."""
     return "imitation" in meta.config
+
+
+def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
+    """Whom a policy learned to play: everybody in its replays, the most frequent first, or the seats of its run."""
+    match meta.config.get("imitation"):
+        case {"replays": {"rows_by_character": dict(rows)}}:
+            return tuple(rows)
+    return meta.characters
 
 
 def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:

@@ -29,6 +29,23 @@ def test_a_policy_folder_is_itself_and_a_run_its_newest_generation(root):
     assert resolve_policy(generations, root) == generations / "gen_10"
 
 
+def test_a_folder_of_imitation_is_its_best_policy_and_a_run_stays_a_run(root):
+    for name in (
+        "imitation_latest_policy",
+        "imitation_best_policy",
+        "imitation/latest_policy",
+        "imitation/best_policy",
+    ):
+        save_policy(root / name, policy_meta(0, id="imitation_best"), params())
+        save_policy(root / "self_play" / name, policy_meta(0, id="imitation_best"), params())
+    assert resolve_policy(root, root) == root / "imitation_best_policy"
+    assert resolve_policy(root / "imitation", root) == root / "imitation" / "best_policy"
+    assert resolve_policy(root / "self_play", root) == root / "self_play" / "generations" / "gen_10"
+    (root / "imitation_best_policy" / "MANIFEST.json").unlink()
+    with pytest.raises(NotARunError, match="holds no policy"):
+        resolve_policy(root, root)
+
+
 @pytest.mark.parametrize(
     ("path", "nearest"),
     [

@@ -89,6 +89,7 @@ def test_a_file_too_large_is_not_read(tmp_path, monkeypatch):
         ({"player": "1"}, {"a": [0], "b": [0]}),
         ({"player": "3"}, {"a": [1]}),
         ({"player": "ANNA"}, {"a": [0], "b": [1]}),
+        ({"player": "Ánna"}, {"a": [0], "b": [1]}),
         ({"player": "anna", "characters": ("marth",)}, {}),
         ({"player": "4"}, {"b": [1]}),
     ],

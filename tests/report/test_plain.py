@@ -1,4 +1,5 @@
 import io
+import os
 from datetime import datetime, timedelta
 
 from selfplay.report import header, plain
@@ -95,6 +96,18 @@ def test_log_file_is_rotated_and_nothing_is_lost(tmp_path, monkeypatch):
     assert len(files) > 1
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     assert text.splitlines() == [f"line {number:02} ═══" for number in range(20)]
+
+
+def test_names_that_are_no_utf_8_are_told_all_the_same(tmp_path, capsys):
+    name = os.fsdecode(b"game_\xff.slp")
+    log = LogFileSink(tmp_path / "log.txt")
+    raw = io.BytesIO()
+    for sink in (log, StreamSink(io.TextIOWrapper(raw, encoding="utf-8"))):
+        sink.write(f"Left out {name}")
+        sink.close()
+    assert (tmp_path / "log.txt").read_text(encoding="utf-8") == "Left out game_\\udcff.slp\n"
+    assert raw.getvalue() == b"Left out game_?.slp\n"
+    assert capsys.readouterr().err == ""
 
 
 def test_log_file_is_continued(tmp_path):

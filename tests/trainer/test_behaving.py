@@ -44,6 +44,9 @@ def test_seats_of_a_folder_are_picked_by_player_and_by_character(folder):
     idle = folder_games(folder, "mewtwo").games
     assert all(len(game) == 1 and game["attacks"][0] == 0 for game in idle)
     np.testing.assert_array_equal(folder_games(folder, "fox").games, rusher)
+    np.testing.assert_array_equal(folder_games(folder, player="RUSHER").games, rusher)
+    ports = [folder_games(folder, "fox", port).games for port in ("1", "2")]
+    assert [len(games) for games in ports] == [2, 2]
 
 
 def test_mistakes_name_what_is_there(folder, tmp_path):

@@ -10,6 +10,7 @@ from selfplay.checkpoint import RunDir
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.memory import Memory
+from selfplay.trainer.pretrained import learned_characters
 from tests.trainer.policies import save_imitation
 from tests.trainer.runs import CAP, GAMES, ITERATION, STEPS, assert_equal_runs, rows, train
 
@@ -146,6 +147,14 @@ def test_widths_that_do_not_fit_are_refused_before_anything_is_made(kind, hidden
     with pytest.raises(ConfigError, match=f"^--backbone {kind} with --hidden {hidden}: {kind} needs a dense layer"):
         train(tmp_path / "run", "--backbone", kind, "--hidden", hidden)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_who_was_learned_stands_with_the_replays(tmp_path):
+    meta = load_policy(save_imitation(tmp_path / "imitation")).meta
+    replays = {"rows_by_character": {"fox": 9, "character 19": 5, "marth": 1}}
+    whole = meta.model_copy(update={"config": {"imitation": {"replays": replays}}})
+    assert learned_characters(whole) == ("fox", "character 19", "marth")
+    assert learned_characters(meta) == ("fox",)  # nothing is said of its replays
 
 
 @pytest.mark.parametrize("flag", ["--teacher-kl", "--teacher-kl-reverse", "--critic-burn-in"])

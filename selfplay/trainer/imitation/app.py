@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import RunDir, check_folder, load_latest_learner
+from selfplay.checkpoint.policies import BEST
 from selfplay.errors import ConfigError
 from selfplay.policy.heads import Heads
 from selfplay.report import header
 from selfplay.trainer.app import INTERRUPTED
 from selfplay.trainer.imitation.data import Games, open_library
-from selfplay.trainer.imitation.export import BEST, LATEST, exported
+from selfplay.trainer.imitation.export import LATEST, exported, owner_of_best
 from selfplay.trainer.imitation.report import Reports, Ticker, table
 from selfplay.trainer.imitation.standing import (
     Standing,
@@ -36,6 +37,7 @@ from selfplay.trainer.session import THREADS, check_network
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
     from selfplay.learner.baselines import Habits
+    from selfplay.replays.library import Library
     from selfplay.trainer.imitation.config import ImitationConfig
 
 
@@ -66,22 +68,26 @@ def train(
         with run.lock():
             state = load_latest_learner(run)
             config = continued(state, explicit or {})
-            return _start(_games(config, run.path.parent, stream), run, state, preset, stream)
+            library = _library(config, run.path.parent, stream)
+            return _start(library, Games.of(library, config), run, state, preset, stream)
     check_network(config.net)
     check_folder(parent, "--checkpoint")
     pick_device(config.run.device)
-    games = _games(config, parent, stream)  # before the folder is made: a mistake leaves none
+    library = _library(config, parent, stream)
+    games = Games.of(library, config)  # before the folder is made: a mistake leaves none
     run = new_folder(parent)
     with run.lock():
-        return _start(games, run, None, preset, stream)
+        return _start(library, games, run, None, preset, stream)
 
 
-def _games(config: ImitationConfig, parent: Path, stream: TextIO) -> Games:
+def _library(config: ImitationConfig, parent: Path, stream: TextIO) -> Library:
     with Ticker(stream, "Reading replays") as ticker:
-        return Games.of(open_library(config, parent, ticker.of), config)
+        return open_library(config, parent, ticker.of)
 
 
-def _start(games: Games, run: RunDir, state: LearnerState | None, preset: str | None, stream: TextIO) -> int:
+def _start(
+    library: Library, games: Games, run: RunDir, state: LearnerState | None, preset: str | None, stream: TextIO
+) -> int:
     config = games.config
     device, threads = pick_device(config.run.device), config.run.threads or min(usable_cores(), THREADS)
     standing, replays = (Standing(), None) if state is None else standing_of(state)
@@ -91,9 +97,11 @@ def _start(games: Games, run: RunDir, state: LearnerState | None, preset: str | 
     reports = Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)
     try:
         reports.header(header.lines("Imitation Learning", _header(config, run, standing, device, preset)))
-        for line in (*(state.skipped if state else ()), *_findings(games)):
+        for line in (*(state.skipped if state else ()), *_findings(library, games)):
             reports.notice(line)
-        reports.bad_files(games.library.bad)
+        if (other := owner_of_best(run)) is not None:
+            reports.notice(other)
+        reports.bad_files(library.bad)
         with _stop_signal() as stopped:
             habits = _habits(games, state, stream)
             training = Training(run, games, habits, reports, device, threads, lambda: bool(stopped))
@@ -117,9 +125,9 @@ def _habits(games: Games, state: LearnerState | None, stream: TextIO) -> Habits:
         return games.habits(heads, ticker.at)
 
 
-def _findings(games: Games) -> Iterator[str]:
+def _findings(library: Library, games: Games) -> Iterator[str]:
     """What the user should know of the replays before anything is learned."""
-    config, library = games.config, games.library
+    config = games.config
     if config.temporal and not config.learn.temporal:
         yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"
     rows = games.description()["rows"]
@@ -160,7 +168,7 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     standing = training.standing
     for which, found in ((BEST, training.best), (LATEST, training.last)):
         if found is not None:
-            reports.text(table(found, which, validated=bool(games.validation)))
+            reports.paragraph(table(found, which, validated=bool(games.validation)))
             break
     word = f"Finished, {standing.ended}," if standing.ended else "Stopped, and saved,"
     reports.notice(
@@ -169,19 +177,28 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     )
     parent = run.path.parent
     best = exported(parent, BEST if standing.best is not None else LATEST)
-    character, stage, learn = games.characters[0], games.stage, games.config.learn
-    more = ""
-    if standing.ended:  # an end that only a later one undoes
-        over = standing.epoch >= learn.epochs
-        more = f" --epochs {2 * learn.epochs}" if over else f" --patience {2 * learn.patience}"
+    character, stage = games.characters[0], games.stage
     for line in (
         "What next:",
         f"  python scripts/train_self_play.py --pretrained {best} --character {character} --stage {stage}",
         f"  python scripts/evaluate.py {best} random --games 100",
-        f"  python scripts/train_from_replays.py --resume --checkpoint {run.path}{more}",
+        f"  python scripts/train_from_replays.py --resume --checkpoint {run.path}{_more(training, games.config)}",
         f"  tensorboard --logdir {parent}",
     ):
         reports.notice(line)
+
+
+def _more(training: Training, config: ImitationConfig) -> str:
+    """Flags that undo what ended a training, since a resumed one would end at once for the same reason."""
+    learn, more = config.learn, ""
+    if training.standing.ended:
+        over = training.standing.epoch >= learn.epochs
+        more += f" --epochs {2 * learn.epochs}" if over else f" --patience {2 * learn.patience}"
+    if (minutes := config.run.max_minutes) is not None and training.time_is_up:
+        while 60 * minutes <= training.elapsed_s:
+            minutes *= 2
+        more += f" --max-minutes {minutes:g}"
+    return more
 
 
 def _header(

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
@@ -26,9 +26,8 @@ from selfplay.learner.imitation import Imitator, plain_emphasis
 from selfplay.learner.likeness import likeness
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import load_policy
-from selfplay.replays.library import Library
 from selfplay.replays.split import split
-from selfplay.trainer.imitation.data import Games
+from selfplay.trainer.imitation.data import Games, open_library
 from selfplay.trainer.imitation.export import LATEST
 from selfplay.trainer.imitation.report import Reports
 from selfplay.trainer.imitation.training import STICKS, Training
@@ -43,18 +42,19 @@ if TYPE_CHECKING:
     from selfplay.learner.baselines import Habits
     from selfplay.learner.likeness import Likeness
     from selfplay.replays.games import Game
+    from selfplay.replays.library import Library
     from selfplay.trainer.imitation.config import ImitationConfig
 
 FOLDS: Final = 5
+SEEN: Final = {"frame_skip", "delay", "character", "player"}  # settings of what is made of a file
 REFERENCE: Final = "mlp"
 
 
 @dataclass(slots=True)
 class Sets:
-    """Several folders of replays, by name, which teach together and judge apart; of a library what ``Games`` uses."""
+    """Several folders of replays, by name, which teach together and judge apart."""
 
     libraries: dict[str, Library]
-    folder: Path = Path("several")
 
     def load(self, game: Game) -> list[Examples]:
         """See ``Library.load``."""
@@ -83,33 +83,32 @@ class BackboneStudy:
         self, folders: Sequence[Path], config: ImitationConfig, runs: Path, out: Path, tell: Callable[[str], None]
     ) -> None:
         self._config, self._runs, self._out, self._tell = config, runs, out, tell
-        data = config.data
-        libraries = {
-            folder.name: Library(folder, data.frame_skip, data.delay, runs / "cache") for folder in folders
-        }  # fmt: skip
-        for library in libraries.values():
-            library.scan()
-        self._sets = Sets(libraries)
+        self._sets = Sets({folder.name: self._library(folder) for folder in folders})
         out.mkdir(parents=True, exist_ok=True)
 
     def run(self, backbone: str, fold: int) -> None:
         """Train and judge a cell, unless it is there. Blocks.
 
         Raises:
-            ConfigError: a cell of other settings is there.
+            ConfigError: a cell of other settings or other games is there.
         """
         cell = self._cell(backbone, fold)
         config = self._settings(backbone, fold)
-        settings = {"net": config.net.model_dump(mode="json"), "learn": config.learn.model_dump(mode="json")}
+        teach, judge = self._sets.parts(fold)
+        games = Games(self._sets, teach, [], config)  # without games that judge nothing is chosen by them
+        every = replace(games, validation=[game for some in judge.values() for game in some])
+        settings = {
+            "net": config.net.model_dump(mode="json"),
+            "learn": config.learn.model_dump(mode="json"),
+            "data": config.data.model_dump(mode="json", include=SEEN),
+            "games": every.description()["hash"],
+        }
         if cell.exists():
             if json.loads(cell.read_text(encoding="utf-8"))["settings"] != settings:
                 raise ConfigError(f"{cell} is of other settings; move it away")
             return
-        teach, judge = self._sets.parts(fold)
         run = RunDir(self._runs / f"{backbone}_{fold}" / "imitation")
         run.path.mkdir(parents=True, exist_ok=True)
-        library = cast("Library", self._sets)
-        games = Games(library, teach, [], config)  # without games that judge nothing is chosen by them
         heads = Heads(ACTION_SPEC.binary, ACTION_SPEC.sizes)
         habits = games.habits(heads, lambda _: None)
         seconds = self._train(run, games, habits)
@@ -135,6 +134,10 @@ class BackboneStudy:
             cells = {backbone: self._read(backbone) for backbone in backbones}
             parts += [f"**{name}**", "", table(name, {b: found for b, found in cells.items() if found}), ""]
         put_between(page, "backbones", "\n".join(parts).rstrip())
+
+    def _library(self, folder: Path) -> Library:
+        data = self._config.data.model_copy(update={"replays": str(folder), "cache": str(self._runs / "cache")})
+        return open_library(self._config.model_copy(update={"data": data}), self._runs, lambda done, total: None)
 
     def _settings(self, backbone: str, fold: int) -> ImitationConfig:
         config = self._config

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from selfplay import options
 from selfplay.config import StructureConfig
 from selfplay.options import Group, Positive
+
+NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
 
 
 class DataConfig(Group):
@@ -26,6 +28,17 @@ class DataConfig(Group):
     cache: str | None = Field(None, description="Folder for what was made of the replays; by default in --checkpoint")
     cache_gb: Annotated[float, Field(gt=0)] = Field(20.0, description="Gigabytes that the cache may take")
     no_cache: bool = Field(False, description="Read the replays anew in every pass")
+
+    @field_validator("val_split")
+    @classmethod
+    def _is_one_part(cls, share: float) -> float:
+        """Games are dealt into equal parts, of which one is kept apart; three digits of 1/3 are near enough."""
+        if abs(share * round(1 / share) - 1) > NEAR_ENOUGH:
+            more = int(1 / share)
+            raise ValueError(
+                f"not one part in a whole number of them; near it are {1 / more:.3g} and {1 / (more + 1):.3g}"
+            )
+        return share
 
 
 class NetworkConfig(StructureConfig):
@@ -96,7 +109,7 @@ class ImitationConfig(Group):
 
     @property
     def folds(self) -> int:
-        """One of so many parts of the games is kept apart."""
+        """One of so many equal parts of the games is kept apart."""
         return round(1 / self.data.val_split)
 
     @model_validator(mode="after")

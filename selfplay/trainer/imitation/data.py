@@ -21,6 +21,7 @@ from selfplay.replays.split import split
 
 if TYPE_CHECKING:
     from selfplay.policy.heads import Heads
+    from selfplay.replays.batches import Loader
     from selfplay.replays.games import Game
     from selfplay.trainer.imitation.config import ImitationConfig
 
@@ -48,7 +49,7 @@ def open_library(config: ImitationConfig, parent: Path, progress: Callable[[int,
 class Games:
     """The games of a scanned library in two parts."""
 
-    library: Library
+    library: Loader
     train: Sequence[Game]
     validation: Sequence[Game]
     config: ImitationConfig
@@ -58,12 +59,19 @@ class Games:
         """Split by game: no game has decisions on both sides.
 
         Raises:
-            ConfigError: the games are too short for a single decision to learn from.
+            ConfigError: the games are too short for a single decision to learn from, or nobody in them plays a
+                character that could be played.
         """
         train, validation = split(library.games, config.run.seed, config.folds)
         if not sum(game.rows for game in train):
             raise ConfigError(f"{library.folder}: the games to learn from are too short for a single decision")
-        return Games(library, train, [game for game in validation if game.rows], config)
+        games = Games(library, train, [game for game in validation if game.rows], config)
+        if not games.characters:
+            found = ", ".join(games._rows_by_character())
+            raise ConfigError(
+                f"{library.folder}: there are only players of {found} to learn from; known are {', '.join(CHARACTERS)}"
+            )
+        return games
 
     @property
     def rows(self) -> int:
@@ -103,7 +111,7 @@ class Games:
     @property
     def characters(self) -> tuple[str, ...]:
         """Who is imitated, the most frequent first; those without tables have no name that could be played."""
-        return tuple(name for name in self._rows_by_character() if name in CHARACTERS)[:64] or ("unknown",)
+        return tuple(name for name in self._rows_by_character() if name in CHARACTERS)
 
     @property
     def stage(self) -> str:

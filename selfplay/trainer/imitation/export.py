@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from envs.melee.controller import FIELDS
 from envs.registry import find_game
-from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, save_policy
+from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
+from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
+from selfplay.errors import CheckpointError
 from selfplay.policy.policy import parameters_of
 from selfplay.trainer.session import network_spec
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from selfplay.checkpoint import RunDir
     from selfplay.learner.likeness import Likeness
     from selfplay.policy.network import ActorCritic
     from selfplay.trainer.imitation.config import ImitationConfig
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from selfplay.trainer.imitation.standing import Standing
 
 GAME: Final = "mock"  # a replay's observations and actions are those of the fight
-LATEST, BEST = "latest", "best"
+LATEST: Final = "latest"
 
 
 def network_of(config: ImitationConfig) -> tuple[NetworkSpec, ActionHeads]:
@@ -35,7 +36,35 @@ def network_of(config: ImitationConfig) -> tuple[NetworkSpec, ActionHeads]:
 
 def exported(parent: Path, which: str) -> Path:
     """Where users find a policy."""
-    return parent / f"imitation_{which}_policy"
+    return parent / SHARED_NAME.format(which)
+
+
+def kept(run: RunDir, which: str) -> Path:
+    """The training's own copy, which no other training replaces."""
+    return run.path / OWN_NAME.format(which)
+
+
+def owner_of_best(run: RunDir) -> str | None:
+    """Which other training the best policy is of that this one will replace, and where it stays; None: of none."""
+    place = exported(run.path.parent, BEST)
+    if (meta := _meta(place)) is None:
+        return None
+    owner = RunDir(run.path.parent / meta.id.removesuffix(f"_{BEST}"))
+    copy = _meta(kept(owner, BEST))
+    if owner == run and copy is not None:
+        return None
+    stays = copy is not None and copy.weights_hash == meta.weights_hash
+    return f"{place} is of another training, {owner.path.name}, and will be replaced; " + (
+        f"{kept(owner, BEST)} stays" if stays else "it is the only copy"
+    )
+
+
+def _meta(place: Path) -> PolicyMeta | None:
+    """What lies there; None where it is no policy that can be read."""
+    try:
+        return read_policy_meta(place)
+    except CheckpointError:
+        return None
 
 
 def export(
@@ -59,7 +88,7 @@ def export(
         encoder_version=find_game(GAME).encoder_version,
         frame_skip=config.data.frame_skip,
         delay=config.data.delay,
-        characters=games.characters,
+        characters=games.characters[:1],  # whom it plays, in a mirror game; config has all
         stage=games.stage,
         created=datetime.now(UTC),
         config={
@@ -68,7 +97,7 @@ def export(
         },
     )
     params = parameters_of(network)
-    save_policy(run.path / f"{which}_policy", meta, params, replace=True)
+    save_policy(kept(run, which), meta, params, replace=True)
     return save_policy(exported(run.path.parent, which), meta, params, replace=True)
 
 

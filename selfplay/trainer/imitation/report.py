@@ -149,14 +149,15 @@ class Reports:
             reporter.notice(text)
 
     def bad_files(self, bad: Sequence[tuple[Path, str]]) -> None:
-        """Files that cannot be learned from: all of them in the log, the first few on the terminal."""
+        """Files that cannot be learned from: their count, and by name all in the log, the first few on the terminal."""
         for i, (path, reason) in enumerate(bad):
             line = f"Left out {path}: {reason}"
             self._log.notice(line)
             if i < SHOWN_BAD:
                 self._terminal.notice(line)
-        if len(bad) > SHOWN_BAD:
-            self._terminal.notice(f"Left out {len(bad)} files in all; log.txt names every one")
+        if bad:
+            more = "; log.txt names every one" if len(bad) > SHOWN_BAD else ""
+            self.notice(f"Files left out: {len(bad)}{more}")
 
     def epoch(self, report: EpochReport) -> None:
         """A pass over the games is over."""
@@ -166,8 +167,8 @@ class Reports:
         for line in warnings(report.likeness):
             self.notice(line)
 
-    def text(self, text: str) -> None:
-        """Several lines."""
+    def paragraph(self, text: str) -> None:
+        """Lines without a time, set off by an empty one, as self-play does with its leaderboard."""
         for reporter in (self._log, self._terminal):
             reporter.leaderboard(text)
 

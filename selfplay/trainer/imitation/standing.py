@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 
-from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir, create_run, group, save_learner
+from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir, create_run, group, has_state, save_learner
 from selfplay.checkpoint.documents import encode_json
 from selfplay.checkpoint.run_dir import modified_ns
 from selfplay.checkpoint.store import make_folder, write_file
@@ -91,17 +91,20 @@ def new_folder(parent: Path) -> RunDir:
 
 
 def find_training(path: Path) -> RunDir:
-    """The training in a folder, or the newest of those below it.
+    """The training in a folder, or the newest of those below it that have a state to go on from.
 
     Raises:
-        NotARunError: there is none.
+        NotARunError: there is none; names those that failed before their first state.
     """
     if (path / SETTINGS).is_file():
         return RunDir(path)
-    found = [entry for entry in path.glob(f"{NAME}*") if (entry / SETTINGS).is_file()]
-    if not found:
-        raise NotARunError(f"{path} holds no training of train_from_replays.py to resume")
-    return RunDir(max(found, key=lambda entry: (modified_ns(RunDir(entry).learner), entry.name)))
+    runs = [RunDir(entry) for entry in sorted(path.glob(f"{NAME}*")) if (entry / SETTINGS).is_file()]
+    begun = [run for run in runs if has_state(run)]
+    if not begun:
+        failed = ", ".join(run.path.name for run in runs)
+        more = f"; {failed} ended before the first state" if failed else ""
+        raise NotARunError(f"{path} holds no training of train_from_replays.py to resume{more}")
+    return max(begun, key=lambda run: (modified_ns(run.learner), run.path.name))
 
 
 def continued(state: LearnerState, explicit: Mapping[str, Any]) -> ImitationConfig:

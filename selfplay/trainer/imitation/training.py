@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from envs.melee.controller import C_X, CENTRE, MAIN_X
+from selfplay.checkpoint.policies import BEST
 from selfplay.learner.baselines import Baselines, Habits
 from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with
 from selfplay.learner.likeness import Likeness, Stick, likeness
 from selfplay.policy.network import build_network
 from selfplay.seeding import derive
-from selfplay.trainer.imitation.export import BEST, LATEST, export, network_of
+from selfplay.trainer.imitation.export import LATEST, export, network_of
 from selfplay.trainer.imitation.report import EpochReport, Reports
 from selfplay.trainer.imitation.standing import Standing, Sums, restore, save
 
@@ -76,6 +77,12 @@ class Training:
         """Of all calls."""
         return self._before_s + time.monotonic() - self._began
 
+    @property
+    def time_is_up(self) -> bool:
+        """Whether all calls together took the minutes that they may."""
+        limit = self._config.run.max_minutes
+        return limit is not None and self.elapsed_s >= 60 * limit
+
     def run(self) -> None:
         """Learn until the epochs are over, the loss has stopped falling, the time is up or somebody stops it."""
         if not self.standing.minibatches:
@@ -86,7 +93,7 @@ class Training:
             if not judged:
                 self._export(LATEST, None)
             self.save()
-            if not judged or not whole or self._stop() or self._time_is_up():
+            if not judged or not whole or self._stop() or self.time_is_up:
                 break
 
     def close(self) -> None:
@@ -101,7 +108,7 @@ class Training:
         label = f"Epoch {self.standing.epoch + 1}/{self._config.learn.epochs}"
         with closing(lessons), self._reports.ticker(label, self._games.rows) as ticker:
             for lesson in islice(lessons, began, None):
-                if self._stop() or self._time_is_up():
+                if self._stop() or self.time_is_up:
                     break
                 self._learn(lesson)
                 ticker.at(self.standing.sums.seen)
@@ -153,9 +160,10 @@ class Training:
         return True
 
     def _take(self, found: Likeness, *, whole: bool) -> bool:
-        """Note a loss; whether it is the best so far. Without validation the latest is."""
+        """Note a loss; whether it is the best so far. Without validation the latest is; what learned nothing is not."""
         standing, learn, loss = self.standing, self._config.learn, found.model.all
         best = not self._games.validation or standing.best is None or loss < standing.best
+        best = best and standing.rows > 0
         better = standing.bar is None or loss < standing.bar
         values = standing.model_dump(exclude={"sums"})
         if best:
@@ -198,7 +206,3 @@ class Training:
             if self._stop():
                 return
             yield lesson
-
-    def _time_is_up(self) -> bool:
-        limit = self._config.run.max_minutes
-        return limit is not None and self.elapsed_s >= 60 * limit

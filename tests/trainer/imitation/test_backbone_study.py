@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -62,6 +63,28 @@ def test_what_is_there_is_not_made_again(study, folders, monkeypatch):
     more = ImitationConfig.model_validate(SETTINGS | {"learn": {"epochs": 3}})
     with pytest.raises(ConfigError, match=r"gru_1\.json is of other settings"):
         BackboneStudy(folders, more, folder / "runs", folder / "out", lambda _: None).run("gru", 1)
+
+
+@pytest.mark.parametrize("data", [{"delay": 3}, {"frame_skip": 5}, {"character": ("fox",)}, {"player": "2"}])
+def test_a_cell_of_other_examples_is_not_taken(study, folders, data):
+    _, folder = study
+    other = ImitationConfig.model_validate(SETTINGS | {"data": data})
+    with pytest.raises(ConfigError, match=r"gru_1\.json is of other settings"):
+        BackboneStudy(folders, other, folder / "runs", folder / "out", lambda _: None).run("gru", 1)
+
+
+@pytest.mark.parametrize("side", ["teach", "judge"])
+def test_a_cell_of_other_games_is_not_taken(study, folders, tmp_path, side):
+    made, folder = study
+    teach, judge = made._sets.parts(1)
+    gone = {"teach": teach[0], "judge": judge["mock"][0]}[side].path
+    for one in folders:
+        shutil.copytree(one, tmp_path / one.name)
+    (tmp_path / gone.parent.name / gone.name).unlink()
+    config = ImitationConfig.model_validate(SETTINGS)
+    fewer = [tmp_path / one.name for one in folders]
+    with pytest.raises(ConfigError, match=r"gru_1\.json is of other settings"):
+        BackboneStudy(fewer, config, folder / "runs", folder / "out", lambda _: None).run("gru", 1)
 
 
 def test_the_page_has_a_table_a_set(study):

@@ -50,6 +50,13 @@ def test_presets_are_valid_and_flags_win(name):
     assert config.net.hidden == PRESETS[name]["net"]["hidden"]
 
 
+@pytest.mark.parametrize(
+    ("share", "folds"), [("0.5", 2), ("0.333", 3), ("0.25", 4), ("0.2", 5), ("0.1", 10), ("0.01", 100)]
+)
+def test_the_share_that_judges_is_one_part_of_equal_ones(share, folds):
+    assert parse(["--replays", "games", "--val-split", share]).config.folds == folds
+
+
 def test_a_backbone_with_memory_learns_from_windows():
     assert parse(["--replays", "games", "--backbone", "gru"]).config.temporal
     assert not parse(["--replays", "games"]).config.temporal
@@ -67,6 +74,8 @@ def test_a_backbone_with_memory_learns_from_windows():
         (["--character", "foxx"], ["--character foxx", "did you mean fox?"]),
         (["--epochs", "0"], ["--epochs 0", "greater than or equal to 1"]),
         (["--val-split", "0.9"], ["--val-split 0.9", "less than or equal to 0.5"]),
+        (["--val-split", "0.4"], ["--val-split 0.4", "not one part", "0.5 and 0.333"]),
+        (["--val-split", "0.15"], ["--val-split 0.15", "0.167 and 0.143"]),
         (["--set", "learn.epoch=2"], ["did you mean learn.epochs?"]),
         (["--set", "net.rest=0.5"], ["unknown setting 'net.rest'"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),

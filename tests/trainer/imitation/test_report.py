@@ -1,5 +1,8 @@
 import io
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from envs.melee.controller import BUTTONS, FIELDS
 from selfplay.learner.likeness import Likeness, Mean
@@ -61,6 +64,18 @@ def test_the_table_says_on_what():
     text = table(replace(FOUND, model=Mean(1.0, None)), "latest", validated=False)
     assert "The latest policy on the games that it learned from" in text
     assert "policy                       1.000         -" in text
+
+
+@pytest.mark.parametrize(("bad", "told"), [(0, []), (1, ["1"]), (3, ["3"]), (4, ["4; log.txt names every one"])])
+def test_files_left_out_are_counted_and_named(tmp_path, bad, told):
+    stream = io.StringIO()
+    reports = Reports(tmp_path, stream)
+    reports.bad_files([(Path(f"{i}.slp"), "no replay") for i in range(bad)])
+    reports.close()
+    lines = [line[11:] for line in stream.getvalue().splitlines()]
+    assert lines[min(bad, 3) :] == [f"Files left out: {words}" for words in told]
+    assert lines[: min(bad, 3)] == [f"Left out {i}.slp: no replay" for i in range(min(bad, 3))]
+    assert (tmp_path / "log.txt").read_text().count(": no replay") == bad
 
 
 def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch, tmp_path):

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 
 import pytest
 
@@ -9,7 +10,9 @@ from selfplay.errors import ConfigError, NotARunError, RunLockedError
 from selfplay.policy.policy import game_of, load_policy
 from selfplay.trainer.imitation.cli import parse
 from selfplay.trainer.imitation.standing import find_training
+from selfplay.trainer.imitation.training import Training
 from selfplay.trainer.pretrained import adopt
+from tests.replays.replay_folders import write_game
 from tests.trainer.imitation.replays import end_of, games_of, habits_of, said, stopped, trained
 
 EPOCH = re.compile(r"Epoch (\d+)/(\d+): train (\d+\.\d+), validation (\d+\.\d+)")
@@ -76,8 +79,10 @@ def test_the_policies_load_and_say_where_they_come_from(finished, which):
     assert load_generation(folder / "imitation" / f"{which}_policy")[0].weights_hash == meta.weights_hash
     assert game_of(meta) == "mock"
     assert (meta.frame_skip, meta.delay, meta.stage) == (5, 2, "final_destination")
-    assert set(meta.characters) == {"fox", "mewtwo"}
     told = meta.config["imitation"]
+    decisions = told["replays"]["rows_by_character"]
+    assert set(decisions) == {"fox", "mewtwo"}
+    assert meta.characters == (max(decisions, key=decisions.get),)  # (mine, theirs) for all who read it
     assert told["learn"]["epochs"] == 3
     assert told["replays"]["games"] == {"train": 3, "validation": 1}
     assert told["losses"]["policy"]["all"] < told["losses"]["marginals"]["all"]
@@ -86,8 +91,8 @@ def test_the_policies_load_and_say_where_they_come_from(finished, which):
 
 def test_self_play_starts_from_it(finished):
     folder, _ = finished
-    config = Config.model_validate({"run": {"pretrained": str(folder / "imitation_best_policy")}})
-    adopted = adopt(config, {})
+    config = Config.model_validate({"run": {"pretrained": str(folder)}})
+    adopted = adopt(config, {}, lambda line: pytest.fail(line))  # of two characters it has learned this one, too
     assert (adopted.game.frame_skip, adopted.game.delay, adopted.net.hidden) == (5, 2, (32, 32))
 
 
@@ -99,6 +104,19 @@ def test_a_new_training_takes_the_next_name_and_loses_nothing(replays, tmp_path)
     assert load_generation(folder / "imitation_best_policy")[0].weights_hash != first
     assert load_generation(folder / "imitation" / "best_policy")[0].weights_hash == first
     assert find_training(folder).path == folder / "imitation-2"
+
+
+def test_it_says_whose_best_policy_it_will_replace(replays, tmp_path):
+    folder = tmp_path / "policies"
+    arguments = ("--replays", replays, "--epochs", 1)
+    best = folder / "imitation_best_policy"
+    kept = f"{best} is of another training, imitation, and will be replaced; {folder}/imitation/best_policy stays"
+    assert "will be replaced" not in trained(folder, *arguments)[1]
+    assert "will be replaced" not in said("--resume", "--checkpoint", folder, "--epochs", 2)[1]
+    assert kept in trained(folder, *arguments)[1]
+    shutil.rmtree(folder / "imitation-2")
+    alone = f"{best} is of another training, imitation-2, and will be replaced; it is the only copy"
+    assert alone in trained(folder, *arguments)[1]
 
 
 # ---- one game alone
@@ -187,13 +205,34 @@ def test_it_stops_where_the_loss_stops_falling(replays, tmp_path):
     assert len(EPOCH.findall(more)) == 2
 
 
-def test_time_ends_a_training_with_policies(replays, tmp_path):
+def test_time_ends_a_training_with_policies(replays, tmp_path, monkeypatch):
     folder = tmp_path / "policies"
-    code, text = trained(folder, "--replays", replays, "--epochs", 9, "--max-minutes", "1e-6")
+    monkeypatch.setattr(Training, "time_is_up", property(lambda training: training.standing.minibatches >= 2))
+    code, text = trained(folder, "--replays", replays, "--epochs", 9, "--max-minutes", "60")
     assert code == 0
     assert "Stopped, and saved, after 0 epochs" in text
     for which in ("latest", "best"):
         assert load_policy(folder / f"imitation_{which}_policy").meta.config["imitation"]["losses"]["policy"]
+
+
+def test_what_learned_nothing_is_not_the_best(replays, tmp_path):
+    folder = tmp_path / "policies"
+    code, text = trained(folder, "--replays", replays, "--epochs", 2, "--max-minutes", "1e-6")
+    assert code == 0
+    assert load_policy(folder / "imitation_latest_policy").meta.total_steps == 0
+    assert not (folder / "imitation_best_policy").exists()
+    assert not (folder / "imitation" / "best_policy").exists()
+    assert f"--pretrained {folder}/imitation_latest_policy" in text
+
+
+def test_the_hint_of_a_training_whose_time_is_up_gives_it_more(replays, tmp_path):
+    folder = tmp_path / "policies"
+    _, text = trained(folder, "--replays", replays, "--epochs", 1, "--max-minutes", "1e-6")
+    more = float(re.search(r"--resume --checkpoint \S+ --max-minutes (\S+)", text)[1])
+    standing = load_latest_learner(RunDir(folder / "imitation")).meta.extra["standing"]
+    assert 60 * more > standing["elapsed_s"]
+    said("--resume", "--checkpoint", folder, "--max-minutes", max(more, 1.0))
+    assert len(rows(folder / "imitation")) == 1
 
 
 # ---- the games
@@ -209,9 +248,17 @@ def test_files_that_cannot_be_used_are_named(replays, tmp_path):
     code, text = trained(tmp_path / "policies", "--replays", mixed, "--epochs", 1)
     assert code == 0
     assert len(re.findall(r"Left out .*junk_\d.slp: \S", text)) == 3
-    assert "Left out 5 files in all" in text
+    assert "Files left out: 5; log.txt names every one" in text
     log = (tmp_path / "policies" / "imitation" / "log.txt").read_text()
     assert len(set(re.findall(r"junk_\d.slp", log))) == 5
+
+
+def test_without_a_known_character_nothing_is_trained(tmp_path):
+    for seed in range(2):
+        write_game(tmp_path / "replays" / f"{seed}.slp", seed=seed, characters=("zelda", "zelda"))
+    with pytest.raises(ConfigError, match="only players of character 19 to learn from; known are cptfalcon, falco"):
+        trained(tmp_path / "policies", "--replays", tmp_path / "replays")
+    assert not (tmp_path / "policies").exists()
 
 
 @pytest.mark.parametrize("make", [False, True])
@@ -226,6 +273,19 @@ def test_without_a_game_nothing_is_left_behind(tmp_path, make):
 def test_nothing_to_resume(tmp_path):
     with pytest.raises(NotARunError, match="holds no training"):
         said("--resume", "--checkpoint", tmp_path)
+
+
+def test_a_training_that_failed_before_its_first_state_is_not_resumed(replays, tmp_path):
+    folder = tmp_path / "policies"
+    for name in ("imitation", "imitation-2"):
+        (folder / name / "learner").mkdir(parents=True)
+        (folder / name / "imitation.json").write_text("{}")
+    with pytest.raises(NotARunError, match="imitation, imitation-2 ended before the first state"):
+        said("--resume", "--checkpoint", folder)
+    trained(folder, "--replays", replays, "--epochs", 1)
+    (folder / "imitation-4" / "learner").mkdir(parents=True)
+    (folder / "imitation-4" / "imitation.json").write_text("{}")
+    assert find_training(folder).path == folder / "imitation-3"
 
 
 def test_windows_are_said_to_be_implied(replays, tmp_path):
