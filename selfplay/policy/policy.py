@@ -32,18 +32,21 @@ class Policy:
         legal: NDArray[np.bool_] | None = None,
         *,
         greedy: bool = False,
+        uniform: NDArray[np.float32] | None = None,
         memory: Memory | None = None,
         rows: Rows = slice(None),
     ) -> NDArray[np.int8]:
         """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy.
 
-        ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. A policy that remembers
-        needs the ``memory`` of the seats ``rows``, which goes on by one decision.
+        ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. ``uniform`` [N, A] in
+        [0, 1) takes the place of the generator's numbers. A policy that remembers needs the ``memory`` of the seats
+        ``rows``, which goes on by one decision.
         """
         with torch.inference_mode():
             mask = None if legal is None else torch.from_numpy(legal)
             logits, _ = self._decide(obs, memory, rows)
-            drawn, _ = sample(self.network.heads, logits, generator, mask, greedy=greedy)
+            luck = None if uniform is None else torch.from_numpy(uniform)
+            drawn, _ = sample(self.network.heads, logits, generator, mask, greedy=greedy, uniform=luck)
             actions: NDArray[np.int8] = drawn.numpy()
             return actions
 

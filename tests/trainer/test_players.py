@@ -60,4 +60,4 @@ def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
     assert chosen_rules(ours, "mewtwo")[0] == ("mewtwo", "mewtwo")
     assert chosen_rules(ours, "mewtwo", "fox")[0] == ("mewtwo", "fox")
     assert chosen_rules(ours, None, "mewtwo")[0] == ("fox", "mewtwo")
-    assert chosen_rules(ours, None, None, "dreamland", 0, greedy=True)[1] == Rules("dreamland", 0, greedy=True)
+    assert chosen_rules(ours, None, None, "dreamland", 7, greedy=True)[1] == Rules("dreamland", 7, greedy=True)
