@@ -38,7 +38,9 @@ def main() -> int:
     parser.add_argument("--delay", type=int, default=0, metavar="N", help="(default: %(default)s)")
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,NAME", help="what to do (default: all)")
     parser.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "backbones", help="where trainings go")
-    parser.add_argument("--name", default="backbones", help="of the figures' folder (default: %(default)s)")
+    parser.add_argument(
+        "--name", default="backbones", help="of the figures' folder and the markers of the page (default: %(default)s)"
+    )
     options = parser.parse_args()
     return exit_code("backbone_study.py", lambda: run(options))
 
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
             for backbone in backbones:
                 study.run(backbone, fold)
     if "page" in parts:
-        study.write(ROOT / "docs" / "imitation.md", backbones)
+        study.write(ROOT / "docs" / "imitation.md", options.name, backbones)
 
 
 if __name__ == "__main__":

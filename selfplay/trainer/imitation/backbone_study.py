@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from envs.melee.controller import ACTION_SPEC
+from envs.melee.controller import ACTION_SPEC, BUTTONS, FIELDS
 from selfplay.checkpoint import RunDir
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.learner.baselines import Baselines
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 FOLDS: Final = 5
 SEEN: Final = {"frame_skip", "delay", "character", "player"}  # settings of what is made of a file
 REFERENCE: Final = "mlp"
+HEADS: Final = {
+    "buttons": BUTTONS, "main stick": ("main_x", "main_y"), "c-stick": ("c_x", "c_y"), "shoulder": ("shoulder",)
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -127,13 +130,13 @@ class BackboneStudy:
         losses = ", ".join(f"{name} {each.model.all:.4f}" for name, each in found.items())
         self._tell(f"{backbone}, fold {fold}: {losses}; {seconds:.0f} s")
 
-    def write(self, page: Path, backbones: Sequence[str]) -> None:
-        """Put the tables into the page."""
+    def write(self, page: Path, name: str, backbones: Sequence[str]) -> None:
+        """Put the tables between the markers NAME of a page."""
         parts = []
-        for name in self._sets.libraries:
-            cells = {backbone: self._read(backbone) for backbone in backbones}
-            parts += [f"**{name}**", "", table(name, {b: found for b, found in cells.items() if found}), ""]
-        put_between(page, "backbones", "\n".join(parts).rstrip())
+        cells = {backbone: found for backbone in backbones if (found := self._read(backbone))}
+        for folder in self._sets.libraries:
+            parts += [f"**{folder}**", "", table(folder, cells), "", heads_table(folder, cells), ""]
+        put_between(page, name, "\n".join(parts).rstrip())
 
     def _library(self, folder: Path) -> Library:
         data = self._config.data.model_copy(update={"replays": str(folder), "cache": str(self._runs / "cache")})
@@ -192,6 +195,18 @@ def table(name: str, cells: dict[str, list[dict[str, Any]]]) -> str:
             columns += [f"{fmean(mine.values()):.3f}", "" if backbone == REFERENCE else paired(theirs, mine)]
         seconds = fmean(cell["training_s"] for cell in found)
         lines.append(f"| `{backbone}` | {' | '.join(columns)} | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+def heads_table(name: str, cells: dict[str, list[dict[str, Any]]]) -> str:
+    """Where the loss on one set comes from: nats a decision of the parts of the controller, in Markdown."""
+    lines = ["| | " + " | ".join(HEADS) + " |", "|---|" + "---|" * len(HEADS)]
+    for backbone, found in cells.items():
+        sums = [
+            fmean(sum(cell["sets"][name]["parts"][FIELDS.index(part)] for part in parts) for cell in found)
+            for parts in HEADS.values()
+        ]
+        lines.append(f"| `{backbone}` | {' | '.join(f'{value:.3f}' for value in sums)} |")
     return "\n".join(lines)
 
 

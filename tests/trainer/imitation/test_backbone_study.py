@@ -91,10 +91,11 @@ def test_the_page_has_a_table_a_set(study):
     made, folder = study
     page = folder / "page.md"
     page.write_text("<!-- backbones: begin -->\n<!-- backbones: end -->\n")
-    made.write(page, ("mlp", "gru", "lstm"))
+    made.write(page, "backbones", ("mlp", "gru", "lstm"))
     text = page.read_text()
     assert text.index("**mock**") < text.index("**real**")
-    assert (text.count("| `mlp` | "), text.count("| `gru` | "), text.count("| `lstm` | ")) == (2, 2, 0)
+    assert (text.count("| `mlp` | "), text.count("| `gru` | "), text.count("| `lstm` | ")) == (4, 4, 0)
+    assert text.count("| | buttons | main stick | c-stick | shoulder |") == 2
     assert text.count("| head marginals | ") == 2
 
 
