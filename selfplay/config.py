@@ -99,8 +99,8 @@ class PPOConfig(Group):
     )
     critic_burn_in: Annotated[int, Field(ge=0)] | None = Field(
         None,
-        description="Iterations at the beginning in which the critic alone learns; by default 20 where --pretrained "
-        "was made by imitation, else 0",
+        description="Iterations at the beginning in which the critic alone learns; by default 20, a quarter of the run "
+        "at most, where --pretrained was made by imitation, else 0",
     )
 
 
@@ -183,6 +183,13 @@ class Config(Group):
     def steps_per_iteration(self) -> int:
         """Over all games."""
         return self.run.num_games * self.ppo.rollout_length
+
+    @property
+    def iterations(self) -> int | None:
+        """Planned, whole ones, at least one; None where time alone ends the run."""
+        if self.run.timesteps is None:
+            return None
+        return max(1, -(-self.run.timesteps // self.steps_per_iteration))
 
     @model_validator(mode="after")
     def _agree(self) -> Config:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
 """Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
+BURN_IN_SHARE: Final = 4
+"""By default the critic learns alone in a quarter of the run at most."""
 
 
 def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], object] = lambda _: None) -> Config:
@@ -61,13 +63,23 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
-    for name, value in BESIDE_A_TEACHER.items():
-        if values["ppo"][name] is None:
-            values["ppo"][name] = value if by_imitation(meta) else 0
+    values["ppo"] |= _beside_teacher(config, meta)
+    if config.iterations is not None and values["ppo"]["critic_burn_in"] >= config.iterations:
+        tell(f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)")
     learned = learned_characters(meta)
     if config.game.character not in learned and config.game.type == "mock":
         tell(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return Config.model_validate(values)
+
+
+def _beside_teacher(config: Config, meta: PolicyMeta) -> dict[str, Any]:
+    """What was not said of learning beside a teacher."""
+    open_ones = {name: value for name, value in BESIDE_A_TEACHER.items() if getattr(config.ppo, name) is None}
+    if not by_imitation(meta):
+        return dict.fromkeys(open_ones, 0)
+    if "critic_burn_in" in open_ones and config.iterations is not None:
+        open_ones["critic_burn_in"] = min(open_ones["critic_burn_in"], config.iterations // BURN_IN_SHARE)
+    return open_ones
 
 
 def by_imitation(meta: PolicyMeta) -> bool:

@@ -138,10 +138,8 @@ class Session:
 
     @property
     def iterations(self) -> int | None:
-        """Planned, whole ones, at least one; None where time alone ends the run."""
-        if self.config.run.timesteps is None:
-            return None
-        return max(1, -(-self.config.run.timesteps // self.config.steps_per_iteration))
+        """See ``Config.iterations``."""
+        return self.config.iterations
 
     @property
     def training_bots(self) -> tuple[str, ...]:

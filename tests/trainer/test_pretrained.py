@@ -10,7 +10,8 @@ from selfplay.checkpoint import RunDir
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.memory import Memory
-from selfplay.trainer.pretrained import learned_characters
+from selfplay.trainer.cli import parse
+from selfplay.trainer.pretrained import adopt, learned_characters
 from tests.trainer.policies import save_imitation
 from tests.trainer.runs import CAP, GAMES, ITERATION, STEPS, assert_equal_runs, rows, train
 
@@ -47,7 +48,7 @@ def test_two_steps_need_no_other_flag_and_begin_as_the_policy_plays(policy, tmp_
     assert first.meta.network == before.meta.network
     assert (first.meta.frame_skip, first.meta.delay) == (3, 2)
     np.testing.assert_array_equal(decisions(before), decisions(first))
-    assert "Teacher: KL 0.01 forward, 0 reverse; the critic alone for 20 iterations" in text
+    assert "Teacher: KL 0.01 forward, 0 reverse; the critic alone for 0 iterations" in text
     assert "has learned fox; this run plays mewtwo" in text
 
 
@@ -67,6 +68,22 @@ def test_the_policy_stands_still_while_the_critic_learns(policy, tmp_path):
     assert metrics[2]["losses/teacher_kl"] > 1e-4
     assert metrics[2]["losses/teacher_kl_reverse"] > 1e-4
     assert metrics[2]["losses/step_kl"] > 0
+
+
+@pytest.mark.parametrize(("iterations", "alone"), [(8, 2), (79, 19), (400, 20), (None, 20)])
+def test_by_default_the_critic_is_alone_for_a_quarter_of_the_run_at_most(tmp_path, iterations, alone):
+    policy = save_imitation(tmp_path / "imitation")
+    length = ("--max-minutes", "5") if iterations is None else ("--timesteps", str(iterations * ITERATION))
+    invocation = parse([*map(str, SIZE), *length, "--pretrained", str(policy)])
+    said = []
+    assert adopt(invocation.config, invocation.explicit, said.append).ppo.critic_burn_in == alone
+    assert len(said) == 1  # of another character
+
+
+def test_who_lets_the_critic_learn_alone_to_the_end_is_told(tmp_path):
+    policy = save_imitation(tmp_path / "imitation")
+    text = start(tmp_path / "run", policy, "--critic-burn-in", "2", iterations=2)[1]
+    assert "The run has 2 iterations, in all of which the critic alone learns (--critic-burn-in)" in text
 
 
 def test_a_strong_teacher_holds_the_policy(tmp_path):
