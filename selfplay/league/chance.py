@@ -1,13 +1,27 @@
-"""Tail probabilities of the normal and the chi-square distribution, from the standard library only."""
+"""Tail probabilities of the normal and the chi-square distribution, and intervals, from the standard library only."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from statistics import stdev
 from typing import Final
 
 Z95: Final = 1.959964
+T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""Student's t for the mean of so many values, two-sided 95%; beyond, the normal distribution."""
 _TERMS: Final = 10_000
 _EXACT: Final = 1e-14
+
+
+def t95(count: int) -> float:
+    """Student's t of a two-sided 95% interval for the mean of ``count`` values."""
+    return T95.get(count, Z95)
+
+
+def half95(values: Sequence[float]) -> float:
+    """Half the width of the 95% interval of the mean of two or more values."""
+    return t95(len(values)) * stdev(values) / math.sqrt(len(values))
 
 
 def normal_below(z: float) -> float:

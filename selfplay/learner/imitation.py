@@ -204,19 +204,20 @@ class Imitator:
         values = sums.cpu()
         return Learned(values[:-2], float(values[-2]), int(values[-1]), rows, float(norm), skipped=not finite)
 
-    def look(self, lessons: Iterable[Lesson]) -> Iterator[Decided]:
-        """What the network of now makes of lessons that follow each other, without learning from them."""
-        memory = self.network.first_memory(0)
-        for lesson in lessons:
-            with torch.inference_mode():
-                memory = _carried(self.network, memory, len(lesson))
-                decided = decide(self.network, lesson.to(self.stepper.device), memory)
-                memory = decided.memory
-            yield decided
-
     def close(self) -> None:
         """Let the worker threads go."""
         self.stepper.close()
+
+
+def look(network: ActorCritic, lessons: Iterable[Lesson]) -> Iterator[Decided]:
+    """What a network makes of lessons that follow each other, without learning from them."""
+    memory = network.first_memory(0)
+    for lesson in lessons:
+        with torch.inference_mode():
+            memory = _carried(network, memory, len(lesson))
+            decided = decide(network, lesson.to(memory.device), memory)
+            memory = decided.memory
+        yield decided
 
 
 def _carried(network: ActorCritic, memory: Tensor, lanes: int) -> Tensor:

@@ -14,7 +14,7 @@ import json
 import math
 from dataclasses import asdict
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from envs.melee import bots
 from selfplay.checkpoint import RunDir
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.anchors import find_table
-from selfplay.league.chance import Z95
+from selfplay.league.chance import half95, t95
 from selfplay.league.foreign import read_csv
 from selfplay.league.ratings import rate
 from selfplay.league.records import score
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
 
-T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
-"""Student's t for the mean of so many values, two-sided 95%; beyond, the normal distribution."""
 COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --timesteps {steps}"
 GAMES_FILE: Final = "games.csv"
 FIELDS: Final = ("first", "second", "score", "pair")
@@ -224,7 +222,7 @@ def _mean(values: Sequence[float]) -> str:
     """With its 95% interval, from the differences between seeds."""
     if len(values) < 2:
         return f"{fmean(values):.0f}"
-    return f"{fmean(values):.0f} ± {t95(len(values)) * stdev(values) / math.sqrt(len(values)):.0f}"
+    return f"{fmean(values):.0f} ± {half95(values):.0f}"
 
 
 def _between(scores: Floats) -> tuple[float, float, float]:
@@ -236,11 +234,6 @@ def _between(scores: Floats) -> tuple[float, float, float]:
     variance = sum(float(side.var(ddof=1)) / len(side) for side in (scores.mean(1), scores.mean(0)) if len(side) > 1)
     half = t95(min(scores.shape)) * math.sqrt(variance) if min(scores.shape) > 1 else 1.0
     return max(0.0, mean - half), mean, min(1.0, mean + half)
-
-
-def t95(count: int) -> float:
-    """Student's t of a two-sided 95% interval for the mean of ``count`` values."""
-    return T95.get(count, Z95)
 
 
 def _append(path: Path, rows: Sequence[tuple[str, str, float, int]]) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.learner.baselines import Baselines, Habits
-from selfplay.learner.imitation import Emphasis, Lesson, begin_with, decide, part_losses
+from selfplay.learner.imitation import Emphasis, Lesson, begin_with, decide, look, part_losses
 from selfplay.learner.likeness import likeness
 from selfplay.policy.heads import Heads, logprob_entropy, sample
 from tests.learner.batches import seeded, weights
@@ -133,7 +133,7 @@ def test_a_player_that_follows_a_rule_is_learned(threads):
     habits.add(action, last)
     with imitator(network(), Emphasis.of(habits, network().heads, 0.5, 20.0, 1.0), threads=threads) as made:
         losses = [made.learn(lesson).parts[[0, 2]].sum().item() / 256 for _ in range(150)]
-        found = likeness(made.network.heads, made.look([lesson]), Baselines(habits), {}, seeded())
+        found = likeness(made.network.heads, look(made.network, [lesson]), Baselines(habits), {}, seeded())
     assert losses[-1] < 0.3 * losses[0]
     assert found.parts[0] < 0.1
     assert found.pressed[0][0] == pytest.approx(found.pressed[0][1], abs=0.02)
@@ -189,7 +189,7 @@ def test_windows_one_after_the_other_see_what_one_long_one_sees(spec):
     net, lesson = network(spec=spec), windows(steps=12)
     whole = decide(net, lesson, net.first_memory(3)).logits
     with imitator(net) as made:
-        pieces = [decided.logits for decided in made.look(cut(lesson, 4))]
+        pieces = [decided.logits for decided in look(made.network, cut(lesson, 4))]
     together = torch.full((3, 12, net.heads.logits), torch.nan)
     for i, (piece, part) in enumerate(zip(pieces, cut(lesson, 4), strict=True)):
         view = together[:, 4 * i : 4 * i + 4]
@@ -236,7 +236,7 @@ def test_a_network_is_like_itself():
     habits = Habits.none(net.heads)
     habits.add(action, last)
     with imitator(net) as made:
-        found = likeness(net.heads, made.look([lesson]), Baselines(habits), {"main": (2, 1)}, seeded(8))
+        found = likeness(net.heads, look(made.network, [lesson]), Baselines(habits), {"main": (2, 1)}, seeded(8))
     assert (found.rows, found.changed_rows) == (4000, int((action != last).any(1).sum()))
     assert found.model.all == pytest.approx(sum(found.parts))
     assert found.model.all < found.marginals.all
@@ -260,6 +260,6 @@ def test_without_changes_there_is_no_loss_of_them():
     habits = Habits.none(network().heads)
     habits.add(same.action, same.last)
     with imitator(network(), plain()) as made:
-        found = likeness(made.network.heads, made.look([same]), Baselines(habits), {}, seeded())
+        found = likeness(made.network.heads, look(made.network, [same]), Baselines(habits), {}, seeded())
     assert found.changed_rows == 0
     assert found.model.changed is None

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -21,8 +20,9 @@ import torch
 from envs.melee.controller import ACTION_SPEC, BUTTONS, FIELDS
 from selfplay.checkpoint import RunDir
 from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.league.chance import half95
 from selfplay.learner.baselines import Baselines
-from selfplay.learner.imitation import Imitator, plain_emphasis
+from selfplay.learner.imitation import look
 from selfplay.learner.likeness import likeness
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import load_policy
@@ -32,7 +32,6 @@ from selfplay.trainer.imitation.export import LATEST
 from selfplay.trainer.imitation.report import Reports
 from selfplay.trainer.imitation.training import STICKS, Training
 from selfplay.trainer.machine import processor
-from selfplay.trainer.mode_study import t95
 from selfplay.trainer.pages import put_between
 
 if TYPE_CHECKING:
@@ -159,12 +158,8 @@ class BackboneStudy:
 
     def _judge(self, run: RunDir, games: Games, habits: Habits) -> Likeness:
         network = load_policy(run.path / f"{LATEST}_policy").network
-        imitator = Imitator(network, plain_emphasis(network.heads), 1e-3, 1.0)
-        try:
-            decisions = imitator.look(games.judging())
-            found = likeness(network.heads, decisions, Baselines(habits), STICKS, torch.Generator().manual_seed(0))
-        finally:
-            imitator.close()
+        decisions = look(network, games.judging())
+        found = likeness(network.heads, decisions, Baselines(habits), STICKS, torch.Generator().manual_seed(0))
         if found is None:
             raise SelfPlayError("there is no decision to judge by")
         return found
@@ -215,5 +210,4 @@ def paired(one: dict[int, float], other: dict[int, float]) -> str:
     gaps = [one[fold] - other[fold] for fold in sorted(one.keys() & other.keys())]
     if len(gaps) < 2:
         return ""
-    half = t95(len(gaps)) * stdev(gaps) / math.sqrt(len(gaps))
-    return f"{fmean(gaps):.4f} ± {half:.4f}"
+    return f"{fmean(gaps):.4f} ± {half95(gaps):.4f}"

@@ -14,7 +14,7 @@ import torch
 from envs.melee.controller import C_X, CENTRE, MAIN_X
 from selfplay.checkpoint.policies import BEST
 from selfplay.learner.baselines import Baselines, Habits
-from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with
+from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with, look
 from selfplay.learner.likeness import Likeness, Stick, likeness
 from selfplay.policy.network import build_network
 from selfplay.seeding import derive
@@ -141,7 +141,7 @@ class Training:
         lessons = self._games.judging()
         before = self._generator.get_state()
         with closing(lessons):
-            decisions = self._imitator.look(self._until_stopped(lessons))
+            decisions = look(self._imitator.network, self._until_stopped(lessons))
             found = likeness(self._imitator.network.heads, decisions, self._baselines, STICKS, self._generator)
         stopped = found is None or self._stop()  # asked once: it may change at any moment
         if not whole or stopped:
