@@ -27,6 +27,20 @@ def run(script, *arguments, cwd):
     )
 
 
+def mistake(capsys, script, call):
+    """What is told of a mistake: one line on the error stream, nothing else, and exit code 2."""
+    try:
+        code = call()
+    except SystemExit as end:
+        code = end.code
+    told = capsys.readouterr()
+    assert code == 2
+    assert told.out == ""
+    (line,) = told.err.splitlines()
+    assert line.startswith(f"{script}: ")
+    return line
+
+
 def start(script, *arguments, cwd):
     """Start, with a pipe to read its lines from."""
     return subprocess.Popen(

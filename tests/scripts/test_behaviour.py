@@ -9,7 +9,7 @@ from scripts import behaviour
 from selfplay.runner.match import Contender, Rules
 from selfplay.trainer.behaving import RATES
 from selfplay.trainer.recording import orders_of, pairings_of, record
-from tests.scripts.commands import run
+from tests.scripts.commands import mistake, run
 from tests.trainer.policies import save
 
 RULES = Rules("battlefield", 300)
@@ -87,16 +87,9 @@ def test_flags_have_an_effect(folder, trained, monkeypatch, capsys):
 )
 def test_mistakes_are_one_clear_line(folder, trained, monkeypatch, capsys, arguments, words):
     places = {"FOLDER": str(folder), "RUN": str(trained.path)}
-    try:
-        code = call(monkeypatch, *(places.get(argument, argument) for argument in arguments))
-    except SystemExit as end:
-        code = end.code
-    told = capsys.readouterr()
-    assert code == 2
-    assert told.out == ""
-    (line,) = told.err.splitlines()
-    assert line.startswith("behaviour.py: ")
-    assert words in line
+    assert words in mistake(
+        capsys, "behaviour.py", lambda: call(monkeypatch, *(places.get(argument, argument) for argument in arguments))
+    )
 
 
 def test_it_runs_from_anywhere(folder, tmp_path):

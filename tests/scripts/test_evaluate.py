@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from scripts import evaluate
-from tests.scripts.commands import run
+from tests.scripts.commands import mistake, run
 from tests.trainer.policies import save, save_imitation
 
 FIELDS = {
@@ -95,16 +95,7 @@ def test_flags_have_an_effect(trained, monkeypatch, capsys):
 )
 def test_mistakes_are_one_clear_line(trained, monkeypatch, capsys, arguments, words):
     named = [str(trained.path) if argument == "RUN" else argument for argument in arguments]
-    try:
-        code = call(monkeypatch, *named)
-    except SystemExit as end:
-        code = end.code
-    told = capsys.readouterr()
-    assert code == 2
-    assert told.out == ""
-    (line,) = told.err.splitlines()
-    assert line.startswith("evaluate.py: ")
-    assert words in line
+    assert words in mistake(capsys, "evaluate.py", lambda: call(monkeypatch, *named))
 
 
 def test_it_runs_from_anywhere(tmp_path):

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from scripts import export
-from tests.scripts.commands import run
+from tests.scripts.commands import mistake, run
 from tests.trainer.policies import save
 
 
@@ -52,14 +52,9 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
 )
 def test_mistakes_are_one_clear_line(trained, tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
-    try:
-        code = call(monkeypatch, *[str(trained) if argument == "RUN" else argument for argument in arguments])
-    except SystemExit as end:
-        code = end.code
-    told = capsys.readouterr()
-    assert code == 2
-    assert told.out == ""
-    (line,) = told.err.splitlines()
-    assert line.startswith("export.py: ")
-    assert words in line
+    assert words in mistake(
+        capsys,
+        "export.py",
+        lambda: call(monkeypatch, *[str(trained) if argument == "RUN" else argument for argument in arguments]),
+    )
     assert not (tmp_path / "a.pt2").exists()

@@ -7,7 +7,7 @@ import pytest
 from envs.melee.replay import read_replay
 from scripts import record_replays
 from selfplay.trainer import recording
-from tests.scripts.commands import run
+from tests.scripts.commands import mistake, run
 from tests.trainer.policies import save
 
 SHORT = ("--max-episode-frames", 60)
@@ -85,14 +85,7 @@ def test_what_is_there_is_kept(tmp_path, monkeypatch, capsys):
 )
 def test_mistakes_are_one_clear_line(tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
-    try:
-        code = call(monkeypatch, *arguments)
-    except SystemExit as end:
-        code = end.code
-    told = capsys.readouterr()
-    assert code == 2
-    (line,) = told.err.splitlines()
-    assert line.startswith("record_replays.py: ")
+    line = mistake(capsys, "record_replays.py", lambda: call(monkeypatch, *arguments))
     assert words in line
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,7 @@ from scripts import train_self_play
 from selfplay import load_checkpoint, load_policy
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.league.ledger import read_records
-from tests.scripts.commands import children_of, is_alive, read_until, run, start, wait_for
+from tests.scripts.commands import children_of, is_alive, mistake, read_until, run, start, wait_for
 from tests.trainer.runs import assert_equal_runs, hashes, rows
 
 SCRIPT = "train_self_play.py"
@@ -175,15 +175,7 @@ def test_mistakes_are_one_clear_line(path, folder, monkeypatch, capsys, argument
     monkeypatch.chdir(folder)
     before = sorted(Path("checkpoints").rglob("*"))
     named = [str(path.relative_to(folder)) if argument == "RUN" else argument for argument in arguments]
-    try:
-        code = call(monkeypatch, *named)
-    except SystemExit as end:  # argparse ends by itself
-        code = end.code
-    told = capsys.readouterr()
-    assert code == 2
-    assert told.out == ""
-    (line,) = told.err.splitlines()
-    assert line.startswith("train_self_play.py: ")
+    line = mistake(capsys, "train_self_play.py", lambda: call(monkeypatch, *named))
     assert [word for word in words if word not in line] == []
     assert sorted(Path("checkpoints").rglob("*")) == before
 
