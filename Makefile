@@ -10,7 +10,7 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
 EXTRAS ?= export
-PEERS := melee==0.47.6 peppi-py==0.8.6 # read replay files beside our reader, in the tests only
+PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 MINUTES ?= 3
 
 BIN := .venv/bin
@@ -37,7 +37,7 @@ ifneq ($(TORCH_INDEX),)
 	$(PIP) install --no-deps --index-url $(TORCH_INDEX) $(TORCH)
 endif
 	@echo "== packages (torch is the largest), and this project in place"
-	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev,video]'
+	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev,video,dolphin]'
 	@touch $@
 	@echo "== ready: $(BIN)/python"
 
@@ -49,7 +49,7 @@ test: .venv
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
 
 test-extras: .venv
-	$(PIP) install -c constraints.txt -e '.[dev,video,$(EXTRAS)]'
+	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,$(EXTRAS)]'
 	$(PIP) install $(PEERS)
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"

@@ -1,0 +1,1 @@
+"""Real Melee: Slippi Dolphin, driven by libmelee (the extra ``dolphin``)."""
