@@ -102,6 +102,10 @@ class Fight:
             np.zeros(shape, STATS),
         )
 
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
+        """See ``VectorGame.step``; ``acts``: see ``_choose``."""
+        raise NotImplementedError
+
     def _start_all(self, seeds: Seeds) -> None:
         """Start every game anew, one seed per game.
 
