@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from envs.melee.controller import BUTTONS
-from envs.melee.state import GameState
+
+if TYPE_CHECKING:
+    from envs.melee.state import GameState
 
 ZeroIndexed = Mapping[int, set[int]]  # by character: actions whose frames libmelee counts from 1 instead of 0
 

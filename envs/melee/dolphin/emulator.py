@@ -1,4 +1,4 @@
-"""One Dolphin: started, connected to, fed with inputs frame by frame, stopped. Everything is libmelee's but the frames."""
+"""One Dolphin: started, connected to, fed with inputs frame by frame, stopped. All is libmelee's but the frames."""
 
 from __future__ import annotations
 
@@ -147,7 +147,8 @@ class Emulator:
     def _read_all(self) -> bool:
         """Read the game events that libmelee has been through; whether a frame was among them."""
         payloads, self.stream.payloads = self.stream.payloads, []
-        return any([self.reader.feed(payload) for payload in payloads])
+        new = [self.reader.feed(payload) for payload in payloads]
+        return True in new
 
     def advance(self) -> bool:
         """Let it play a frame with what the pads hold, and wait for it; False: the game is over, menus are there.
@@ -233,7 +234,7 @@ class Emulator:
 
 
 def _console(setup: Setup, port: int, home: Path) -> Any:  # noqa: ANN401
-    """libmelee's console with everything that it writes into ``home``.
+    """A console of libmelee's with everything that it writes into ``home``.
 
     Raises:
         DolphinError: the build cannot do what was asked for, or libmelee does not know it.

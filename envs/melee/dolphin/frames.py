@@ -27,8 +27,8 @@ from envs.melee.slp.columns import (
     SCALE,
 )
 from envs.melee.slp.layout import FRAME_HEAD, PLAYER_HEAD, Field, Version
-from envs.melee.slp.start import End, Start, read_end, read_start
 from envs.melee.slp.start import STAGES as INTERNAL_STAGES
+from envs.melee.slp.start import End, Start, read_end, read_start
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState
 
 OLDEST: Final = (3, 8, 0)  # the first that tells hitlag

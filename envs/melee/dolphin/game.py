@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from envs.errors import DolphinError, GameError
 from envs.melee import bots
-from envs.melee.dolphin.match import Dolphin, Recycling, Seat
 from envs.melee.dolphin.emulator import Setup
 from envs.melee.dolphin.install import check_disc, find_executable
+from envs.melee.dolphin.match import Dolphin, Recycling, Seat
 from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, level_of
 from envs.melee.episodes import choose_inputs, count_frame, forget_episodes, next_inputs, settle_step
 from envs.melee.fight import Fight

@@ -250,7 +250,7 @@ class Dolphin:
                 return late
         return None
 
-    def _take(self, frame_came: bool) -> None:  # noqa: FBT001
+    def _take(self, frame_came: bool) -> None:
         self._age.frames += 1
         if not frame_came:
             self._over = True

@@ -24,7 +24,7 @@ class Pad:
 
     def hold(self, inputs: np.void) -> None:
         """Press, and let go, what makes the controller this CONTROLLER record."""
-        wanted = inputs.item()
+        wanted: Any = inputs.item()
         if wanted == self._held:
             return
         main_x, main_y, c_x, c_y, shoulder, buttons = wanted

@@ -28,6 +28,8 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         frame_timeout_s: Seconds without a message after which a Dolphin counts as hung.
     """
 
+    _worker: Any  # process that talks to Dolphin, None once it has ended
+
     def __init__(self, port: int, check: Callable[[], None], frame_timeout_s: float) -> None:
         super().__init__(ADDRESS, port)
         self._check = check
@@ -48,7 +50,7 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
             self.shutdown()
         return self.running
 
-    def dispatch(self, polling_mode: bool, timeout: float = 0) -> dict[str, Any]:  # noqa: ARG002 FBT001
+    def dispatch(self, polling_mode: bool, timeout: float = 0) -> dict[str, Any]:
         """The next message; what its game event holds is added to ``payloads``.
 
         Raises:
