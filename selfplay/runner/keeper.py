@@ -20,7 +20,7 @@ PATIENCE_S: Final = 10.0  # for the shell to remove a folder
 # Arguments: the folder. Standard input: a line with the process group, then the end. What an AppImage had mounted in
 # the folder is let go of first; a folder that was still being written to is removed at the second try.
 _SCRIPT: Final = """
-read -r group && { read -r _; kill -KILL -- "-$group" 2>/dev/null; }
+read -r group && { read -r _; kill -9 "-$group" 2>/dev/null; }
 for mount in "$1"/.mount_*; do fusermount -uz "$mount" 2>/dev/null; done
 rm -rf -- "$1" 2>/dev/null || { sleep 0.2; rm -rf -- "$1"; }
 """
