@@ -48,7 +48,7 @@ class DolphinVersion:
 
     @property
     def can_be_headless(self) -> bool:
-        """Whether it runs without a window: ExiAI always does, mainline can."""
+        """Whether it may run without a window: ExiAI always does; which builds of mainline can, none of them tells."""
         return self.mainline or self.exi_ai
 
     @property
