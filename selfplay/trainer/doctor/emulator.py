@@ -71,14 +71,18 @@ def app_image(there: Dolphin) -> Finding | None:
     return Finding("warn", "AppImage", "does not run though FUSE is there (some want libfuse.so.2)", _EXTRACT)
 
 
-def disc(plan: Plan) -> Finding:
-    """The image of the game."""
+def disc(plan: Plan, there: Dolphin) -> Finding:
+    """The image of the game, and whether this Dolphin can read it."""
     if plan.iso is None:
         return Finding("warn", "disc", "not given", "real games need your own image of Melee 1.02: --iso PATH")
     try:
         verdict = judge_disc(plan.iso, hash_it=plan.hash_disc)
     except DolphinError as error:
         return Finding("FAIL", "disc", str(error))
+    if verdict.mainline_only and there.version is not None and not there.version.mainline:
+        return Finding(
+            "FAIL", "disc", f"{verdict.text}; Ishiiruka cannot read it", "convert it to ISO with a newer Dolphin"
+        )
     return Finding("ok" if verdict.level == "ok" else "warn", "disc", verdict.text)
 
 

@@ -22,7 +22,7 @@ def examine(plan: Plan) -> Iterator[Finding]:
     finding, dolphin = emulator.dolphin(plan)
     yield finding
     yield from filter(None, (emulator.build(plan, dolphin), emulator.app_image(dolphin)))
-    yield emulator.disc(plan)
+    yield emulator.disc(plan, dolphin)
     yield emulator.ports(plan)
     yield emulator.display(plan, dolphin)
     yield resources.checkpoint_disk(plan)

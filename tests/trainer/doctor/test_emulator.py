@@ -119,14 +119,23 @@ def test_no_app_image(tmp_path):
 
 
 def test_disc(tmp_path):
-    assert emulator.disc(plan()).level == "warn"
-    assert "--iso PATH" in emulator.disc(plan()).remedy
+    assert emulator.disc(plan(), Dolphin()).level == "warn"
+    assert "--iso PATH" in emulator.disc(plan(), Dolphin()).remedy
     image = tmp_path / "melee.iso"
-    assert emulator.disc(plan(iso=str(image))).level == "FAIL"
+    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "FAIL"
     image.write_bytes(b"GALE01\x00\x00")
-    assert emulator.disc(plan(iso=str(image))).level == "warn"
+    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "warn"
     image.write_bytes(b"\x01\xc0\x0b\xb1")
-    assert emulator.disc(plan(iso=str(image))).level == "ok"
+    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "ok"
+
+
+@pytest.mark.parametrize(("version", "level"), [(MAINLINE, "ok"), (EXI_AI, "FAIL"), (None, "ok")])
+def test_disc_that_older_builds_cannot_read(tmp_path, version, level):
+    image = tmp_path / "melee.rvz"
+    image.write_bytes(b"RVZ\x01" + bytes(0x58 - 4) + b"GALE01\x00\x02")
+    finding = emulator.disc(plan(iso=str(image)), Dolphin(SOMEWHERE, version))
+    assert finding.level == level
+    assert ("Ishiiruka cannot read it" in finding.found) == (level == "FAIL")
 
 
 @pytest.mark.parametrize("hash_disc", [True, False])
@@ -138,7 +147,7 @@ def test_disc_is_hashed_as_asked(monkeypatch, hash_disc):
         return Verdict("ok", "as it should be")
 
     monkeypatch.setattr(emulator, "judge_disc", judge)
-    assert emulator.disc(plan(iso="melee.iso", hash_disc=hash_disc)).line() == "ok    disc: as it should be"
+    assert emulator.disc(plan(iso="melee.iso", hash_disc=hash_disc), Dolphin()).line() == "ok    disc: as it should be"
     assert asked == [("melee.iso", hash_disc)]
 
 
