@@ -22,6 +22,7 @@ _COMPRESSED: Final = {  # magic: name, and where the disc's own header stands; N
     b"RVZ\x01": ("RVZ", 0x58),
     b"WIA\x01": ("WIA", 0x58),
 }
+_MAINLINE_ONLY: Final = ("RVZ", "WIA")  # Ishiiruka is older than these
 _CHUNK: Final = 1 << 22
 
 
@@ -31,6 +32,8 @@ class Verdict:
 
     level: Literal["ok", "warning"]
     text: str
+    mainline_only: bool = False
+    """In a format that Ishiiruka, and so its ExiAI build, cannot read."""
 
 
 def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
@@ -59,7 +62,8 @@ def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
         wanted = f"{_GAME.decode()}, revision {_REVISION}"
         return Verdict("warning", f"{wrong}; games need an image of Melee 1.02, NTSC ({wanted})")
     if name:
-        return Verdict("ok", f"Melee 1.02 by its header; compressed ({name}), so its hash cannot be checked")
+        text = f"Melee 1.02 by its header; compressed ({name}), so its hash cannot be checked"
+        return Verdict("ok", text, name in _MAINLINE_ONLY)
     if size != DISC_BYTES:
         return Verdict("warning", f"{size:,} bytes instead of {DISC_BYTES:,}: cut or padded; make the image anew")
     if not hash_it:

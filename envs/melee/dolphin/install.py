@@ -22,8 +22,14 @@ from typing import BinaryIO, Final
 
 from envs.errors import DolphinError
 
-# Of the launcher's two builds of each system, and of an AppImage that was extracted.
-_LINUX: Final = ("Slippi_Online-x86_64.AppImage", "Slippi_Netplay_Mainline-x86_64.AppImage", "AppRun")
+# Of the launcher's two builds of each system, of the ExiAI build as its author gives it out, and of an AppImage that
+# was extracted.
+_LINUX: Final = (
+    "Slippi_Online-x86_64.AppImage",
+    "Slippi_Netplay_Mainline-x86_64.AppImage",
+    "Slippi_Online-x86_64-ExiAI.AppImage",
+    "AppRun",
+)
 _INSIDE_APP: Final = ("Contents/MacOS/Slippi Dolphin", "Contents/MacOS/Slippi_Dolphin")
 _MACOS: Final = (*(f"{inside.rpartition('/')[2]}.app/{inside}" for inside in _INSIDE_APP), *_INSIDE_APP)
 _LAUNCHER_FOLDERS: Final = ("netplay", "netplay-beta")
@@ -48,7 +54,7 @@ class DolphinVersion:
 
     @property
     def can_be_headless(self) -> bool:
-        """Whether it runs without a window: ExiAI always does, mainline can."""
+        """Whether it may run without a window: ExiAI always does; which builds of mainline can, none of them tells."""
         return self.mainline or self.exi_ai
 
     @property

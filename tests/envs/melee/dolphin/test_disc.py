@@ -67,6 +67,7 @@ def test_compressed_images_are_fine(tmp_path, data, expected):
     found = judge_disc(image(tmp_path / "melee.img", data), hash_it=True)
     assert found.level == "ok"
     assert expected in found.text
+    assert found.mainline_only == (data[:3] in (b"RVZ", b"WIA"))
 
 
 def test_no_file(tmp_path):

@@ -39,7 +39,7 @@ def told(action):
 # ---------------------------------------------------------------- the executable
 
 
-@pytest.mark.parametrize("name", [ONLINE, MAINLINE, "AppRun"])
+@pytest.mark.parametrize("name", [ONLINE, MAINLINE, "Slippi_Online-x86_64-ExiAI.AppImage", "AppRun"])
 def test_folder_with_one_known_executable(tmp_path, name):
     made = script(tmp_path / name)
     assert find_executable(tmp_path) == made
