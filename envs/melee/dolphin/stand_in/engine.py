@@ -88,6 +88,7 @@ class Engine:
         self._tables = load_tables()
         self._inputs = self._state.controllers.view(np.ndarray)[0]
         self._rows = self._state.players.view(np.ndarray)[0]
+        self._lasers = self._memory["lasers"].view(np.ndarray)[0]
         self._spare = (records(CONTROLLER, 1, NUM_SEATS), records(CONTROLLER, 1, NUM_SEATS, 1))
         self._sums = np.zeros((1, NUM_SEATS, 2))
 
@@ -135,17 +136,16 @@ class Engine:
 
     def lasers(self, ports: tuple[int, int]) -> list[Item]:
         """Lasers on their way."""
-        memory: Any = self._memory[0]
         found = []
-        for seat in range(NUM_SEATS):
-            if not memory[seat].lasers:
+        for seat, count in enumerate(self._lasers.tolist()):
+            if not count:
                 continue
-            own = memory[seat]
+            own: Any = self._memory[0, seat]
             kind = LASER_ITEMS.get(int(self._rows[seat]["character"]), min(LASER_ITEMS.values()))
             for slot in np.flatnonzero(own.laser_life > 0).tolist():
                 moving = (own.laser_speed_x, own.laser_speed_y, own.laser_x, own.laser_y, own.laser_life)
-                number = seat * len(own.laser_life) + slot
-                found.append(Item(kind, *(float(values[slot]) for values in moving), number, ports[seat]))
+                vx, vy, x, y, timer = (float(values[slot]) for values in moving)
+                found.append(Item(kind, vx, vy, x, y, timer, seat * len(own.laser_life) + slot, ports[seat]))
         return found
 
     def end(self) -> End:

@@ -48,9 +48,7 @@ class Machine:
     """
 
     def __init__(self, disc: Disc, settings: Settings, spectators: Spectators, faults: Faults) -> None:
-        if disc.human_character not in CHARACTERS:
-            raise UnknownNameError("human_character", disc.human_character, CHARACTERS)
-        kind_of(disc.human)
+        check_disc(disc)
         self._disc = disc
         self._settings = settings
         self._spectators = spectators
@@ -64,9 +62,7 @@ class Machine:
         self._frames = 0
         self._due = time.monotonic()
         self._leaked: list[bytearray] = []
-        if disc.replay:
-            ServedGame(Path(disc.replay))
-        else:
+        if not disc.replay:
             warm_up()
 
     def run(self) -> None:
@@ -199,6 +195,19 @@ class Machine:
                 self._spectators.game(TRUNCATED, keep=False)
             case "bad_json":
                 self._spectators.raw(BAD_JSON)
+
+
+def check_disc(disc: Disc) -> None:
+    """Check what only other modules know.
+
+    Raises:
+        GameError: a name or a replay that there is not.
+    """
+    if disc.human_character not in CHARACTERS:
+        raise UnknownNameError("human_character", disc.human_character, CHARACTERS)
+    kind_of(disc.human)
+    if disc.replay:
+        ServedGame(Path(disc.replay))
 
 
 def _following(number: int, numbers: list[int]) -> int:

@@ -25,16 +25,20 @@ def write_stand_in(folder: Path, disc: Disc) -> tuple[Path, Path]:
     The rules of the mock are compiled now if they are not yet: libmelee would not wait for that.
 
     Raises:
-        GameError: the folder cannot be written.
+        GameError: the disc names what there is not, or the folder cannot be written.
     """
     from envs.melee.dolphin.stand_in.engine import warm_up
+    from envs.melee.dolphin.stand_in.machine import check_disc
 
+    check_disc(disc)
     folder = folder.resolve()
     program, image = folder / "dolphin", folder / "disc.json"
     quoted = {"root": str(ROOT), "python": sys.executable, "disc": str(image)}
     text = LAUNCHER.format(program=PROGRAM, **{name: shlex.quote(value) for name, value in quoted.items()})
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for mark in folder.glob(f"{image.name}.*"):  # of faults that happened once
+            mark.unlink()
         write_disc(image, disc)
         program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
