@@ -321,3 +321,16 @@ def play_games(inputs, cap, episode, game, players, controllers, memory, chosen,
                 start_episode(
                     b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap
                 )
+
+
+@compiled
+def play_frame(b, bot_skip, bot_kind, episode, game, players, controllers, memory, bot_memory, tables):
+    """Play one frame of game ``b`` with its controllers as they are; 1 when the game is over, and nothing starts anew.
+
+    Scripted players take theirs in hand every ``bot_skip`` frames of the episode.
+    """
+    for seat in range(2):
+        if bot_kind[b, seat] >= 0 and episode[b].frames % bot_skip == 0:
+            _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, controllers, tables)
+    episode[b].frames += 1
+    return advance_frame(game[b], players[b], memory[b], controllers[b], tables)

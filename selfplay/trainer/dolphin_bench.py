@@ -1,4 +1,4 @@
-"""How fast the bridge to Dolphin is: beside libmelee alone, with a policy's answer to every frame, and at 60 frames/s."""
+"""How fast the bridge to Dolphin is: beside libmelee alone, with a policy's answers, and at 60 frames a second."""
 
 from __future__ import annotations
 
