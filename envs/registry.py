@@ -36,6 +36,9 @@ class GameEntry:
     fighter: bool  # characters fight on a stage, frame by frame: what can be rated and watched
     starts_at_once: Callable[[], bool]  # False while a first step would compile rules
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
+    live: bool = False
+    """Games run in real time in emulators of their own: one a process, nothing of them can be saved, and a slow or
+    dead one is left behind."""
 
 
 def _known(rules: Rules[Any], encoder_version: int = 1) -> GameEntry:

@@ -21,6 +21,14 @@ MEDIANS = 10.0  # a segment that takes this many medians hangs
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds after which a segment counts as hung, where the user sets no limit."""
+
+    first_s: float = FIRST_TIMEOUT_S  # until one has shown how long they take
+    least_s: float = LEAST_TIMEOUT_S  # however short they are
+
+
+@dataclass(frozen=True, slots=True)
 class Job(Generic[R]):
     """Blocking work for a runner's thread; ``function`` gets what the runner opened (its block of games)."""
 
@@ -34,12 +42,14 @@ class Board(Generic[R]):
     Args:
         runners: Ids that are expected to deliver.
         timeout_s: ``--collect-timeout``; None follows the median.
+        limits: What the median is held to.
     """
 
-    def __init__(self, runners: Iterable[str], timeout_s: float | None = None) -> None:
+    def __init__(self, runners: Iterable[str], timeout_s: float | None = None, limits: Limits | None = None) -> None:
         self._expected = set(runners)
         self._given_up: dict[str, str] = {}
         self._timeout_s = timeout_s
+        self._limits = limits or Limits()
         self._jobs: dict[str, Job[R]] = {}
         self._results: dict[str, Any] = {}
         self._durations: deque[float] = deque(maxlen=50)
@@ -96,8 +106,8 @@ class Board(Generic[R]):
         if self._timeout_s is not None:
             return self._timeout_s
         if not self._durations:
-            return FIRST_TIMEOUT_S
-        return max(LEAST_TIMEOUT_S, MEDIANS * statistics.median(self._durations))
+            return self._limits.first_s
+        return max(self._limits.least_s, MEDIANS * statistics.median(self._durations))
 
     def _notify(self) -> None:
         self._changed.set()

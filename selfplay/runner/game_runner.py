@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from selfplay.errors import RunnerError
@@ -38,17 +39,29 @@ class Resource(Protocol):
 R = TypeVar("R", bound=Resource)
 
 
+@dataclass(frozen=True, slots=True)
+class SlowOpening:
+    """How to open what takes long: the runner is ready before it, so that nobody waits for its start."""
+
+    turns: asyncio.Semaphore  # how many open at once
+    within_s: float  # deadline of one, from its turn on
+
+
 class GameRunner(Generic[R]):
     """Makes the child function of runners that share a board.
 
     Args:
         board: Gives the jobs.
         open_resource: Called in the runner's thread with (id, incarnation).
+        opening: How, where that takes long; by default the runner is ready once it is done.
     """
 
-    def __init__(self, board: Board[R], open_resource: Callable[[str, int], R]) -> None:
+    def __init__(
+        self, board: Board[R], open_resource: Callable[[str, int], R], opening: SlowOpening | None = None
+    ) -> None:
         self._board = board
         self._open = open_resource
+        self._opening = opening
 
     def child(self) -> Callable[[Context], Awaitable[None]]:
         """The coroutine function for a ``ChildSpec``."""
@@ -67,8 +80,12 @@ class GameRunner(Generic[R]):
                 resource.close()
 
         try:
-            resource = await worker.submit(open_resource)
-            ctx.ready()
+            if self._opening is None:
+                resource = await worker.submit(open_resource)
+                ctx.ready()
+            else:
+                ctx.ready()
+                resource = await _open_in_turn(ctx.id, worker, open_resource, self._opening)
             while True:
                 await self._work(ctx.id, worker, resource)
         finally:
@@ -90,3 +107,13 @@ class GameRunner(Generic[R]):
                 f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
             )
         self._board.deliver(runner, job, done.result(), time.monotonic() - started)
+
+
+async def _open_in_turn(runner: str, worker: Worker, open_resource: Callable[[], R], opening: SlowOpening) -> R:
+    async with opening.turns:
+        done = worker.submit(open_resource)
+        await asyncio.wait([done], timeout=opening.within_s)
+    if not done.done():
+        worker.abandon()
+        raise RunnerError(f"{runner} did not open within {opening.within_s:g} s")
+    return done.result()

@@ -318,7 +318,7 @@ class TrainingLoop:
                 own = await worker.submit(agent.learner.arrays)
                 arrays |= {f"{role}/{name}": array for name, array in own.items()}
         opponents: dict[str, Any] = {}
-        if progress.iteration:
+        if progress.iteration and not self.session.game.live:
             jobs: dict[str, Job[Block]] = {runner: Job(Block.snapshot, timed=False) for runner in self.session.blocks}
             for runner, (games, document) in (await self._board.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}

@@ -12,6 +12,7 @@ root  rest_for_one
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from selfplay.checkpoint import group
 from selfplay.errors import RunnerError
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board
-from selfplay.runner.game_runner import GameRunner
+from selfplay.runner.game_runner import GameRunner, SlowOpening
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
 from selfplay.supervision import (
@@ -40,14 +41,14 @@ from selfplay.supervision import (
     SupervisorGaveUp,
     SupervisorSpec,
 )
+from selfplay.trainer.live import limits, opens_within_s, park_policy
 from selfplay.trainer.loop import TrainingLoop
+from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
 from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
-    import asyncio
-
     from envs.api import ScriptedGame
     from selfplay.report.reporter import Feed
     from selfplay.trainer.session import Session
@@ -94,7 +95,10 @@ class Tree:
         self._feed = feed
         self._announced = False
         self.first_cause: str | None = None
-        self.board: Board[Block] = Board(session.blocks, config.run.collect_timeout)
+        live = session.game.live
+        self._park = park_policy(config) if live else PARK
+        self._opening = SlowOpening(asyncio.Semaphore(usable_cores()), opens_within_s(config)) if live else None
+        self.board: Board[Block] = Board(session.blocks, config.run.collect_timeout, limits(config) if live else None)
         self._rater_board: Board[RaterResource] = Board([RATER])
         rated = config.league.track_elo
         keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None
@@ -105,9 +109,11 @@ class Tree:
         self.root = Supervisor(self._spec(), on_report=self._on_report)
 
     def _spec(self) -> SupervisorSpec:
+        intensity, park = 10 * (len(self._session.blocks) + 1), self._park
+        pool = PoolSpec(intensity=intensity, period_s=park.period_s, park=park)
         children = [
             ChildSpec("ledger", self._ledger.run),
-            ChildSpec("runners", PoolSpec(intensity=10 * (len(self._session.blocks) + 1), period_s=60.0, park=PARK)),
+            ChildSpec("runners", pool),
             ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
             ChildSpec(
                 "reporting",
@@ -122,7 +128,7 @@ class Tree:
         )  # fmt: skip
 
     def _runner_specs(self) -> dict[str, ChildSpec]:
-        runner = GameRunner(self.board, self._open_block)
+        runner = GameRunner(self.board, self._open_block, self._opening)
         specs = {
             name: ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S) for name in self._session.blocks
         }
@@ -145,7 +151,7 @@ class Tree:
     def _open_block(self, runner: str, incarnation: int) -> Block:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
         session = self._session
-        options = session.game_options(session.blocks[runner])
+        options = session.block_options(runner)
         seed = derive(session.config.run.seed, runner, incarnation)
         game: ScriptedGame
         with self._compilation():
@@ -157,7 +163,7 @@ class Tree:
             if session.resumed is not None and incarnation == 1 and runner not in self.loop.unplayable:
                 document: Any = session.resumed.meta.opponents.get(runner, {})
                 block.restore(group(session.resumed.arrays, f"games/{runner}"), document)
-            else:
+            elif not session.game.live:
                 block.warm_up()
         return block
 

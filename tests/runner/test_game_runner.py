@@ -1,9 +1,11 @@
 import asyncio
+import threading
 from itertools import count
 
 import pytest
 
 from selfplay.runner.board import Board, Job
+from selfplay.runner.game_runner import SlowOpening
 from selfplay.runner.worker import Worker
 from selfplay.supervision import NotFoundError, StartError
 from tests.runner.pools import Resources, failures, runners, settle, throwing
@@ -61,6 +63,57 @@ def test_a_runner_that_cannot_open_fails_to_start():
                 pytest.fail("it started")
 
     asyncio.run(main())
+
+
+class Doors(Resources):
+    """Opens when it is let, and remembers how many wait for that at once."""
+
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.let = threading.Semaphore(0)
+        self.waiting = threading.Semaphore(0)
+
+    def open(self, runner, incarnation):
+        self.waiting.release()
+        self.let.acquire()
+        return super().open(runner, incarnation)
+
+
+def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
+    doors = Doors()
+
+    async def main():
+        board = Board(["a", "b"])
+        opening = SlowOpening(asyncio.Semaphore(1), within_s=60.0)
+        async with runners(board, doors, "ab", opening=opening):
+            await asyncio.to_thread(doors.waiting.acquire)  # both are started, one of them opens
+            await settle()
+            assert not doors.waiting.acquire(blocking=False)
+            doors.let.release()
+            await asyncio.to_thread(doors.waiting.acquire)
+            doors.let.release()
+            assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+
+    asyncio.run(main())
+
+
+def test_what_does_not_open_in_its_time_is_abandoned_and_closed_when_it_does():
+    doors = Doors()
+    before = Worker.abandoned
+
+    async def main():
+        board = Board(["a"])
+        opening = SlowOpening(asyncio.Semaphore(1), within_s=0.05)
+        async with runners(board, doors, "a", opening=opening) as (_, reports):
+            await asyncio.to_thread(doors.waiting.acquire)
+            await asyncio.to_thread(doors.waiting.acquire)  # another one has taken its place
+            doors.let.release(99)
+            assert (await board.ask({"a": Job(name_of)}))["a"] >= ("a", 2)
+            assert "a did not open within 0.05 s" in failures(reports)[0]
+
+    asyncio.run(main())
+    assert Worker.abandoned > before
+    assert doors.count("open") == doors.count("close")
 
 
 def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():

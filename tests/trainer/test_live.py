@@ -1,0 +1,104 @@
+"""Runs whose games are played in real time, one an emulator: the trainer's side of them, on mock games."""
+
+from pathlib import Path
+
+import pytest
+
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.errors import ConfigError
+from selfplay.runner.block import Block
+from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S
+from selfplay.trainer.cli import parse
+from selfplay.trainer.live import limits, park_policy, rating_slots, slots
+from selfplay.trainer.session import Session, settled
+from tests.trainer.live import EMULATOR, emulated
+from tests.trainer.runs import ITERATION, TINY, train
+
+LIVE = (*TINY, "--game-type", "dolphin")
+
+
+@pytest.fixture
+def emulators(monkeypatch):
+    return emulated(monkeypatch)
+
+
+def config_of(*arguments):
+    return parse(["--game-type", "dolphin", *(str(argument) for argument in arguments)]).config
+
+
+def refusal(tmp_path, *arguments):
+    with pytest.raises(ConfigError) as caught:
+        train(tmp_path / "run", *arguments, size=LIVE)
+    assert not (tmp_path / "run").exists()
+    return str(caught.value)
+
+
+def test_each_game_is_a_block_in_a_process(emulators):
+    config = settled(config_of("--num-games", 5))
+    assert (config.run.host, config.run.runners) == ("process", 5)
+    assert Session(config, RunDir(Path("run")), "cpu").blocks == {f"runner-{i:03d}": 1 for i in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--host", "thread"), "--host thread: each game of --game-type dolphin is a process"),
+        (("--runners", 3), "--runners 3: each game of --game-type dolphin has a runner of its own, 4 of them"),
+        (("--deterministic",), "--deterministic: a game in real time cannot be repeated"),
+        (("--num-games", 6, "--mode", "league"), "--num-games must be a multiple of 4; with 6 games it is 6"),
+    ],
+)
+def test_what_they_cannot_do_is_refused(emulators, tmp_path, arguments, words):
+    assert words in refusal(tmp_path, *arguments)
+
+
+def test_what_they_do_anyway_may_be_said(emulators, tmp_path):
+    once = ("--host", "process", "--runners", 4, "--timesteps", 1)
+    assert train(tmp_path / "run", *once, size=LIVE)[0] == 0
+
+
+def test_a_game_is_told_of_its_emulator(emulators):
+    flags = ("--headless", "--slippi-port", 50000, "--cpu-level", 3, "--save-replays", "--track-elo")
+    session = Session(settled(config_of("--num-games", 3, *flags)), RunDir(Path("run")), "cpu")
+    options = session.block_options("runner-002")
+    assert (options["num_games"], options["slot"], options["slots"]) == (1, 2, 6)
+    assert set(EMULATOR) <= options.keys()
+    assert (options["headless"], options["slippi_port"], options["cpu_level"]) == (True, 50000, 3)
+    assert (options["start_timeout_s"], options["recycle_mb"]) == (60.0, 2000)
+    assert options["replay_dir"].endswith("/run/replays")  # the process that writes them is started elsewhere
+    assert options["replay_dir"].startswith("/")
+    assert Session(settled(config_of()), RunDir(Path("run")), "cpu").block_options("runner-000")["replay_dir"] is None
+
+
+def test_rating_games_have_the_slots_behind_those_of_training():
+    rated, plain = config_of("--num-games", 3, "--track-elo"), config_of("--num-games", 3)
+    assert (rating_slots(rated), slots(rated), slots(plain)) == (range(3, 6), 6, 3)
+
+
+def test_deadlines_leave_time_for_a_new_emulator_and_for_real_time():
+    patient = config_of("--set", "emulator.start_timeout=90", "--set", "emulator.frame_timeout=7")
+    assert limits(patient).least_s == 90 + 7 + LEAST_TIMEOUT_S
+    assert limits(patient).first_s == FIRST_TIMEOUT_S
+    long = limits(config_of("--rollout-length", 6000))
+    assert long.first_s > 10 * 6000 * 4 / 60
+    assert park_policy(patient).period_s > 4 * 90  # or four that do not open would never be too many
+
+
+def test_a_resumed_run_begins_new_games(emulators, tmp_path, monkeypatch):
+    def never(self):
+        pytest.fail("these games cannot do that")
+
+    for name in ("warm_up", "snapshot"):
+        monkeypatch.setattr(Block, name, never)
+    folder = tmp_path / "run"
+    size = ("--mode", "delta_uniform", "--save-interval", 1, "--timesteps", 2 * ITERATION)
+    assert train(folder, *size, size=LIVE)[0] == 0
+    state = load_latest_learner(RunDir(folder))
+    assert state.meta.opponents == {}
+    assert not [name for name in state.arrays if name.startswith("games/")]
+    code, text = train(folder, "--timesteps", 3 * ITERATION, resume=True)
+    assert code == 0
+    assert "Finished after 3 iterations" in text
+    assert len(emulators.opened) == 8
+    for opened in (emulators.opened[:4], emulators.opened[4:]):
+        assert sorted(options["slot"] for _, options, _ in opened) == [0, 1, 2, 3]
