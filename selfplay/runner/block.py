@@ -37,7 +37,7 @@ class SegmentOrder:
     steps: int
     version: int
     network: ActorCritic  # frozen: nobody writes to its weights
-    frozen: Mapping[str, ActorCritic]  # opponents by id; must hold those of episodes in progress
+    frozen: Mapping[str, ActorCritic]  # opponents by id; of episodes in progress those that the block does not know
     opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
     teacher: ActorCritic | None = None  # asked about everything that the learner sees
 
@@ -78,6 +78,7 @@ class Block:
         self._episodes = np.zeros(game.num_games, np.int64)
         self._learner = np.zeros((game.num_games, 2), bool)
         self._rows: dict[str, torch.Tensor] = {}
+        self._frozen: dict[str, ActorCritic] = {}  # that episodes in progress need
         self._memory = Memory(2 * game.num_games)  # of who plays the columns
         self._teacher = Memory(2 * game.num_games)  # of the teacher, who watches the learner's
 
@@ -102,6 +103,7 @@ class Block:
 
     def _collect(self, order: SegmentOrder) -> Collected:
         upcoming = cycle(order.opponents or (MIRROR,))
+        self._frozen |= order.frozen  # who was left behind with an older order may lack some of them
         met: Counter[str] = Counter()
         if self._obs is None:
             self._obs = self.game.reset(self._seeds[1:])
@@ -130,6 +132,7 @@ class Block:
                 self._index_rows()
         rollout = segment.finish(order, self._obs, self._memory)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
+        self._frozen = {name: network for name, network in self._frozen.items() if name in frozen}
         return Collected(rollout, episodes, met, frozen)
 
     def cancel(self) -> None:
@@ -152,7 +155,7 @@ class Block:
         everything = segment.action[t]
         for player, rows in self._rows.items():
             learner = player == MIRROR.id
-            network = order.network if learner else order.frozen[player]
+            network = order.network if learner else self._frozen[player]
             whole = len(rows) == len(obs)
             theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
             logits, value = self._memory.step(network, theirs, places)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
+OPENING: Final = max(2, usable_cores())  # emulators at once: one that hangs must not keep the others from it
 
 
 class Runners:
@@ -97,8 +98,10 @@ class Tree:
         self.first_cause: str | None = None
         live = session.game.live
         self._park = park_policy(config) if live else PARK
-        self._opening = SlowOpening(asyncio.Semaphore(usable_cores()), opens_within_s(config)) if live else None
-        self.board: Board[Block] = Board(session.blocks, config.run.collect_timeout, limits(config) if live else None)
+        self._opening = SlowOpening(asyncio.Semaphore(OPENING), opens_within_s(config)) if live else None
+        self.board: Board[Block] = Board(
+            session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
+        )
         self._rater_board: Board[RaterResource] = Board([RATER])
         rated = config.league.track_elo
         keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None

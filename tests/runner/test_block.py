@@ -137,6 +137,16 @@ def test_an_episode_that_spans_two_segments_keeps_its_opponent():
     assert (first.met, second.met, second.in_play) == ({"gen_1": 1}, {"gen_2": 1}, {"gen_2"})
 
 
+def test_a_block_keeps_the_opponents_of_its_episodes_in_progress():
+    block = Block(CountingGame(1, episodes=((9, True),)), 0)
+    block.collect(order((GEN_1,), steps=6))
+    later = SegmentOrder(2, 6, 2, stubborn(LEARNER), {"gen_2": FROZEN["gen_2"]}, (GEN_2,))  # made without knowing them
+    rollout = block.collect(later).rollout
+    assert (rollout.action[:3, 1] == OLD).all()
+    assert (rollout.action[3:, 0] == OLDER).all()
+    assert block._frozen.keys() == {"gen_2"}
+
+
 def test_scripted_players_sit_where_the_learner_does_not():
     game = CountingGame(4)
     rollout = Block(game, 0).collect(order((RUSHER, MIRROR, GEN_1), steps=20)).rollout

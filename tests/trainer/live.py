@@ -18,9 +18,11 @@ class Emulators:
     def __init__(self):
         self.opened = []  # (name, options, start_timeout_s)
         self.games = []
+        self.before = lambda slot: None  # called before one is opened
 
     def __call__(self, name, options, start_timeout_s=None):
         self.opened.append((name, options, start_timeout_s))
+        self.before(options["slot"])
         game = MockMelee(**{key: value for key, value in options.items() if key not in EMULATOR})
         self.games.append(game)
         return game

@@ -1,18 +1,21 @@
 """Runs whose games are played in real time, one an emulator: the trainer's side of them, on mock games."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from envs.errors import GameError
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S
 from selfplay.trainer.cli import parse
+from selfplay.trainer.learner import Learner
 from selfplay.trainer.live import limits, park_policy, rating_slots, slots
 from selfplay.trainer.session import Session, settled
 from tests.trainer.live import EMULATOR, emulated
-from tests.trainer.runs import ITERATION, TINY, train
+from tests.trainer.runs import GAMES, ITERATION, STEPS, TINY, rows, train
 
 LIVE = (*TINY, "--game-type", "dolphin")
 
@@ -102,3 +105,79 @@ def test_a_resumed_run_begins_new_games(emulators, tmp_path, monkeypatch):
     assert len(emulators.opened) == 8
     for opened in (emulators.opened[:4], emulators.opened[4:]):
         assert sorted(options["slot"] for _, options, _ in opened) == [0, 1, 2, 3]
+
+
+# ---- one that is slow or dead never stops the others
+
+
+def experiences(folder):
+    return [row["charts/experiences"] for row in rows(folder / "metrics.jsonl")]
+
+
+def test_a_slow_emulator_is_left_behind_and_its_segment_learned_from_late(emulators, tmp_path, monkeypatch):
+    gate, there = threading.Event(), threading.Event()
+    collect, update, slow = Block.collect, Learner.update, []
+
+    def late(self, order):
+        slow.append(self)
+        if self is not slow[0] or there.is_set():
+            return collect(self, order)
+        gate.wait(60)
+        result = collect(self, order)
+        there.set()
+        return result
+
+    def after(self, *arguments):
+        gate.set()
+        assert there.wait(60)  # it delivers while the learner learns from the others
+        return update(self, *arguments)
+
+    monkeypatch.setattr(Block, "collect", late)
+    monkeypatch.setattr(Learner, "update", after)
+    folder = tmp_path / "run"
+    assert train(folder, "--mode", "latest", "--timesteps", 3 * ITERATION, size=LIVE)[0] == 0
+    segment = 2 * STEPS  # of a mirror game
+    first, second, *_ = experiences(folder)
+    assert first == (GAMES - 1) * segment
+    assert second >= GAMES * segment
+    last = rows(folder / "metrics.jsonl")[-1]
+    assert (last["runners/late"], last["runners/dropped"], last["total_steps"]) == (1, 0, 3 * ITERATION)
+
+
+def test_an_emulator_that_does_not_open_stops_nobody(emulators, tmp_path):
+    gate = threading.Event()
+    emulators.before = lambda slot: gate.wait(60) if slot == 3 else None
+    folder = tmp_path / "run"
+    try:
+        code, _ = train(folder, "--mode", "latest", "--timesteps", 2 * ITERATION, size=LIVE)
+    finally:
+        gate.set()
+    assert code == 0
+    assert experiences(folder) == [(GAMES - 1) * 2 * STEPS] * 2
+
+
+def test_an_emulator_that_fails_again_and_again_is_parked(emulators, tmp_path):
+    def fail(slot):
+        if slot == 3:
+            raise GameError("no disc in the drive")
+
+    emulators.before = fail
+    folder = tmp_path / "run"
+    code, text = train(folder, "--mode", "latest", "--timesteps", 2 * ITERATION, size=LIVE)
+    assert code == 0
+    assert "runner-003 failed: envs.errors.GameError: no disc in the drive; it is replaced" in text
+    assert experiences(folder) == [(GAMES - 1) * 2 * STEPS] * 2
+
+
+def test_where_none_opens_the_run_ends_with_the_first_cause(emulators, tmp_path):
+    def fail(slot):
+        raise GameError("no disc in the drive")
+
+    emulators.before = fail
+    with pytest.raises(SelfPlayError, match="no disc in the drive"):
+        train(tmp_path / "run", "--mode", "latest", "--timesteps", ITERATION, size=LIVE)
+
+
+def test_segments_of_other_games_are_never_late(tmp_path):
+    assert train(tmp_path / "run", "--timesteps", ITERATION)[0] == 0
+    assert "runners/late" not in rows(tmp_path / "run" / "metrics.jsonl")[-1]
