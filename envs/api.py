@@ -119,6 +119,11 @@ class ScriptedGame(VectorGame, Protocol):
     """A game that can play seats itself: ``bots[b, s]`` is the index of a scripted player, or -1."""
 
     @property
+    def outsider(self) -> int | None:
+        """The seat of a person, or of a computer player of the game's own, in every game; None where there is none."""
+        ...
+
+    @property
     def bots(self) -> NDArray[np.int8]:
         """[B, P], written to by whoever seats players."""
         ...

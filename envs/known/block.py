@@ -31,6 +31,7 @@ class TableGame:
     num_seats: Final = 2
     stats_dtype: Final = STATS
     bot_names: Final[tuple[str, ...]] = ()
+    outsider: Final = None
 
     def __init__(self, table: Table, num_games: int) -> None:
         if num_games < 1:

@@ -14,7 +14,9 @@ from envs.melee import bots
 from envs.melee.bots.hands import release
 from envs.melee.observation import encode_seat
 from envs.melee.physics.compile import compiled, rule
-from envs.melee.physics.frame import advance_frame, start_game
+from envs.melee.physics.death import CREDIT_FRAMES
+from envs.melee.physics.frame import advance_frame, clear_memory, start_game
+from envs.melee.physics.memory import NEVER
 from envs.melee.reward import reward_terms
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
@@ -48,13 +50,25 @@ EPISODE: Final = np.dtype(
 @compiled
 def start_episode(b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):
     """Start the next episode of game ``b``; its seed follows from the game's seed and the episode's number."""
+    offset = spawn_offset(episode[b].seed, episode[b].number)
+    _forget_episode(b, episode, controllers, chosen, line, bot_memory, sums, cap)
+    start_game(game[b], players[b], memory[b], tables, offset)
+
+
+@rule
+def spawn_offset(seed, number):
+    """Units by which both players start further out in this episode of a game."""
+    return (2.0 * unit(mix(seed, number)) - 1.0) * SPAWN_JITTER
+
+
+@rule
+def _forget_episode(b, episode, controllers, chosen, line, bot_memory, sums, cap):
+    """Count one more episode; nothing is held, on its way or summed up yet."""
     own = episode[b]
-    seed = mix(own.seed, own.number)
     own.number += 1
     own.frames = 0
     own.cap = cap
     own.clock = 0
-    start_game(game[b], players[b], memory[b], tables, (2.0 * unit(seed) - 1.0) * SPAWN_JITTER)
     for seat in range(2):
         release(controllers[b, seat])
         release(chosen[b, seat])
@@ -81,10 +95,9 @@ def step_games(
 ):  # fmt: skip
     """Play one step of every game and write what it gave; finished games start anew. See ``MockMelee.step``."""
     for b in range(len(game)):
-        for seat in range(2):
-            if bot_kind[b, seat] >= 0 and episode[b].clock % bot_skip == 0:
-                _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables)
-            _enter(chosen[b, seat], line[b, seat], episode[b].clock + delay[b, seat], frame_skip)
+        _enter_choices(
+            b, frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
+        )
         before_0, before_1 = players[b, 0].stocks, players[b, 1].stocks
         dealt_0, dealt_1 = memory[b, 0].damage_dealt, memory[b, 1].damage_dealt
         over = 0
@@ -92,25 +105,47 @@ def step_games(
             over = _frame(b, episode, game, players, controllers, memory, line, tables)
             if over == 1 or episode[b].frames >= episode[b].cap:
                 break
-        terminated[b] = over == 1
-        truncated[b] = over == 0 and episode[b].frames >= episode[b].cap
         dealt_0, dealt_1 = memory[b, 0].damage_dealt - dealt_0, memory[b, 1].damage_dealt - dealt_1
-        stock, damage = reward_terms(
-            (before_0, before_1), players[b, 0], players[b, 1], dealt_0, dealt_1, weights[0], weights[1]
-        )
-        reward[b, 0] = stock + damage
-        reward[b, 1] = -reward[b, 0]
-        sums[b, 0, 0] += stock
-        sums[b, 0, 1] += damage
-        sums[b, 1, 0] -= stock
-        sums[b, 1, 1] -= damage
+        _settle(
+            b, over, (before_0, before_1), dealt_0, dealt_1, weights, episode, game, players, controllers, memory,
+            sums, tables, reward, terminated, truncated, final_obs, score, stats,
+        )  # fmt: skip
         if terminated[b] or truncated[b]:
-            _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
             start_episode(b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap)
         for seat in range(2):
             mirrored[b, seat] = encode_seat(
                 game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, obs[b, seat]
             )
+
+
+@rule
+def _enter_choices(
+    b, frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
+):  # fmt: skip
+    """What seats have chosen goes into their delay lines; scripted players choose first, where it is their turn."""
+    for seat in range(2):
+        if bot_kind[b, seat] >= 0 and episode[b].clock % bot_skip == 0:
+            _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables)
+        _enter(chosen[b, seat], line[b, seat], episode[b].clock + delay[b, seat], frame_skip)
+
+
+@rule
+def _settle(
+    b, over, before, dealt_0, dealt_1, weights, episode, game, players, controllers, memory, sums, tables, reward,
+    terminated, truncated, final_obs, score, stats,
+):  # fmt: skip
+    """Reward of a step whose frames have been played, and what there is to say of an episode that it ended."""
+    terminated[b] = over == 1
+    truncated[b] = over == 0 and episode[b].frames >= episode[b].cap
+    stock, damage = reward_terms(before, players[b, 0], players[b, 1], dealt_0, dealt_1, weights[0], weights[1])
+    reward[b, 0] = stock + damage
+    reward[b, 1] = -reward[b, 0]
+    sums[b, 0, 0] += stock
+    sums[b, 0, 1] += damage
+    sums[b, 1, 0] -= stock
+    sums[b, 1, 1] -= damage
+    if terminated[b] or truncated[b]:
+        _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
 
 
 @rule
@@ -165,6 +200,81 @@ def _finish(b, over, episode, game, players, controllers, memory, sums, tables, 
         row.reward_stock = sums[b, seat, 0]
         row.reward_damage = sums[b, seat, 1]
         encode_seat(game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, final_obs[b, seat])
+
+
+@compiled
+def choose_inputs(
+    frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
+):  # fmt: skip
+    """The beginning of a step of games whose frames come from elsewhere: what seats chose goes into their lines."""
+    for b in range(len(game)):
+        _enter_choices(
+            b, frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
+        )
+
+
+@compiled
+def next_inputs(episode, line, inputs):
+    """The controllers that have arrived for the next frame of such games, into ``inputs`` [B, P]."""
+    for b in range(len(episode)):
+        place = episode[b].clock % len(line[b, 0])
+        for seat in range(2):
+            _copy(line[b, seat, place], inputs[b, seat])
+
+
+@compiled
+def count_frame(episode, before, players, memory):
+    """Count a frame that was played elsewhere: damage, self-destructs, time; 1 where a seat has no stock left.
+
+    Damage is what percent rose by. ``before``: PLAYER [B, P] of the frame before.
+    """
+    over = 0
+    for b in range(len(episode)):
+        for seat in range(2):
+            was, is_now, own = before[b, seat], players[b, seat], memory[b, seat]
+            if is_now.stocks < was.stocks:
+                if own.last_hit_by_frames > CREDIT_FRAMES:
+                    own.self_destructs += 1
+                own.last_hit_by_frames = NEVER
+            elif is_now.percent > was.percent:
+                memory[b, 1 - seat].damage_dealt += is_now.percent - was.percent
+                own.last_hit_by_frames = 0
+            else:
+                own.last_hit_by_frames += 1
+            if is_now.stocks <= 0:
+                over = 1
+        episode[b].clock += 1
+        episode[b].frames += 1
+    return over
+
+
+@compiled
+def settle_step(
+    over, stocks, dealt, weights, episode, game, players, controllers, memory, mirrored, sums, tables, obs, reward,
+    terminated, truncated, final_obs, score, stats,
+):  # fmt: skip
+    """The end of a step of one such game: as ``step_games``, but nothing starts anew.
+
+    ``over``: whether the game has ended. ``stocks`` and ``dealt``: of both seats, before the step.
+    """
+    dealt_0, dealt_1 = memory[0, 0].damage_dealt - dealt[0], memory[0, 1].damage_dealt - dealt[1]
+    _settle(
+        0, over, stocks, dealt_0, dealt_1, weights, episode, game, players, controllers, memory, sums, tables, reward,
+        terminated, truncated, final_obs, score, stats,
+    )  # fmt: skip
+    for seat in range(2):
+        mirrored[0, seat] = encode_seat(
+            game[0], players[0, seat], players[0, 1 - seat], controllers[0, seat], tables, obs[0, seat]
+        )
+
+
+@compiled
+def forget_episodes(episode, memory, controllers, chosen, line, bot_memory, sums, cap):
+    """The next episode of such games begins: see ``start_episode``."""
+    for b in range(len(episode)):
+        _forget_episode(b, episode, controllers, chosen, line, bot_memory, sums, cap)
+        for seat in range(2):
+            clear_memory(memory[b, seat])
 
 
 @compiled

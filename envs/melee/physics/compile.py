@@ -77,9 +77,13 @@ def cache_folder() -> Path:
 
 
 def sources_hash() -> str:
-    """Hash of everything that compiled rules depend on: each source file of the mock, Numba and NumPy."""
+    """Hash of everything that compiled rules depend on: each source file of the mock, Numba and NumPy.
+
+    The bridge to the real game is left out: nothing in it is compiled.
+    """
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    for path in sorted(_MELEE.rglob("*.py")):
+    bridge = _MELEE / "dolphin"
+    for path in sorted(path for path in _MELEE.rglob("*.py") if bridge not in path.parents):
         digest.update(path.relative_to(_MELEE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
