@@ -40,9 +40,6 @@ class GameEntry:
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     characters: Mapping[str, int] = field(default_factory=lambda: CHARACTERS)  # of a fight, by name
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
-    live: bool = False
-    """Games run in real time in emulators of their own: one a process, nothing of them can be saved, and a slow or
-    dead one is left behind."""
 
 
 def _known(rules: Rules[Any], encoder_version: int = 1) -> GameEntry:

@@ -91,6 +91,13 @@ class Block:
         first, _ = sample(Heads(spec.binary, spec.sizes), alike, None, legal, greedy=True)
         game.step(first.numpy().reshape(game.num_games, 2, -1))
 
+    def begin(self) -> None:
+        """Start the games now, and not with the first segment: real ones take long."""
+        self._obs = self._reset()
+
+    def _reset(self) -> F32:
+        return self.game.reset(self._seeds[1:])
+
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
 
@@ -106,7 +113,8 @@ class Block:
         self._frozen |= order.frozen  # who was left behind with an older order may lack some of them
         met: Counter[str] = Counter()
         if self._obs is None:
-            self._obs = self.game.reset(self._seeds[1:])
+            self._obs = self._reset()
+        if not self._opponents:
             self._opponents = [MIRROR] * self.game.num_games
             for b in range(self.game.num_games):
                 self._seat(b, next(upcoming), met)
@@ -202,7 +210,7 @@ class Block:
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""
-        if self._obs is None:
+        if not self._opponents:
             return {}, {}
         arrays = {f"game/{name}": array for name, array in self.game.snapshot().items()}
         arrays["generator"] = self._generator.get_state().numpy().copy()

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from selfplay.errors import RunnerError
 from selfplay.runner.worker import Worker
@@ -37,6 +37,7 @@ class Resource(Protocol):
 
 
 R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class SlowOpening:
     """How to open what takes long: the runner is ready before it, so that nobody waits for its start."""
 
     turns: asyncio.Semaphore  # how many open at once
-    within_s: float  # deadline of one, from its turn on
+    prepare: Callable[[Any], object]  # what takes long, done in the runner's thread with what was opened
+    within_s: float  # deadline of that
 
 
 class GameRunner(Generic[R]):
@@ -85,9 +87,15 @@ class GameRunner(Generic[R]):
                 ctx.ready()
             else:
                 ctx.ready()
-                resource = await _open_in_turn(ctx.id, worker, open_resource, self._opening)
+                async with self._opening.turns:
+                    resource = await worker.submit(open_resource)
+                    limit = self._opening.within_s
+                    await _in_time(
+                        worker, resource, self._opening.prepare, limit, f"{ctx.id} did not open within {limit:g} s"
+                    )
             while True:
                 await self._work(ctx.id, worker, resource)
+                ctx.prove()
         finally:
             for resource in opened:
                 resource.cancel()
@@ -98,22 +106,21 @@ class GameRunner(Generic[R]):
         job = await self._board.next_job(runner)
         started = time.monotonic()
         timeout = self._board.timeout_s
-        done = worker.submit(job.function, resource)
-        await asyncio.wait([done], timeout=timeout)
-        if not done.done():
-            if not resource.kill():
-                worker.abandon()
-            raise RunnerError(
-                f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
-            )
-        self._board.deliver(runner, job, done.result(), time.monotonic() - started)
+        late = f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
+        result = await _in_time(worker, resource, job.function, timeout, late)
+        self._board.deliver(runner, job, result, time.monotonic() - started)
 
 
-async def _open_in_turn(runner: str, worker: Worker, open_resource: Callable[[], R], opening: SlowOpening) -> R:
-    async with opening.turns:
-        done = worker.submit(open_resource)
-        await asyncio.wait([done], timeout=opening.within_s)
+async def _in_time(worker: Worker, resource: R, function: Callable[[R], T], limit_s: float, late: str) -> T:
+    """What a function gives in the worker's thread.
+
+    Raises:
+        RunnerError: it hangs, and was killed, or its thread abandoned; ``late`` says so.
+    """
+    done = worker.submit(function, resource)
+    await asyncio.wait([done], timeout=limit_s)
     if not done.done():
-        worker.abandon()
-        raise RunnerError(f"{runner} did not open within {opening.within_s:g} s")
+        if not resource.kill():
+            worker.abandon()
+        raise RunnerError(late)
     return done.result()

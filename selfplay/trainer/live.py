@@ -5,6 +5,7 @@ A training run has one emulator a runner; those of the rating games have the slo
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import ConfigError
@@ -76,8 +77,15 @@ def slots(config: Config) -> int:
 
 
 def opens_within_s(config: Config) -> float:
-    """Seconds after which an emulator that has not opened counts as hung; its own deadline comes first."""
-    return config.emulator.start_timeout + LEAST_TIMEOUT_S
+    """Seconds after which an emulator that is not in its first game counts as hung; its own deadlines come first.
+
+    It has its time-out twice, to start and to get through the menus, where a person may take all the time there is.
+    """
+    return math.inf if config.emulator.human_port else _two_starts_s(config)
+
+
+def _two_starts_s(config: Config) -> float:
+    return 2 * config.emulator.start_timeout + LEAST_TIMEOUT_S
 
 
 def limits(config: Config) -> Limits:
@@ -88,5 +96,5 @@ def limits(config: Config) -> Limits:
 
 
 def park_policy(config: Config) -> ParkPolicy:
-    """When a runner is parked: after four failures in a row, even where each is an emulator that does not open."""
-    return ParkPolicy(max_restarts=3, period_s=60.0 + 4 * opens_within_s(config))
+    """When a runner is parked: after four failures without a segment, even where each is an emulator that hangs."""
+    return ParkPolicy(max_restarts=3, period_s=60.0 + 4 * _two_starts_s(config))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.tables import CHARACTERS, STAGES
+from envs.melee import bots
+from envs.melee.tables import STAGES
 from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config import RANDOM
@@ -53,7 +54,8 @@ def turns(config: Config) -> tuple[str, ...]:
 
 def settled(config: Config) -> Config:
     """The configuration of a new run, with what was left to machine and chance: it holds where it is resumed, too."""
-    live, each = find_game(config.game.type).live, len(turns(config))
+    game = find_game(config.game.type)
+    live, cast, each = game.live, game.characters, len(turns(config))
     values: dict[str, object] = {"runners": runners(config), "host": "process" if live else config.run.host}
     if runners(config) % each:
         rule = f"--runners must be a multiple of {each}, and --num-games no less than that"
@@ -66,13 +68,13 @@ def settled(config: Config) -> Config:
         values["threads"] = update_threads(config.run)
     drawn: dict[str, object] = {
         name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
-        for name, choices in (("character", CHARACTERS), ("opponent_character", CHARACTERS), ("stage", STAGES))
+        for name, choices in (("character", cast), ("opponent_character", cast), ("stage", STAGES))
         if getattr(config.game, name) == RANDOM
     }
-    if not find_game(config.game.type).fighter:
+    if not game.fighter:
         drawn = NO_FIGHT
-    run, game = config.run.model_copy(update=values), config.game.model_copy(update=drawn)
-    return config.model_copy(update={"run": run, "game": game})
+    update = {"run": config.run.model_copy(update=values), "game": config.game.model_copy(update=drawn)}
+    return config.model_copy(update=update)
 
 
 def update_threads(run: RunConfig) -> int:
@@ -149,8 +151,12 @@ class Session:
 
     @property
     def training_bots(self) -> tuple[str, ...]:
-        """Scripted players that training meets."""
-        return tuple(name for name in self.anchors if name not in self.config.league.held_out)
+        """Scripted players that training meets: they need a controller alone, unlike an emulator's own players.
+
+        Those are chosen in its menus, before an episode; in training it begins when the one before it ends.
+        """
+        ours = bots.LADDER if self.game.live else self.anchors
+        return tuple(name for name in ours if name not in self.config.league.held_out)
 
     @property
     def anchors(self) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ class Tree:
         self.first_cause: str | None = None
         live = session.game.live
         self._park = park_policy(config) if live else PARK
-        self._opening = SlowOpening(asyncio.Semaphore(OPENING), opens_within_s(config)) if live else None
+        self._opening = SlowOpening(asyncio.Semaphore(OPENING), Block.begin, opens_within_s(config)) if live else None
         self.board: Board[Block] = Board(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
         )
@@ -112,8 +112,9 @@ class Tree:
         self.root = Supervisor(self._spec(), on_report=self._on_report)
 
     def _spec(self) -> SupervisorSpec:
-        intensity, park = 10 * (len(self._session.blocks) + 1), self._park
-        pool = PoolSpec(intensity=intensity, period_s=park.period_s, park=park)
+        park = self._park
+        budget = 10 * (len(self._session.blocks) + 1) * park.period_s / PARK.period_s
+        pool = PoolSpec(intensity=round(budget), period_s=park.period_s, park=park)
         children = [
             ChildSpec("ledger", self._ledger.run),
             ChildSpec("runners", pool),
@@ -159,7 +160,8 @@ class Tree:
         game: ScriptedGame
         with self._compilation():
             if session.config.run.host == "process":
-                game = ProcessGame(session.config.game.type, options)
+                timeout = session.config.emulator.start_timeout if session.game.live else None
+                game = ProcessGame(session.config.game.type, options, timeout)
             else:
                 game = make_game(session.config.game.type, **options)
             block = Block(game, seed)

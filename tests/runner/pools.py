@@ -69,10 +69,10 @@ class Resources:
 
 
 @asynccontextmanager
-async def runners(board, resources, names=("a",), wrap=lambda child: child, opening=None):
+async def runners(board, resources, names=("a",), wrap=lambda child: child, opening=None, park=None):
     """A pool of runners, and the list of reports that it fills."""
     reports = []
-    pool = Pool(PoolSpec(intensity=100, period_s=60.0), name="runners", on_report=reports.append)
+    pool = Pool(PoolSpec(intensity=100, period_s=60.0, park=park), name="runners", on_report=reports.append)
     try:
         async with running(pool):
             for name in names:

@@ -7,7 +7,7 @@ import pytest
 from selfplay.runner.board import Board, Job
 from selfplay.runner.game_runner import SlowOpening
 from selfplay.runner.worker import Worker
-from selfplay.supervision import NotFoundError, StartError
+from selfplay.supervision import ChildParked, NotFoundError, ParkPolicy, StartError
 from tests.runner.pools import Resources, failures, runners, settle, throwing
 
 
@@ -65,55 +65,63 @@ def test_a_runner_that_cannot_open_fails_to_start():
     asyncio.run(main())
 
 
-class Doors(Resources):
-    """Opens when it is let, and remembers how many wait for that at once."""
-
-    def __init__(self, **more):
-        super().__init__(**more)
-        self.let = threading.Semaphore(0)
-        self.waiting = threading.Semaphore(0)
-
-    def open(self, runner, incarnation):
-        self.waiting.release()
-        self.let.acquire()
-        return super().open(runner, incarnation)
-
-
 def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
-    doors = Doors()
+    let, waiting = threading.Semaphore(0), threading.Semaphore(0)
+
+    def prepare(resource):
+        waiting.release()
+        let.acquire()
 
     async def main():
         board = Board(["a", "b"])
-        opening = SlowOpening(asyncio.Semaphore(1), within_s=60.0)
-        async with runners(board, doors, "ab", opening=opening):
-            await asyncio.to_thread(doors.waiting.acquire)  # both are started, one of them opens
+        opening = SlowOpening(asyncio.Semaphore(1), prepare, within_s=60.0)
+        async with runners(board, Resources(), "ab", opening=opening):
+            await asyncio.to_thread(waiting.acquire)  # both are started, one of them opens
             await settle()
-            assert not doors.waiting.acquire(blocking=False)
-            doors.let.release()
-            await asyncio.to_thread(doors.waiting.acquire)
-            doors.let.release()
+            assert not waiting.acquire(blocking=False)
+            let.release()
+            await asyncio.to_thread(waiting.acquire)
+            let.release()
             assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
 
     asyncio.run(main())
 
 
-def test_what_does_not_open_in_its_time_is_abandoned_and_closed_when_it_does():
-    doors = Doors()
+@pytest.mark.parametrize("can_kill", [True, False])
+def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
+    resources = Resources(can_kill=can_kill)
     before = Worker.abandoned
 
     async def main():
         board = Board(["a"])
-        opening = SlowOpening(asyncio.Semaphore(1), within_s=0.05)
-        async with runners(board, doors, "a", opening=opening) as (_, reports):
-            await asyncio.to_thread(doors.waiting.acquire)
-            await asyncio.to_thread(doors.waiting.acquire)  # another one has taken its place
-            doors.let.release(99)
-            assert (await board.ask({"a": Job(name_of)}))["a"] >= ("a", 2)
-            assert "a did not open within 0.05 s" in failures(reports)[0]
+        opening = SlowOpening(asyncio.Semaphore(1), hangs_first, within_s=0.05)
+        async with runners(board, resources, "a", opening=opening) as (_, reports):
+            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+            (message,) = failures(reports)
+            assert "a did not open within 0.05 s" in message
 
     asyncio.run(main())
-    assert Worker.abandoned > before
-    assert doors.count("open") == doors.count("close")
+    assert Worker.abandoned == before + (not can_kill)
+    assert resources.count("open") == resources.count("close") == 2
+
+
+def test_who_has_delivered_is_no_crash_loop():
+    def raises_later(resource):
+        if resource.name in proven:
+            raise ArithmeticError("again")
+        proven.append(resource.name)
+
+    proven = []
+
+    async def main():
+        board = Board(["a"])
+        async with runners(board, Resources(), "a", park=ParkPolicy(max_restarts=1, period_s=60.0)) as (_, reports):
+            for _ in range(9):
+                await board.ask({"a": Job(raises_later)})
+            assert not [report for report in reports if isinstance(report, ChildParked)]
+            assert len(failures(reports)) == 8
+
+    asyncio.run(main())
 
 
 def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():

@@ -30,7 +30,7 @@ class Emulators:
 
 def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
-    monkeypatch.setitem(GAMES, "dolphin", replace(GAMES["mock"], live=True))
+    monkeypatch.setitem(GAMES, "dolphin", replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True))
     emulators = Emulators()
     monkeypatch.setattr("selfplay.trainer.tree.ProcessGame", emulators)
     return emulators

@@ -1,5 +1,6 @@
 """Runs whose games are played in real time, one an emulator: the trainer's side of them, on mock games."""
 
+import math
 import threading
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S
 from selfplay.trainer.cli import parse
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.live import limits, park_policy, rating_slots, slots
+from selfplay.trainer.live import limits, opens_within_s, park_policy, rating_slots, slots
 from selfplay.trainer.session import Session, settled
 from tests.trainer.live import EMULATOR, emulated
 from tests.trainer.runs import GAMES, ITERATION, STEPS, TINY, rows, train
@@ -80,11 +81,14 @@ def test_rating_games_have_the_slots_behind_those_of_training():
 
 def test_deadlines_leave_time_for_a_new_emulator_and_for_real_time():
     patient = config_of("--set", "emulator.start_timeout=90", "--set", "emulator.frame_timeout=7")
-    assert limits(patient).least_s == 90 + 7 + LEAST_TIMEOUT_S
+    assert limits(patient).least_s == 2 * 90 + 7 + LEAST_TIMEOUT_S
     assert limits(patient).first_s == FIRST_TIMEOUT_S
     long = limits(config_of("--rollout-length", 6000))
     assert long.first_s > 10 * 6000 * 4 / 60
-    assert park_policy(patient).period_s > 4 * 90  # or four that do not open would never be too many
+    assert park_policy(patient).period_s > 4 * opens_within_s(patient)  # or four that hang would never be too many
+    person = config_of("--human-port", 1)
+    assert limits(person).least_s == opens_within_s(person) == math.inf  # who takes all the time in the menus
+    assert park_policy(person).period_s < math.inf
 
 
 def test_a_resumed_run_begins_new_games(emulators, tmp_path, monkeypatch):
