@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 from envs.registry import make_game
 from selfplay.checkpoint import group
 from selfplay.errors import RunnerError
+from selfplay.policy.memory import Ask, directly
+from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board
 from selfplay.runner.game_runner import GameRunner, SlowOpening
@@ -98,6 +100,7 @@ class Tree:
         self.first_cause: str | None = None
         live = session.game.live
         self._park = park_policy(config) if live else PARK
+        self._ask: Ask = Together() if live else directly
         self._opening = SlowOpening(asyncio.Semaphore(OPENING), Block.begin, opens_within_s(config)) if live else None
         self.board: Board[Block] = Board(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
@@ -164,7 +167,7 @@ class Tree:
                 game = ProcessGame(session.config.game.type, options, timeout)
             else:
                 game = make_game(session.config.game.type, **options)
-            block = Block(game, seed)
+            block = Block(game, seed, self._ask)
             if session.resumed is not None and incarnation == 1 and runner not in self.loop.unplayable:
                 document: Any = session.resumed.meta.opponents.get(runner, {})
                 block.restore(group(session.resumed.arrays, f"games/{runner}"), document)

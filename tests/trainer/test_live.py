@@ -9,6 +9,7 @@ import pytest
 from envs.errors import GameError
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S
 from selfplay.trainer.cli import parse
@@ -109,6 +110,27 @@ def test_a_resumed_run_begins_new_games(emulators, tmp_path, monkeypatch):
     assert len(emulators.opened) == 8
     for opened in (emulators.opened[:4], emulators.opened[4:]):
         assert sorted(options["slot"] for _, options, _ in opened) == [0, 1, 2, 3]
+
+
+def test_all_emulators_ask_the_same_networks_together(emulators, tmp_path, monkeypatch):
+    made = []
+
+    class Counted(Together):
+        def __init__(self):
+            super().__init__()
+            self.asked = set()
+            made.append(self)
+
+        def __call__(self, network, obs, memory):
+            self.asked.add(threading.current_thread().name)
+            return super().__call__(network, obs, memory)
+
+    monkeypatch.setattr("selfplay.trainer.tree.Together", Counted)
+    assert train(tmp_path / "run", "--timesteps", ITERATION, size=LIVE)[0] == 0
+    (together,) = made
+    assert together.asked == {f"runner-{i:03d}" for i in range(GAMES)}
+    assert train(tmp_path / "other", "--timesteps", ITERATION)[0] == 0
+    assert len(made) == 1  # large blocks ask for themselves
 
 
 # ---- one that is slow or dead never stops the others
