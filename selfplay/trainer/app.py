@@ -65,13 +65,6 @@ def train(
     """
     explicit = explicit or {}
     stream = stream or sys.stdout
-    if config.game.type == "dolphin":
-        raise ConfigError(
-            "--game-type dolphin: the Dolphin bridge is not part of this version yet, nothing was started; "
-            "use --game-type mock"
-        )
-    if config.game.dolphin or config.game.iso:
-        raise ConfigError("--dolphin and --iso go with --game-type dolphin; the mock needs neither")
     if not resume:
         check_fit(config, explicit)
     if resume:
