@@ -61,6 +61,7 @@ class Machine:
         self._menu_frames = 0
         self._frames = 0
         self._due = time.monotonic()
+        self._input_left = False
         self._leaked: list[bytearray] = []
         if not disc.replay:
             warm_up()
@@ -78,7 +79,10 @@ class Machine:
                 self._play_match(match)
 
     def _tick(self) -> None:
-        """Get the input of the next frame, at its time."""
+        """Get the input of the next frame, at its time; that which quit a game is also that of the frame after it."""
+        if self._input_left:
+            self._input_left = False
+            return
         in_step = self._pipes.wait(self._spectators.service)
         pace = self._disc.pace or (0.0 if in_step else IDLE_PACE)
         if not pace:
@@ -145,6 +149,7 @@ class Machine:
             if pause.stops(game.number):
                 quit_by = pause.quit_by
                 if quit_by is not None:
+                    self._input_left = True
                     break
                 continue
             self._go_wrong(self._faults.now("frame", game.number + 1))

@@ -121,8 +121,13 @@ class Menus:
             self._cursor = [0.0, 0.0]
 
     def frame(self) -> Match | None:
-        """One frame with the controllers as they are now; a match, once it is to begin."""
+        """One frame with the controllers as they are now; a match, once it is to begin.
+
+        The first frame of a scene takes no input.
+        """
         self._frame += 1
+        if self._frame == 0:
+            return None
         if self.scene is Scene.MAIN:
             self._main()
         elif self.scene is Scene.CHARACTERS:
