@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -163,30 +163,24 @@ def unpaced(place: Place, rounds: int, tell: Callable[[str], object]) -> Figures
     """Microseconds a frame: libmelee alone, decided inside the worker, answered by a policy. Samples take turns."""
     network = a_network()
     with ExitStack() as stack:
-        parts: dict[str, Bare | Inside | Asked] = {}
-        for slot, (name, make) in enumerate(
-            {
-                "libmelee_alone": Bare,
-                "inside_worker": Inside,
-                "policy_every_frame": lambda place, slot: Asked(place, slot, network),
-            }.items()
-        ):
-            parts[name] = part = make(place, slot)
-            stack.callback(part.close)
+        bare = stack.enter_context(closing(Bare(place, 0)))
+        inside = stack.enter_context(closing(Inside(place, 1)))
+        asked = stack.enter_context(closing(Asked(place, 2, network)))
+        parts = {"libmelee_alone": bare.play, "inside_worker": inside.play, "policy_every_frame": asked.play}
         samples: dict[str, list[float]] = {name: [] for name in parts}
         for number in range(rounds):
-            for name, part in parts.items():
+            for name, play in parts.items():
                 started = time.perf_counter()
-                part.play()
+                play()
                 samples[name].append((time.perf_counter() - started) / CHUNK * 1e6)
             if number % 10 == 9:
                 tell(", ".join(f"{name} {median(values):.0f} us" for name, values in samples.items()))
-    bare, inside, asked = (median(values) for values in samples.values())
+    alone, worker, policy = (median(values) for values in samples.values())
     return {
         **{f"{name}_us_per_frame": median(values) for name, values in samples.items()},
-        "inside_to_alone": inside / bare,
-        "policy_more_us_per_frame": asked - bare,
-        "policy_more_than_inside_us_per_frame": asked - inside,
+        "inside_to_alone": worker / alone,
+        "policy_more_us_per_frame": policy - alone,
+        "policy_more_than_inside_us_per_frame": policy - worker,
         "samples_of_each": rounds,
         "frames_of_a_sample": CHUNK,
     }
@@ -196,10 +190,7 @@ def paced(place: Place, seconds: float, tell: Callable[[str], object], instances
     """Instances that run at the game's own speed, one policy answering every frame of all of them."""
     network = a_network()
     with ExitStack() as stack:
-        blocks = []
-        for slot in range(instances):
-            blocks.append(Asked(place, slot, network))
-            stack.callback(blocks[-1].close)
+        blocks = [stack.enter_context(closing(Asked(place, slot, network))) for slot in range(instances)]
         tell(f"{instances} instances play for {seconds:g} s")
         rates: list[list[float]] = [[] for _ in blocks]
         stop = threading.Event()
