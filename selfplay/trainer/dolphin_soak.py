@@ -31,8 +31,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 BASE_PORT: Final = 52_000
 PACE: Final = 60.0
 START_TIMEOUT_S: Final = 20.0
-MFOREIGN: Final = "torchinductor"  # torch makes and leaves a folder of this name
-END_S: Final = 20.0  # within which a slot plays again
+MEND_S: Final = 20.0  # within which a slot plays again
 SETTLED_S: Final = 120.0  # after which the trainer's memory should not grow
 MEMORY_MB: Final = 20.0  # by which it may
 SLOW: Final = ("dead_port", "slow_boot")  # faults that take the whole start deadline to be seen
@@ -62,6 +61,9 @@ EVERY: Final = {
     "menu_crash": 4_000.0,
     **dict.fromkeys(("old_version", "wrong_character", "wrong_stage"), 20.0),
 }
+
+
+Samples = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,10 @@ def failures(figures: dict[str, Any]) -> list[str]:
     return wrong
 
 
-def _watch(
-    trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str], object]
-) -> list[tuple[float, float]]:
+def _watch(trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str], object]) -> Samples:
     """Seconds and megabytes of the trainer, while it runs."""
-    started, samples = time.monotonic(), []
+    started = time.monotonic()
+    samples: Samples = []
     process = psutil.Process(trainer.pid)
     while (now := time.monotonic() - started) < seconds and trainer.poll() is None:
         samples.append((now, process.memory_info().rss / (1 << 20)))
