@@ -22,7 +22,7 @@ def mask(*rows):
 def test_no_mask_changes_nothing():
     logits = torch.randn(FEW + 1, HEADS.logits, generator=torch.Generator().manual_seed(0))
     assert masked(logits, None) is logits
-    everything = torch.ones(5, HEADS.logits, dtype=torch.bool)
+    everything = torch.ones_like(logits, dtype=torch.bool)
     generators = [torch.Generator().manual_seed(1) for _ in range(2)]
     plain, open_to_all = (
         sample(HEADS, logits, generator, legal) for generator, legal in zip(generators, (None, everything), strict=True)
