@@ -90,7 +90,7 @@ class Drive:
         return state, seen
 
     def quit(self, port=1):
-        """Leave a game by L+R+A+START: no frame comes while it stands still, so that controllers are flushed by hand."""
+        """Leave a game by L+R+A+START. While it stands still no frame comes: controllers are flushed by hand."""
         while self.state.frame < 0:
             self.step()
         pad = self.pads[port]
