@@ -187,10 +187,11 @@ class Block:
         return np.reshape(everything, (self.game.num_games, 2, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
-        """Put the next opponent into game b; the learner's seat alternates with the episodes."""
+        """Put the next opponent into game b; the learner's seat alternates with the episodes, where both are free."""
         self._opponents[b] = opponent
         met[opponent.id] += 1
-        seat = (b + self._episodes[b]) % 2
+        outsider = self.game.outsider
+        seat = (b + self._episodes[b]) % 2 if outsider is None else 1 - outsider
         self._episodes[b] += 1
         self._learner[b] = opponent.kind == "current"
         self._learner[b, seat] = True

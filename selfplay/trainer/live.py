@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from selfplay.config import LeagueConfig
 from selfplay.errors import ConfigError
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, MEDIANS, Limits
 from selfplay.supervision import ParkPolicy
@@ -42,6 +43,32 @@ def check_live(config: Config, explicit: Mapping[str, object]) -> None:
         )
     if config.run.deterministic:
         raise ConfigError(f"--deterministic: a game in real time cannot be repeated (--game-type {kind})")
+    _check_person(config)
+    if config.emulator.outsider is not None:
+        _check_outsider(config, explicit)
+
+
+def _check_person(config: Config) -> None:
+    """What goes with a person at a controller."""
+    emulator = config.emulator
+    if emulator.human_port is None:
+        return
+    if emulator.cpu_level is not None:
+        raise ConfigError("--cpu-level and --human-port both want the other seat; give one of them")
+    if emulator.headless:
+        raise ConfigError("--human-port needs a window to play in; leave --headless out")
+    if config.run.num_games != 1:
+        raise ConfigError(f"--human-port: a person plays one game at a time, not {config.run.num_games}: --num-games 1")
+
+
+def _check_outsider(config: Config, explicit: Mapping[str, object]) -> None:
+    """Where the other seat is taken nobody chooses who sits there."""
+    flag = "--cpu-level" if config.emulator.human_port is None else "--human-port"
+    taken = f"{flag} has the other seat in every game"
+    if "league.mode" in explicit and config.league.mode != LeagueConfig().mode:
+        raise ConfigError(f"--mode {config.league.mode} chooses opponents, but {taken}")
+    if config.league.opponents:
+        raise ConfigError(f"--opponent names opponents, but {taken}")
 
 
 def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object]:

@@ -18,12 +18,14 @@ class Emulators:
     def __init__(self):
         self.opened = []  # (name, options, start_timeout_s)
         self.games = []
+        self.outsider = None  # seat of somebody whom we do not move
         self.before = lambda slot: None  # called before one is opened
 
     def __call__(self, name, options, start_timeout_s=None):
         self.opened.append((name, options, start_timeout_s))
         self.before(options["slot"])
         game = MockMelee(**{key: value for key, value in options.items() if key not in EMULATOR})
+        game.outsider = self.outsider
         self.games.append(game)
         return game
 
@@ -31,6 +33,7 @@ class Emulators:
 def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
     monkeypatch.setitem(GAMES, "dolphin", replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True))
+    monkeypatch.setattr("selfplay.trainer.app.located", lambda config, tell: config)
     emulators = Emulators()
     monkeypatch.setattr("selfplay.trainer.tree.ProcessGame", emulators)
     return emulators

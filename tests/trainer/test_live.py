@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from envs.errors import GameError
+from envs.melee import bots
+from envs.melee.tables import CHARACTERS
 from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.config import Config
 from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.policy.policy import load_fighter
 from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S
@@ -51,6 +55,14 @@ def test_each_game_is_a_block_in_a_process(emulators):
         (("--runners", 3), "--runners 3: each game of --game-type dolphin has a runner of its own, 4 of them"),
         (("--deterministic",), "--deterministic: a game in real time cannot be repeated"),
         (("--num-games", 6, "--mode", "league"), "--num-games must be a multiple of 4; with 6 games it is 6"),
+        (("--cpu-level", 3, "--human-port", 1), "--cpu-level and --human-port both want the other seat"),
+        (("--human-port", 1), "--human-port: a person plays one game at a time, not 4: --num-games 1"),
+        (("--human-port", 1, "--num-games", 1, "--headless"), "--human-port needs a window to play in"),
+        (("--cpu-level", 3), "--mode simple_mix chooses opponents, but --cpu-level has the other seat"),
+        (
+            ("--cpu-level", 3, "--mode", "latest", "--opponent", "some/run"),
+            "--opponent names opponents, but --cpu-level",
+        ),
     ],
 )
 def test_what_they_cannot_do_is_refused(emulators, tmp_path, arguments, words):
@@ -73,6 +85,64 @@ def test_a_game_is_told_of_its_emulator(emulators):
     assert options["replay_dir"].endswith("/run/replays")  # the process that writes them is started elsewhere
     assert options["replay_dir"].startswith("/")
     assert Session(settled(config_of()), RunDir(Path("run")), "cpu").block_options("runner-000")["replay_dir"] is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "who", "taken"),
+    [(("--cpu-level", 7), "cpu_7", 1), (("--human-port", 1, "--num-games", 1), "human", 0)],
+)
+def test_the_learner_meets_whoever_has_the_other_seat(emulators, tmp_path, flags, who, taken):
+    emulators.outsider = taken
+    folder = tmp_path / "run"
+    code, text = train(folder, "--mode", "latest", *flags, "--timesteps", 3 * ITERATION, size=LIVE)
+    assert code == 0
+    assert f"Opponents: {who}" in text
+    last = rows(folder / "metrics.jsonl")[-1]
+    met = {name.partition("/")[2] for name in last if name.startswith(("opponents/", "winrate/"))}
+    assert met == {who}
+    assert last["charts/experiences"] == len(emulators.games) * STEPS  # one seat of each
+    assert load_latest_learner(RunDir(folder)).meta.matchmaker["met"]["id"].keys() == {who}
+
+
+def test_scripted_players_of_training_are_ours(emulators):
+    """The emulator's own are chosen in its menus, which is too early for whoever seats players."""
+    session = Session(settled(config_of("--held-out", "rusher")), RunDir(Path("run")), "cpu")
+    assert set(session.training_bots) == set(bots.LADDER) - {"rusher"}
+    assert session.anchors == tuple(f"cpu_{level}" for level in range(1, 10))
+
+
+def test_characters_are_those_of_the_real_game():
+    assert config_of("--character", "pichu").game.character == "pichu"
+    with pytest.raises(ConfigError, match="--character pichu: unknown"):
+        parse(["--character", "pichu"])
+    drawn = {settled(config_of("--character", "random", "--seed", seed)).game.character for seed in range(30)}
+    assert not drawn <= CHARACTERS.keys()
+
+
+def test_policies_play_in_the_mock_and_in_the_real_game(emulators, tmp_path):
+    once = ("--timesteps", ITERATION)
+    assert train(tmp_path / "mock", *once)[0] == 0
+    real = ("--pretrained", tmp_path / "mock", "--opponent", tmp_path / "mock")
+    assert train(tmp_path / "real", *once, *real, size=LIVE)[0] == 0
+    assert train(tmp_path / "back", *once, "--pretrained", tmp_path / "real")[0] == 0
+    assert load_fighter(tmp_path / "real").meta.config["game"]["type"] == "dolphin"
+
+
+def test_what_belongs_to_the_machine_may_change_when_a_run_is_resumed(emulators, tmp_path):
+    folder = tmp_path / "run"
+    assert train(folder, "--timesteps", ITERATION, size=LIVE)[0] == 0
+    moved = ("--dolphin", "elsewhere", "--slippi-port", 50000, "--headless", "--set", "emulator.recycle_mb=1")
+    assert train(folder, "--timesteps", 2 * ITERATION, *moved, resume=True)[0] == 0
+    expected = {"dolphin": "elsewhere", "slippi_port": 50000, "headless": True, "recycle_mb": 1}
+    assert expected.items() <= emulators.opened[-1][1].items()
+    with pytest.raises(ConfigError, match="--cpu-level is 3, but the run to resume was started with none"):
+        train(folder, "--cpu-level", 3, resume=True)
+
+
+def test_runs_of_before_there_were_emulators_load():
+    old = parse([]).config.model_dump(mode="json")
+    del old["emulator"]
+    assert Config.model_validate(old) == parse([]).config
 
 
 def test_rating_games_have_the_slots_behind_those_of_training():
