@@ -29,6 +29,7 @@ class CountingGame:
 
     def __init__(self, num_games: int = 1, episodes: tuple[tuple[int, bool], ...] = ((3, True), (2, False))) -> None:
         self.num_games = num_games
+        self.notes: list[str] = []
         self.episodes = episodes
         self.bots = np.full((num_games, 2), -1, np.int8)
         self.seated: list[np.ndarray] = []  # bots, at every step

@@ -26,7 +26,9 @@ from envs.melee.tables import CHARACTERS, STAGES
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads
 from selfplay.config import NetConfig
+from selfplay.policy.memory import Ask, directly
 from selfplay.policy.network import build_network
+from selfplay.policy.together import Together
 from selfplay.runner.block import Block, SegmentOrder
 from selfplay.runner.process_game import ProcessGame
 from selfplay.trainer.machine import processor, usable_cores
@@ -144,15 +146,14 @@ class Inside:
 class Asked:
     """A policy in the trainer decides on every frame, for both seats."""
 
-    def __init__(self, place: Place, slot: int, network: ActorCritic, frame_skip: int = 1) -> None:
+    def __init__(self, place: Place, slot: int, network: ActorCritic, ask: Ask = directly) -> None:
         self._network = network
-        self._steps = CHUNK // frame_skip
-        self._block = Block(ProcessGame("dolphin", _options(place, slot, frame_skip)), seed=slot)
+        self._block = Block(ProcessGame("dolphin", _options(place, slot, frame_skip=1)), slot, ask)
         self.play()
 
     def play(self) -> None:
         """One sample."""
-        self._block.collect(SegmentOrder(0, self._steps, 0, self._network, {}, ()))
+        self._block.collect(SegmentOrder(0, CHUNK, 0, self._network, {}, ()))
 
     def close(self) -> None:
         """Stop it."""
@@ -197,7 +198,8 @@ def paced(place: Place, seconds: float, tell: Callable[[str], object], instances
     """Instances that run at the game's own speed, one policy answering every frame of all of them."""
     network = a_network()
     with ExitStack() as stack:
-        blocks = [stack.enter_context(closing(Asked(place, slot, network))) for slot in range(instances)]
+        ask = Together()
+        blocks = [stack.enter_context(closing(Asked(place, slot, network, ask))) for slot in range(instances)]
         tell(f"{instances} instances play for {seconds:g} s")
         rates: list[list[float]] = [[] for _ in blocks]
         stop = threading.Event()

@@ -124,6 +124,7 @@ class DolphinMelee(Fight):
             ),
             (ports[0], ports[1]),
             Recycling(recycle_frames, recycle_mb),
+            self.notes.append,
         )
         self._now = self._arrays()
 
