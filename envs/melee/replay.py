@@ -40,6 +40,7 @@ __all__ = [
     "Seat",
     "end_of",
     "read_replay",
+    "replace_file",
     "replay_of",
     "save_replay",
     "seat_of",
@@ -123,13 +124,17 @@ def save_replay(path: str | Path, replay: Replay, started: datetime | None = Non
     except DoesNotFit as error:
         raise ReplayError(str(path), 0, str(error)) from error
     try:
-        _replace(path, data)
+        replace_file(path, data)
     except OSError as error:
         raise ReplayError(str(path), 0, error.strerror or str(error)) from error
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file so that nobody sees a part of it."""
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that nobody sees a part of it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:

@@ -1,12 +1,13 @@
-"""How fast the bridge to Dolphin is: beside libmelee alone, with a policy's answer to every frame, and at 60 frames/s."""
+"""How fast the bridge to Dolphin is: beside libmelee alone, with a policy's answers, and at 60 frames a second."""
 
 from __future__ import annotations
 
 import os
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -16,12 +17,11 @@ import melee
 import numpy as np
 import psutil
 
-from envs.melee.controller import HIGHEST, decode
+from envs.melee.controller import BUTTONS
 from envs.melee.dolphin.install import free_port
 from envs.melee.dolphin.menus import Menus, Plan
 from envs.melee.dolphin.pad import Pad
 from envs.melee.mock import neutral_actions
-from envs.melee.state import CONTROLLER, NUM_SEATS, records
 from envs.melee.tables import CHARACTERS, STAGES
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 CHUNK: Final = 240  # frames of a sample
-DECIDES: Final = 4  # frames between two decisions of those who play inside the worker
+FRESH_PRESSES: Final = 0.12  # share of the frames on which a button is down: as a fresh policy has it
 CHARACTER: Final = "fox"
 STAGE: Final = "final_destination"
 CAP: Final = 28_800
@@ -70,33 +70,40 @@ class Bare:
         if not self._console.connect() or not all(controller.connect() for controller in controllers):
             self.close()
             raise RuntimeError("libmelee could not connect")
-        self._pads = [Pad(controller) for controller in controllers]
-        self._rng = np.random.default_rng(0)
-        self._inputs = records(CONTROLLER, NUM_SEATS)
-        self._frames = 0
+        self._controllers = controllers
+        self._rng = random.Random(0)
         self._to_game()
 
     def _to_game(self) -> None:
-        menus = Menus([Plan(pad, CHARACTERS[CHARACTER]) for pad in self._pads], STAGES[STAGE], start=True)
+        plans = [Plan(Pad(controller), CHARACTERS[CHARACTER]) for controller in self._controllers]
+        menus = Menus(plans, STAGES[STAGE], start=True)
         while (state := self._console.step()).menu_state is not melee.Menu.IN_GAME or state.frame < 0:
             menus.press(state)
-        for pad in self._pads:
-            pad.release()
+        for controller in self._controllers:
+            controller.release_all()
 
     def play(self) -> None:
         """One sample."""
         for _ in range(CHUNK):
             if self._console.step().menu_state is not melee.Menu.IN_GAME:
                 self._to_game()
-            if self._frames % DECIDES == 0:
-                decode(self._rng.integers(0, HIGHEST + 1, (NUM_SEATS, len(HIGHEST)), np.int8), self._inputs)
-                for pad, record in zip(self._pads, self._inputs, strict=True):
-                    pad.hold(record)
-            self._frames += 1
+            for controller in self._controllers:
+                _press(controller, self._rng)
 
     def close(self) -> None:
         """Stop it."""
         self._console.stop()
+
+
+def _press(controller: Any, rng: random.Random) -> None:  # noqa: ANN401
+    """A controller as a fresh policy holds it, anew on every frame: by libmelee's own functions, and what changes."""
+    for name in BUTTONS:
+        button, down = melee.Button(name), rng.random() < FRESH_PRESSES
+        if down != controller.current.button[button]:
+            (controller.press_button if down else controller.release_button)(button)
+    controller.tilt_analog(melee.Button.BUTTON_MAIN, rng.randrange(17) / 16, rng.randrange(17) / 16)
+    controller.tilt_analog(melee.Button.BUTTON_C, rng.randrange(17) / 16, rng.randrange(17) / 16)
+    controller.press_shoulder(melee.Button.BUTTON_L, rng.randrange(5) / 4)
 
 
 def _options(place: Place, slot: int, frame_skip: int) -> dict[str, Any]:
@@ -109,7 +116,7 @@ def _options(place: Place, slot: int, frame_skip: int) -> dict[str, Any]:
         "characters": [CHARACTER, CHARACTER],
         "stage": STAGE,
         "frame_skip": frame_skip,
-        "bot_skip": DECIDES,
+        "bot_skip": 1,
         "max_episode_frames": CAP,
     }
 
@@ -163,30 +170,24 @@ def unpaced(place: Place, rounds: int, tell: Callable[[str], object]) -> Figures
     """Microseconds a frame: libmelee alone, decided inside the worker, answered by a policy. Samples take turns."""
     network = a_network()
     with ExitStack() as stack:
-        parts: dict[str, Bare | Inside | Asked] = {}
-        for slot, (name, make) in enumerate(
-            {
-                "libmelee_alone": Bare,
-                "inside_worker": Inside,
-                "policy_every_frame": lambda place, slot: Asked(place, slot, network),
-            }.items()
-        ):
-            parts[name] = part = make(place, slot)
-            stack.callback(part.close)
+        bare = stack.enter_context(closing(Bare(place, 0)))
+        inside = stack.enter_context(closing(Inside(place, 1)))
+        asked = stack.enter_context(closing(Asked(place, 2, network)))
+        parts = {"libmelee_alone": bare.play, "inside_worker": inside.play, "policy_every_frame": asked.play}
         samples: dict[str, list[float]] = {name: [] for name in parts}
         for number in range(rounds):
-            for name, part in parts.items():
+            for name, play in parts.items():
                 started = time.perf_counter()
-                part.play()
+                play()
                 samples[name].append((time.perf_counter() - started) / CHUNK * 1e6)
             if number % 10 == 9:
                 tell(", ".join(f"{name} {median(values):.0f} us" for name, values in samples.items()))
-    bare, inside, asked = (median(values) for values in samples.values())
+    alone, worker, policy = (median(values) for values in samples.values())
     return {
         **{f"{name}_us_per_frame": median(values) for name, values in samples.items()},
-        "inside_to_alone": inside / bare,
-        "policy_more_us_per_frame": asked - bare,
-        "policy_more_than_inside_us_per_frame": asked - inside,
+        "inside_to_alone": worker / alone,
+        "policy_more_us_per_frame": policy - alone,
+        "policy_more_than_inside_us_per_frame": policy - worker,
         "samples_of_each": rounds,
         "frames_of_a_sample": CHUNK,
     }
@@ -196,10 +197,7 @@ def paced(place: Place, seconds: float, tell: Callable[[str], object], instances
     """Instances that run at the game's own speed, one policy answering every frame of all of them."""
     network = a_network()
     with ExitStack() as stack:
-        blocks = []
-        for slot in range(instances):
-            blocks.append(Asked(place, slot, network))
-            stack.callback(blocks[-1].close)
+        blocks = [stack.enter_context(closing(Asked(place, slot, network))) for slot in range(instances)]
         tell(f"{instances} instances play for {seconds:g} s")
         rates: list[list[float]] = [[] for _ in blocks]
         stop = threading.Event()

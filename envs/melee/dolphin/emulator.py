@@ -17,7 +17,7 @@ import psutil
 
 from envs.errors import DolphinError
 from envs.melee.dolphin.frames import FrameReader
-from envs.melee.dolphin.install import free_port
+from envs.melee.dolphin.install import free_port, version_of
 from envs.melee.dolphin.launch import guarded, last_words
 from envs.melee.dolphin.pad import Pad
 from envs.melee.dolphin.stream import Stream
@@ -69,7 +69,9 @@ class Emulator:
             raise
 
     def _start(self, ports: Sequence[int], human: int | None) -> None:
-        setup, port = self._setup, free_port(self._setup.slippi_port, self._setup.slot, self._setup.slots)
+        setup = self._setup
+        _check_build(setup)
+        port = free_port(setup.slippi_port, setup.slot, setup.slots)
         home = self._folder / "User"
         self.console = _console(setup, port, home)
         self.console.exe_path = str(guarded(Path(self.console.exe_path), self._folder))
@@ -167,7 +169,7 @@ class Emulator:
         """
         try:
             for pad in self.pads:
-                pad.flush()
+                pad.send()
         except BrokenPipeError:
             self._check()
             raise DolphinError("Dolphin reads its controllers no longer") from None
@@ -231,6 +233,21 @@ class Emulator:
                 console._process.kill()
                 console._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _check_build(setup: Setup) -> None:
+    """Whether this Dolphin runs, and can what is asked of it; libmelee would ask for its version without a deadline.
+
+    Raises:
+        DolphinError: it cannot.
+    """
+    version = version_of(setup.executable)
+    if setup.headless and not version.can_be_headless:
+        raise DolphinError(f"{setup.executable} cannot run without a window ({version.text}): leave --headless out")
+    if setup.fast_forward and not version.can_fast_forward:
+        raise DolphinError(f"{setup.executable} is no ExiAI build ({version.text}): leave --fast-forward out")
+    if setup.paced and not version.can_show:
+        raise DolphinError(f"{setup.executable} shows nothing that a person could play ({version.text})")
 
 
 def _console(setup: Setup, port: int, home: Path) -> Any:  # noqa: ANN401

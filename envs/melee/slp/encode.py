@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -110,15 +110,29 @@ def _differs(values: NDArray[np.number]) -> NDArray[np.bool_]:
 
 def _metadata(replay: Replay, started: datetime) -> Mapping[str, Value]:
     numbers = replay.state.game["frame"]
-    players: dict[str, Value] = {}
-    for i, seat in enumerate(replay.seats):
+    used = []
+    for i in range(len(replay.seats)):
         characters, counts = np.unique(replay.state.players["character"][:, i], return_counts=True)
-        used: dict[str, Value] = {str(c): int(n) for c, n in zip(characters.tolist(), counts, strict=True)}
-        names: dict[str, Value] = {"netplay": seat.name} if seat.name else {}
-        players[str(seat.port)] = {"names": names, "characters": used}
+        used.append(dict(zip(characters.tolist(), counts.tolist(), strict=True)))
+    return metadata(
+        started,
+        int(numbers[-1]) if len(numbers) else layout.FIRST_FRAME - 1,
+        [(seat.port, seat.name, frames) for seat, frames in zip(replay.seats, used, strict=True)],
+    )
+
+
+def metadata(
+    started: datetime, last_frame: int, players: Sequence[tuple[int, str, Mapping[int, int]]]
+) -> Mapping[str, Value]:
+    """What stands behind the events; of each player port, name and frames played as each internal character."""
+    described: dict[str, Value] = {}
+    for port, name, frames in players:
+        names: dict[str, Value] = {"netplay": name} if name else {}
+        used: dict[str, Value] = {str(character): count for character, count in frames.items()}
+        described[str(port)] = {"names": names, "characters": used}
     return {
         "startAt": started.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "lastFrame": int(numbers[-1]) if len(numbers) else layout.FIRST_FRAME - 1,
-        "players": players,
+        "lastFrame": last_frame,
+        "players": described,
         "playedOn": PLAYED_ON,
     }

@@ -29,6 +29,8 @@ VERSION: Final = (3, 18, 0)
 STICK_STEPS: Final = 80  # positions of a stick from its centre to its rim
 NOBODY: Final = 6  # in the field that says who hit last
 TIME, GAME_SET, NO_CONTEST = 1, 2, 7
+# Whose laser is which item. Source: the list of ProjectileType in libmelee, enums.py (vladfi1/libmelee).
+LASER_ITEMS: Final = {1: 54, 22: 55}  # Fox, Falco, by internal character
 
 
 class Recording:
