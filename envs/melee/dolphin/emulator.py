@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,10 +19,17 @@ from envs.errors import DolphinError
 from envs.melee.dolphin.frames import FrameReader
 from envs.melee.dolphin.install import free_port, version_of
 from envs.melee.dolphin.launch import guarded, last_words
+from envs.melee.dolphin.leftovers import MARK, end_marked
 from envs.melee.dolphin.pad import Pad
-from envs.melee.dolphin.stream import Stream
+from envs.melee.dolphin.stream import LOOK_S, Stream
 
 MEGABYTE: Final = 1 << 20
+LOADING: Final = 4  # times as long as for a frame is waited for the next screen
+PROMPT_AFTER_S: Final = 0.5  # of silence between two games, after which Dolphin may be waiting for us
+PROMPTS: Final = 60  # it is told to go on at most, once in so many seconds
+_PROMPT_S: Final = 0.05
+_QUIET_S: Final = 0.05  # without a message: Dolphin waits for us
+MAX_AHEAD: Final = 400  # messages that flushes too many can give
 _PIPE_S: Final = 0.05  # between two looks whether Dolphin has opened a pipe
 
 
@@ -40,7 +47,7 @@ class Setup:
     paced: bool = False  # at the game's own speed: a person plays
     replay_dir: Path | None = None
     start_timeout_s: float = 60.0
-    frame_timeout_s: float = 5.0
+    frame_timeout_s: float = 5.0  # between two games ``LOADING`` times as long
 
 
 class Emulator:
@@ -61,7 +68,15 @@ class Emulator:
         self._waiting_for = f"Dolphin opened no spectator port within {setup.start_timeout_s:g} s"
         self._folder = Path(tempfile.mkdtemp(prefix="dolphin-"))
         self._stream: Stream | None = None
+        self.pads: list[Pad] = []
+        self._unread: list[str] = []  # pipes that Dolphin does not read yet
+        self._held = ExitStack()  # pipes that wait for libmelee to open them
+        self._patience_s = float("inf")  # without a message
+        self._playing = False  # in a game: then Dolphin, not we, is late when nothing comes
+        self._prompts = 0
+        self._games = 0  # that were taken note of
         self.reader = FrameReader()
+        self.helper = melee.MenuHelper()  # remembers of one game for the next that Stadium is frozen
         try:
             self._start(ports, human)
         except BaseException:
@@ -79,25 +94,31 @@ class Emulator:
         if human is not None:
             melee.Controller(self.console, human, melee.ControllerType.GCN_ADAPTER)
         bare = setup.headless and self.console.is_mainline
-        self.console.run(iso_path=str(setup.disc), platform="headless" if bare else None)
+        self._unread = [controller.pipe_path for controller in controllers]
+        self.console.run(
+            iso_path=str(setup.disc),
+            environment_vars={MARK: str(self._folder)},
+            platform="headless" if bare else None,
+        )
         while True:
-            self.console._slippstream = self._stream = Stream(port, self._check, setup.frame_timeout_s)
+            self.console._slippstream = self._stream = Stream(port, self._idle)
             if self.console.connect():
                 break
-        for controller in controllers:
-            self._connect_pipe(controller)
-        self._deadline = float("inf")
+        while self._unread:
+            self._idle(0.0)
+            time.sleep(_PIPE_S)
+        with self._held:
+            for controller in controllers:
+                controller.connect()
+        self._deadline, self._patience_s = float("inf"), setup.start_timeout_s
         self.pads = [Pad(controller) for controller in controllers]
 
-    def _connect_pipe(self, controller: Any) -> None:  # noqa: ANN401
-        """Let libmelee open the pipe of a controller once Dolphin reads it; before, it would wait for ever."""
-        while (pipe := _open_pipe(controller.pipe_path)) is None:
-            self._check()
-            time.sleep(_PIPE_S)
-        try:
-            controller.connect()
-        finally:
-            os.close(pipe)  # only now: Dolphin has not seen the pipe without a writer
+    def _hold_pipes(self) -> None:
+        """Open those pipes that Dolphin has begun to read: then it goes on, and libmelee need not wait for it."""
+        for path in self._unread.copy():
+            with suppress(OSError):
+                self._held.callback(os.close, os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+                self._unread.remove(path)
 
     @property
     def stream(self) -> Stream:
@@ -106,13 +127,41 @@ class Emulator:
             raise DolphinError("Dolphin does not run")
         return self._stream
 
-    def wait_at_most(self, seconds: float, what: str) -> None:
-        """From now on it is an error, ``what``, if ``expected`` is not called within so many seconds."""
-        self._deadline, self._waiting_for = time.monotonic() + seconds, what
+    def enter_menus(self, seconds: float) -> None:
+        """From now on it is an error if ``enter_game`` is not called within so many seconds."""
+        self._playing = False
+        self._deadline = time.monotonic() + seconds
+        self._waiting_for = f"the menus gave no game within {seconds:g} s"
 
-    def expected(self) -> None:
-        """What was waited for has come."""
+    def enter_game(self) -> None:
+        """A game has begun, and was found to be the one that was wanted."""
+        self._playing, self._games, self._prompts = True, self.reader.games, 0
+        self.reader.end = None
         self._deadline = float("inf")
+        self._patience_s = float("inf") if self._setup.paced else self._setup.frame_timeout_s  # people may pause
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a game has begun that ``enter_game`` does not know of yet."""
+        return self.reader.games > self._games and self.reader.first is not None
+
+    def _idle(self, silent_s: float) -> float:
+        """What is to be done while nothing comes; see ``Stream``.
+
+        Raises:
+            DolphinError: see ``_check``, or nothing has come for too long.
+        """
+        self._check()
+        if self._unread:
+            self._hold_pipes()
+        elif silent_s > self._patience_s:
+            raise DolphinError(f"no frame from Dolphin for {self._patience_s:g} s")
+        elif self.pads and not self._playing and silent_s > PROMPT_AFTER_S and self._prompts < PROMPTS:
+            # Between two games nobody tells whether it waits for us. What it does not need is read off by ``settle``.
+            self._prompts += 1
+            self.flush()
+            return _PROMPT_S
+        return LOOK_S
 
     def _check(self) -> None:
         """Whether there is still something to wait for.
@@ -129,12 +178,15 @@ class Emulator:
         if time.monotonic() > self._deadline:
             raise DolphinError(self._waiting_for)
 
-    def menu_step(self) -> tuple[Any, bool]:
-        """Flush the pads and wait: libmelee's view of what came, and whether it is the first frame of a game.
+    def menu_step(self) -> Any:  # noqa: ANN401 # melee.GameState
+        """Flush the pads and wait: libmelee's view of what came, if it has one; see ``has_begun`` for frames.
 
         Raises:
             DolphinError: nothing came, or nothing that could be read.
         """
+        if self.reader.games > self._games:  # it began while libmelee was not looking
+            self.advance()
+            return None
         try:
             state = self.console.step()
         except DolphinError:
@@ -142,18 +194,20 @@ class Emulator:
         except Exception as error:  # whatever libmelee stumbles over
             self._read_all()  # says better what is wrong, where it is the game's version
             raise DolphinError(f"libmelee cannot read what Dolphin sent: {error!r}") from error
+        self._patience_s = LOADING * self._setup.frame_timeout_s
         if time.monotonic() > self._deadline:
             raise DolphinError(self._waiting_for)
-        return state, self._read_all()
+        self._read_all()
+        return state
 
-    def _read_all(self) -> bool:
-        """Read the game events that libmelee has been through; whether a frame was among them."""
+    def _read_all(self) -> None:
+        """Read the game events that have come."""
         payloads, self.stream.payloads = self.stream.payloads, []
-        new = [self.reader.feed(payload) for payload in payloads]
-        return True in new
+        for payload in payloads:
+            self.reader.feed(payload)
 
     def advance(self) -> bool:
-        """Let it play a frame with what the pads hold, and wait for it; False: the game is over, menus are there.
+        """Let it play a frame with what the pads hold, and wait for it; False: the game is over.
 
         Raises:
             DolphinError: nothing came, or nothing that could be read.
@@ -175,22 +229,33 @@ class Emulator:
             raise DolphinError("Dolphin reads its controllers no longer") from None
 
     def next_frame(self) -> bool:
-        """Wait for a frame without sending anything."""
-        stream, feed = self.stream, self.reader.feed
+        """Wait for a frame of the game without sending anything; False: menus came, or another game (``has_begun``)."""
+        stream, reader = self.stream, self.reader
         while True:
             message = stream.dispatch(False)
             if message["type"] == "menu_event":
-                return False
+                return self._game_over()
             if stream.payloads:
                 (payload,), stream.payloads = stream.payloads, []
-                new = feed(payload)
-                if new:
-                    return True
-                if new is False:
-                    self.flush()  # it waits after a frame that it repeats, too
+                games, new = reader.games, reader.feed(payload)
+                if reader.games == self._games:
+                    if new:
+                        return True
+                    if new is False:
+                        self.flush()  # it waits after a frame that it repeats, too
+                    elif reader.end is not None and self._playing:
+                        self._game_over()
+                elif new:
+                    return self._game_over()
+                elif reader.games > games:
+                    self.flush()  # for the first frame, as libmelee does
+
+    def _game_over(self) -> bool:
+        self._playing, self._patience_s = False, LOADING * self._setup.frame_timeout_s
+        return False
 
     def left_game(self, seconds: float) -> bool:
-        """Whether menus come within so many seconds; frames of the game that still come are read.
+        """Whether the game ends within so many seconds; frames that still come are read.
 
         Raises:
             DolphinError: see ``next_frame``.
@@ -198,17 +263,32 @@ class Emulator:
         stream, deadline = self.stream, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             if stream.has_message(left):
-                if stream.dispatch(False)["type"] == "menu_event":
-                    return True
+                menu = stream.dispatch(False)["type"] == "menu_event"
                 self._read_all()
+                if menu or self.reader.end is not None:
+                    self._game_over()
+                    return True
         self._check()
         return False
 
-    def settle(self, quiet_s: float) -> None:
-        """Read on until nothing comes for so many seconds: then Dolphin has used up all flushes, and waits."""
+    def settle(self, quiet_s: float = _QUIET_S) -> bool:
+        """Read on until nothing comes for so many seconds: then Dolphin has used up all flushes, and waits.
+
+        Returns:
+            Whether anything came.
+
+        Raises:
+            DolphinError: it does not stop, so that it does not wait.
+        """
+        came = 0
         while self.stream.has_message(quiet_s):
             self.stream.dispatch(False)
             self._read_all()
+            came += 1
+            if came > MAX_AHEAD:
+                raise DolphinError("Dolphin does not wait for its inputs: is BlockingPipes on?")
+        self._prompts = 0
+        return came > 0
 
     def memory_mb(self) -> float:
         """Megabytes that its processes hold."""
@@ -223,6 +303,7 @@ class Emulator:
     def stop(self) -> None:
         """Kill it and remove what it wrote."""
         console = getattr(self, "console", None)
+        self._held.close()
         if self._stream is not None:
             self._stream.kill()
         if console is not None:
@@ -232,6 +313,7 @@ class Emulator:
             if console._process is not None:
                 console._process.kill()
                 console._process.wait()
+                end_marked(str(self._folder))
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -277,11 +359,3 @@ def _console(setup: Setup, port: int, home: Path) -> Any:  # noqa: ANN401
         )
     except (OSError, ValueError, RuntimeError, AssertionError) as error:
         raise DolphinError(f"{setup.executable}: libmelee cannot use it: {error}") from error
-
-
-def _open_pipe(path: str) -> int | None:
-    """A named pipe that somebody has opened for reading, opened for writing; None where nobody has."""
-    try:
-        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:
-        return None

@@ -31,6 +31,7 @@ from envs.melee.slp.start import STAGES as INTERNAL_STAGES
 from envs.melee.slp.start import End, Start, read_end, read_start
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState
 
+MENU: Final = 0x3E  # command of a frame of a menu
 OLDEST: Final = (3, 8, 0)  # the first that tells hitlag
 _NO_FRAME: Final = -(1 << 30)
 _FLAG_BYTE, _FLAG_BIT = HITSTUN_FLAG
@@ -82,8 +83,9 @@ _NEEDED: Final = {
 class FrameReader:
     """Reads the events of one game after another.
 
-    ``state`` is of the last whole frame, ports in rising order on its seats. ``start`` and ``end`` are of the game
-    in progress, or of the last one.
+    ``state`` is of the last whole frame, ports in rising order on its seats. ``start`` is of the game in progress, or
+    of the last one, as is ``first``, the number of its first frame; ``games`` counts those that have begun. ``end`` is
+    of the last one that has ended; who has seen it may put it back to None.
     """
 
     def __init__(self) -> None:
@@ -92,6 +94,8 @@ class FrameReader:
         self.end: End | None = None
         self.version: Version = (0, 0, 0)
         self.frame = _NO_FRAME
+        self.first: int | None = None
+        self.games = 0
         self._sizes: dict[int, int] = {}
         self._seats: dict[int, int] = {}  # by port
         self._pre: list[tuple[float, ...]] = [()] * NUM_SEATS
@@ -111,6 +115,8 @@ class FrameReader:
         try:
             while at < len(data):
                 command = data[at]
+                if command == MENU:
+                    break  # Dolphin is known to send menus as events of a game, too
                 size = self._declare(data, at) if command == layout.EVENT_PAYLOADS else self._sizes[command]
                 if at + 1 + size > len(data):
                     raise DolphinError(f"Dolphin sent a part of an event 0x{command:02x}")
@@ -152,13 +158,14 @@ class FrameReader:
         small = [command for command, size in _NEEDED.items() if self._sizes.get(command, -1) < size]
         if small:
             raise DolphinError(f"Dolphin declares events 0x{small[0]:02x} that lack fields")
-        self.start, self.end = read_start(event, self.version), None
+        self.start = read_start(event, self.version)
         if len(self.start.ports) != NUM_SEATS:
             raise DolphinError(f"a game of {len(self.start.ports)} players began, {NUM_SEATS} were asked for")
         self._seats = {port.port: seat for seat, port in enumerate(self.start.ports)}
         self._pre, self._post = [()] * NUM_SEATS, [()] * NUM_SEATS
         self._heights = list(FIRST_HEIGHTS)
-        self.frame = _NO_FRAME
+        self.frame, self.first = _NO_FRAME, None
+        self.games += 1
         game = self.state.game
         game["stage"] = INTERNAL_STAGES.get(self.start.stage, -1)
         game["fountain_given"] = self.version >= (3, 18, 0) and game["stage"][0] == FOUNTAIN_STAGE
@@ -177,6 +184,8 @@ class FrameReader:
         if any(not event or event[0] != frame for event in (*self._pre, *self._post)):
             raise DolphinError(f"Dolphin sent frame {frame} without the events of both players")
         self.frame = frame
+        if self.first is None:
+            self.first = frame
         state = self.state
         for seat in range(NUM_SEATS):
             state.players[0, seat] = _player_row(self._post[seat])

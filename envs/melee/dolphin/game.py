@@ -18,7 +18,7 @@ from envs.melee.episodes import choose_inputs, count_frame, forget_episodes, nex
 from envs.melee.fight import Fight
 from envs.melee.physics.compile import plain
 from envs.melee.physics.death import TIMER
-from envs.melee.slp.record import TIME
+from envs.melee.slp.record import GAME_SET, TIME
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, records
 from envs.melee.tables import STAGES
 
@@ -213,7 +213,7 @@ class DolphinMelee(Fight):
     def _ended(self) -> int:
         """The game is over without a last stock: its time is up, or somebody quit, which cuts the episode short."""
         end = self._dolphin.emulator.reader.end
-        if end is not None and end.method == TIME:
+        if end is not None and end.method in (TIME, GAME_SET):
             return 1
         self._episode["cap"] = self._episode["frames"]
         return 0

@@ -26,12 +26,15 @@ def guarded(program: Path, folder: Path) -> Path:
 
 
 LOG: Final = "dolphin.log"
+_LAST_BYTES: Final = 1 << 14  # of a log in which the last line is looked for; it may have grown for days
 
 
 def last_words(folder: Path) -> str:
     """The last line that the program said, "" if it said nothing."""
     try:
-        lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+        with (folder / LOG).open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _LAST_BYTES, 0))
+            lines = file.read().decode(errors="replace").split("\n")
     except OSError:
         return ""
     return next((line.strip() for line in reversed(lines) if line.strip()), "")

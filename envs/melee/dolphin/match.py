@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from melee import Button
@@ -18,17 +18,17 @@ from envs.melee.dolphin.menus import Menus, Plan
 from envs.melee.dolphin.roster import CHARACTERS
 from envs.melee.slp.layout import FIRST_FRAME
 from envs.melee.slp.start import CPU, STAGES
-from envs.melee.state import CONTROLLER, NUM_SEATS, records
+from envs.melee.state import CONTROLLER, NUM_SEATS, STOCKS, records
 from envs.melee.tables import STAGES as STAGE_NUMBERS
 
 if TYPE_CHECKING:
     from envs.melee.state import GameState
 
-PULSES: Final = (-110, -90)  # frames of the countdown after which a stick is moved to see when that arrives
+PULSES: Final = (-110, -90, -70)  # frames of the countdown after which a stick is moved to see when that arrives
 LATEST: Final = 12  # frames after a pulse in which it is looked for
 ENDING: Final = 1200  # frames that a decided game may still show
 QUIT_S: Final = 3.0  # until a game that is to be left counts as one that cannot be
-_QUIET_S: Final = 0.1  # without a message: Dolphin waits for us
+_LONG_QUIET_S: Final = 0.25  # without a message, where nothing else tells that Dolphin waits for us
 _BEAT_S: Final = 0.02  # between two inputs to a game that stands still
 
 
@@ -78,6 +78,7 @@ class Dolphin:
         self._emulator: Emulator | None = None
         self._pads_of: tuple[int | None, ...] = ()  # place of each seat's pad; None: a person
         self._over = True
+        self._asked: tuple[tuple[Seat, ...], str] | None = None  # of the last game
         self._age = _Age()
         self._neutral = records(CONTROLLER, 1)
         decode(NEUTRAL[None], self._neutral)
@@ -110,9 +111,17 @@ class Dolphin:
             self.close()
         if self._emulator is None:
             self._start(seats)
-        self._reach_game(seats, stage)
+        if not self._reach_game(seats, stage) and not self._is_the_same(seats, stage):
+            self.close()
+            self._start(seats)
+            self._reach_game(seats, stage)
+        self._check_game(seats, stage)
+        self._asked = (tuple(seats), stage)
+        self.emulator.enter_game()
+        for pad in self.emulator.pads:
+            pad.release()
         self._over = False
-        self._count_down()
+        self._count_down(seats)
 
     def advance(self, inputs: np.ndarray[tuple[int, ...], np.dtype[np.void]]) -> bool:
         """Play one frame with the CONTROLLER records of both seats [P]; False where the game is over instead.
@@ -142,6 +151,7 @@ class Dolphin:
         self._pads_of = tuple(ours.index(port) if port in ours else None for port in self._ports)
         self._emulator = Emulator(self._setup, ours, people[0] if people else None)
         part = 1.0 if self._age.frames else (self._setup.slot + 1) / max(self._setup.slots, 1)
+        self._asked = None
         self._age = _Age(limit=self._recycling.frames * part or float("inf"))
 
     def _is_old(self) -> bool:
@@ -162,9 +172,16 @@ class Dolphin:
 
     # ---------------------------------------------------------------- menus
 
-    def _reach_game(self, seats: Sequence[Seat], stage: str) -> None:
-        """Through the menus to the first frame of the game that was asked for."""
+    def _is_the_same(self, seats: Sequence[Seat], stage: str) -> bool:
+        """Whether a game that began by itself, without menus, may be the one that was asked for."""
+        stocks = self.emulator.reader.state.players["stocks"]
+        return self._asked in (None, (tuple(seats), stage)) and bool((stocks == STOCKS).all())  # sudden death has one
+
+    def _reach_game(self, seats: Sequence[Seat], stage: str) -> bool:
+        """To the first frame of a game; whether it was chosen in the menus."""
         emulator = self.emulator
+        if emulator.has_begun:
+            return False
         plans = [
             Plan(emulator.pads[place], seat.character, seat.cpu_level)
             for seat, place in zip(seats, self._pads_of, strict=True)
@@ -172,23 +189,26 @@ class Dolphin:
         ]
         plans.sort(key=lambda plan: plan.cpu_level > 0)
         person = len(plans) < NUM_SEATS
-        menus = Menus(plans, STAGE_NUMBERS[stage], start=not person)
-        seconds = self._setup.start_timeout_s
-        if not person:  # who may take all the time in the world
-            emulator.wait_at_most(seconds, f"the menus gave no game within {seconds:g} s")
+        menus = Menus(plans, STAGE_NUMBERS[stage], emulator.helper, start=not person)
+        emulator.enter_menus(float("inf") if person else self._setup.start_timeout_s)  # people take their time
         for pad in emulator.pads:
             pad.release()
         while True:
-            state, began = emulator.menu_step()
-            if began:
+            state = emulator.menu_step()
+            if emulator.has_begun:
                 break
-            menus.press(state)
-        emulator.expected()
-        for pad in emulator.pads:
-            pad.release()
-        self._check_game(seats, stage)
-        for wrong in differences(emulator.reader.state, self._zero_based(), state, emulator.console.zero_indices):
+            if menus.press(state):
+                for pad in emulator.pads:
+                    pad.release()
+                emulator.settle()
+        for wrong in self._differences(state):
             raise DolphinError(f"this version of libmelee reads the game differently: {wrong}")
+        return menus.have_chosen
+
+    def _differences(self, state: Any) -> Iterator[str]:  # noqa: ANN401 # melee.GameState
+        reader, console = self.emulator.reader, self.emulator.console
+        if state is not None and reader.frame == reader.first:
+            yield from differences(reader.state, self._zero_based(), state, console.zero_indices)
 
     def _zero_based(self) -> tuple[int, int]:
         first, second = self._ports
@@ -202,8 +222,8 @@ class Dolphin:
         """
         reader = self.emulator.reader
         start = reader.start
-        if start is None or reader.frame != FIRST_FRAME:
-            raise DolphinError(f"the game began at frame {reader.frame}, not at {FIRST_FRAME}")
+        if start is None or reader.first != FIRST_FRAME:
+            raise DolphinError(f"the game began at frame {reader.first}, not at {FIRST_FRAME}")
         if tuple(port.port for port in start.ports) != self._zero_based():
             began = ", ".join(str(port.port + 1) for port in start.ports)
             raise DolphinError(f"the game began with ports {began}, {self._ports} were asked for")
@@ -223,28 +243,42 @@ class Dolphin:
 
     # ---------------------------------------------------------------- countdown
 
-    def _count_down(self) -> None:
+    def _count_down(self, seats: Sequence[Seat]) -> None:
         """Play the frames before 0, in which nobody can act, and bring Dolphin into lock step.
 
         How many flushes wait unread when a game begins depends on the build: each makes inputs arrive a frame later.
-        So a stick is moved where that has no effect, and for each frame that it comes too late one is not sent for.
+        So a stick is moved where that has no effect, and where it comes too late nothing is sent until nothing comes.
+        A build that does not show inputs so early is trusted to fall silent when it waits.
 
         Raises:
             DolphinError: the game ended, or inputs stay late.
         """
-        for last, pulse in enumerate(PULSES):
-            late = self._lateness(pulse)
-            if late and last:
-                raise DolphinError(f"inputs arrive {late} frames late")
-            for _ in range(late or 0):
-                self._take(self.emulator.next_frame())
+        seat = next((s for s, p in enumerate(self._pads_of) if p is not None and not seats[s].cpu_level), None)
+        for pulse in PULSES:
+            late = 0 if seat is None else self._lateness(pulse, seat)
+            if late == 0 or self.emulator.reader.frame >= 0:
+                break
+            self._settle(_LONG_QUIET_S)
+            if late is None:
+                break
+        else:
+            raise DolphinError(f"inputs arrive {late} frames late")
         while self.emulator.reader.frame < 0:
             self._take(self.emulator.advance())
 
-    def _lateness(self, pulse: int) -> int | None:
+    def _settle(self, quiet_s: float) -> None:
+        reader = self.emulator.reader
+        before = reader.frame
+        self.emulator.settle(quiet_s)
+        self._age.frames += reader.frame - before
+        if reader.end is not None:
+            self._take(False)
+
+    def _lateness(self, pulse: int, seat: int) -> int | None:
         """Frames by which an input after frame ``pulse`` comes too late; None where it is not seen at all."""
-        emulator = self.emulator
-        seat, place = next((s, p) for s, p in enumerate(self._pads_of) if p is not None)
+        emulator, place = self.emulator, self._pads_of[seat]
+        if place is None:
+            return None
         right = self._neutral.copy()
         right["main_x"] = 1.0
         while emulator.reader.frame < pulse:
@@ -270,7 +304,7 @@ class Dolphin:
         emulator = self.emulator
         for pad in emulator.pads:
             pad.release()
-        if (emulator.reader.state.players["stocks"] <= 0).any():
+        if emulator.reader.end is not None or (emulator.reader.state.players["stocks"] <= 0).any():
             return any(not emulator.advance() for _ in range(ENDING))
         return self._quit()
 
@@ -284,9 +318,6 @@ class Dolphin:
         beats = 0
         while time.monotonic() < deadline:
             if emulator.left_game(_BEAT_S):
-                for pad in emulator.pads:
-                    pad.release()
-                emulator.settle(_QUIET_S)
                 return True
             beats += 1
             press = beats > 10 and beats % 10 > 2

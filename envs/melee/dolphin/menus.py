@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from melee import Button, Character, Menu, MenuHelper, Stage
+from melee import Button, Character, ControllerStatus, Menu, MenuHelper, Stage
 
 if TYPE_CHECKING:
     from envs.melee.dolphin.pad import Pad
 
 STUCK: Final = 600  # frames on one screen after which a cursor that does not arrive is nudged
 NUDGE: Final = 7  # frames that a nudge takes
+AGAIN: Final = 240  # frames on the stages after which one that was chosen is chosen once more
 _CHOICES: Final = (Menu.CHARACTER_SELECT, Menu.SLIPPI_ONLINE_CSS)
+_SCREENS: Final = (*_CHOICES, Menu.STAGE_SELECT)  # with cursors
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +38,30 @@ class Menus:
     Args:
         plans: The first is of a port that is no computer player, where there is one.
         stage: Melee's internal number.
+        helper: libmelee's, of this emulator.
         start: Whether we start the game once everybody is ready; a person does it otherwise.
     """
 
-    def __init__(self, plans: Sequence[Plan], stage: int, *, start: bool) -> None:
+    def __init__(self, plans: Sequence[Plan], stage: int, helper: MenuHelper, *, start: bool) -> None:
         self._plans = plans
         self._stage = Stage(stage)
         self._start = start
-        self._helpers = [MenuHelper() for _ in plans]
+        self._helper = helper
         self._screen: Menu | None = None
         self._frames = 0  # on this screen
+        self.have_chosen = False
 
-    def press(self, state: Any) -> None:  # noqa: ANN401 # melee.GameState
-        """What to press on this frame of a menu."""
+    def press(self, state: Any) -> bool:  # noqa: ANN401 # melee.GameState
+        """Press what is to be pressed on this frame of a menu; whether inputs must not be late from here on."""
         self._frames = self._frames + 1 if state.menu_state is self._screen else 0
         self._screen = state.menu_state
+        state.frame = self._frames  # libmelee waits by it and presses on every other one; its own may start anywhere
         if self._screen in _CHOICES:
             self._choose_characters(state)
         elif self._screen is Menu.STAGE_SELECT:
+            self.have_chosen = True
+            if self._frames % AGAIN == 0:
+                self._helper.stage_selected = False
             self._help(state, 0, autostart=True)
             for i in range(1, len(self._plans)):
                 self._help(state, i, autostart=False)
@@ -63,6 +71,7 @@ class Menus:
                 self._help(state, 0, autostart=False)
             elif self._screen is not Menu.IN_GAME and self._frames % 2:  # the title, results: libmelee knows no way on
                 self._plans[0].pad.controller.press_button(Button.BUTTON_START)
+        return self._frames == 0 and self._screen in _SCREENS
 
     def _choose_characters(self, state: Any) -> None:  # noqa: ANN401
         ready = self._start and all(_is_settled(plan, state.players[plan.port]) for plan in self._plans)
@@ -71,12 +80,16 @@ class Menus:
                 # A cursor that stops exactly at the rim of its target would stay there for ever.
                 plan.pad.release()
                 plan.pad.controller.tilt_analog(Button.BUTTON_MAIN, 0.8, 0.7)
+            elif not plan.cpu_level and state.players[plan.port].controller_status is ControllerStatus.CONTROLLER_CPU:
+                self._helper.change_controller_status(
+                    plan.pad.controller, state, plan.port, ControllerStatus.CONTROLLER_HUMAN
+                )
             else:
                 self._help(state, i, autostart=ready and i == 0)
 
     def _help(self, state: Any, i: int, *, autostart: bool) -> None:  # noqa: ANN401
         plan = self._plans[i]
-        self._helpers[i].menu_helper_simple(
+        self._helper.menu_helper_simple(
             state,
             plan.pad.controller,
             Character(plan.character),

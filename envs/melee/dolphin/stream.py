@@ -14,6 +14,7 @@ from typing import Any, Final
 from melee.slippstream import EnetDisconnected, SlippstreamClient
 
 from envs.errors import DolphinError
+from envs.melee.dolphin.frames import MENU
 
 LOOK_S: Final = 0.25  # between two looks at the process while nothing comes
 ADDRESS: Final = "127.0.0.1"
@@ -24,27 +25,25 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
 
     Args:
         port: UDP port on this machine.
-        check: Raises where there is nothing more to wait for; asked while nothing comes.
-        frame_timeout_s: Seconds without a message after which a Dolphin counts as hung.
+        idle: Called while nothing comes, with the seconds for which nothing has; gives the seconds until it wants to
+            be called again, and raises where there is nothing more to wait for.
     """
 
     _worker: Any  # process that talks to Dolphin, None once it has ended
 
-    def __init__(self, port: int, check: Callable[[], None], frame_timeout_s: float) -> None:
+    def __init__(self, port: int, idle: Callable[[float], float]) -> None:
         super().__init__(ADDRESS, port)
-        self._check = check
-        self._timeout_s = frame_timeout_s
+        self._idle = idle
         self.payloads: list[bytes] = []  # of game events since somebody last took them
 
     def connect(self) -> bool:
         """Connect once, which libmelee tries for ten seconds.
 
         Raises:
-            DolphinError: see ``check``.
+            DolphinError: see ``idle``.
         """
         self._worker.start()
-        while not self._buffer.poll(LOOK_S):
-            self._check()
+        self._wait()
         self.running = bool(self._buffer.recv())
         if not self.running:
             self.shutdown()
@@ -53,19 +52,27 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
     def dispatch(self, polling_mode: bool, timeout: float = 0) -> dict[str, Any]:
         """The next message; what its game event holds is added to ``payloads``.
 
+        Dolphin is known to send menus as events of a game, too; those become what they are, and empty ones nothing.
+
         Raises:
-            DolphinError: none came in time, it is none, the connection has ended, or see ``check``.
+            DolphinError: it is none, the connection has ended, or see ``idle``.
         """
         if not self._buffer.poll(LOOK_S):
-            self._wait()
+            self._wait(LOOK_S)
         try:
             message: dict[str, Any] = super().dispatch(polling_mode=False)
-            if message["type"] == "game_event" and message["payload"]:
-                self.payloads.append(base64.b64decode(message["payload"]))
+            if message["type"] == "game_event" and message.setdefault("payload", ""):
+                payload = base64.b64decode(message["payload"])
+                if payload[0] == MENU:
+                    message["type"] = "menu_event"
+                else:
+                    self.payloads.append(payload)
+            if message["type"] == "menu_event" and not message.get("payload"):
+                message["type"] = "nothing"
         except EnetDisconnected:
-            self._check()
+            self._idle(0.0)
             raise DolphinError("Dolphin closed the connection") from None
-        except (ValueError, KeyError, TypeError, binascii.Error) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
             raise DolphinError(f"Dolphin sent what is no message: {error}") from error
         return message
 
@@ -73,14 +80,11 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         """Whether there is a message, or will be within so many seconds."""
         return bool(self._buffer.poll(seconds))
 
-    def _wait(self) -> None:
-        deadline = time.monotonic() + self._timeout_s - LOOK_S
-        while True:
-            self._check()
-            if self._buffer.poll(LOOK_S):
-                return
-            if time.monotonic() > deadline:
-                raise DolphinError(f"no frame from Dolphin for {self._timeout_s:g} s")
+    def _wait(self, silent_s: float = 0.0) -> None:
+        """Until something comes; it is so long since something did."""
+        begun = time.monotonic() - silent_s
+        while not self._buffer.poll(self._idle(time.monotonic() - begun)):
+            pass
 
     def kill(self) -> None:
         """End the connection at once; libmelee's ``shutdown`` takes up to a second."""
