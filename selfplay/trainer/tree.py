@@ -148,6 +148,10 @@ class Tree:
 
     async def start_runners(self) -> None:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
+        prepare = self._session.game.prepare
+        if prepare is not None:
+            with self._compilation():
+                await asyncio.to_thread(prepare)
         runners = Runners(self.root)
         for name, spec in self._runner_specs().items():
             if name not in runners.ids():
