@@ -1,0 +1,258 @@
+"""The bridge on the stand-in, whose games are the mock's: what comes out must be what the mock gives directly."""
+
+import tempfile
+
+import numpy as np
+import pytest
+
+from envs.check import _check_batch
+from envs.errors import ActionError, DolphinError, GameError
+from envs.melee.controller import MAIN_X, NEUTRAL
+from envs.melee.dolphin.match import Seat
+from envs.melee.dolphin.roster import CHARACTERS
+from envs.melee.dolphin.stand_in.disc import Disc
+from envs.melee.episodes import ENDED_BY
+from envs.melee.mock import MockMelee
+from envs.melee.replay import Recording, read_replay
+from envs.melee.slp.start import CPU, HUMAN
+from envs.melee.state import CONTROLLER, PLAYER
+from envs.melee.tables import STAGES
+from tests.envs.melee.dolphin.emulators import SEED, SEEDS, Watch, emulator_of, game_on, process_of, random_actions
+
+TOLERANCE = 2e-6  # events have the width of float32
+FIELDS = ("obs", "reward")
+
+
+def play_beside_mock(game, steps, options, choose=lambda rng, game: random_actions(rng)):
+    """Play both with the same actions and compare all that comes out; how the episodes ended."""
+    mock = MockMelee(1, **options)
+    mock.bots[:] = game.bots
+    rng = np.random.default_rng(SEED)
+    ended = []
+    np.testing.assert_allclose(game.reset(SEEDS), mock.reset(SEEDS), atol=TOLERANCE)
+    for step in range(steps):
+        compare_states(game.state, mock.state, step)
+        actions = choose(rng, game)
+        ours, theirs = game.step(actions), mock.step(actions)
+        for name in FIELDS:
+            np.testing.assert_allclose(
+                getattr(ours, name), getattr(theirs, name), atol=TOLERANCE, rtol=1e-6, err_msg=f"{name} of step {step}"
+            )
+        assert (ours.terminated[0], ours.truncated[0]) == (theirs.terminated[0], theirs.truncated[0]), step
+        if ours.ended[0]:
+            ended.append(ENDED_BY[ours.stats["ended"][0, 0]])
+            np.testing.assert_array_equal(ours.score, theirs.score)
+            np.testing.assert_allclose(ours.final_obs, theirs.final_obs, atol=TOLERANCE, rtol=1e-6)
+            for field in ours.stats.dtype.names:
+                np.testing.assert_allclose(ours.stats[field], theirs.stats[field], rtol=1e-5, atol=1e-4, err_msg=field)
+    return ended
+
+
+def compare_states(ours, theirs, step):
+    for name in PLAYER.names:
+        np.testing.assert_allclose(
+            ours.players[name], theirs.players[name], rtol=1e-6, atol=1e-5, err_msg=f"{name} of step {step}"
+        )
+    for name in CONTROLLER.names:
+        if name == "buttons":
+            np.testing.assert_array_equal(ours.controllers[name], theirs.controllers[name], err_msg=f"step {step}")
+        else:
+            np.testing.assert_allclose(ours.controllers[name], theirs.controllers[name], rtol=1e-6, err_msg=name)
+    assert ours.game["frame"][0] == theirs.game["frame"][0]
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Makes games; nothing of them may be left."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    watch, games = Watch(scratch), []
+
+    def make(disc=None, **options):
+        games.append(game_on(tmp_path / f"stand_in_{len(games)}", disc, **options))
+        return games[-1]
+
+    yield make
+    for game in games:
+        game.close()
+    watch.assert_nothing_left()
+
+
+def test_every_frame_is_the_mocks(make):
+    options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": 700}
+    game = make(**options)
+    assert play_beside_mock(game, 1500, options) == ["cap"] * 2
+
+
+def test_games_that_end_by_stocks(make):
+    """Both run to the right."""
+    options = {"characters": ("falco", "sheik"), "stage": "yoshis_story", "max_episode_frames": 20_000}
+    game = make(**options)
+    assert play_beside_mock(game, 1500, options, run_right)[:1] == ["stocks"]
+
+
+def run_right(rng, game):
+    actions = np.broadcast_to(NEUTRAL, (1, 2, len(NEUTRAL))).copy()
+    actions[0, :, MAIN_X] = np.where(game._mirrored[0], 0, 16)
+    return actions
+
+
+def test_frame_skip_and_delay(make):
+    options = {"frame_skip": 4, "delay": [0, 3], "max_episode_frames": 500, "stage": "dreamland", "stagger": True}
+    game = make(**options)
+    assert play_beside_mock(game, 300, options)[:2] == ["cap"] * 2
+
+
+def test_scripted_players_in_a_seat(make):
+    options = {"characters": ("mewtwo", "fox"), "max_episode_frames": 400, "frame_skip": 3}
+    game = make(**options)
+    game.bots[0, 1] = game.bot_names.index("rusher")
+    play_beside_mock(game, 250, options)
+
+
+@pytest.mark.parametrize("stage", sorted(STAGES))
+def test_every_stage(make, stage):
+    options = {"characters": ("sheik", "marth"), "stage": stage, "max_episode_frames": 60}
+    play_beside_mock(make(**options), 70, options)
+
+
+def test_lock_step(make):
+    """What is held after frame N is the input of frame N+1, on both ports, in 10,000 frames without a gap."""
+    dolphin = make(max_episode_frames=60_000)
+    dolphin.reset(SEEDS)
+    play, rng = dolphin._dolphin, np.random.default_rng(0)
+    records = np.zeros((10_000, 2), CONTROLLER)
+    for name in ("main_x", "main_y", "c_x", "c_y"):
+        records[name] = rng.integers(-8, 9, records.shape) / 8
+    records["shoulder"] = rng.integers(0, 5, records.shape) / 4
+    records["buttons"] = rng.integers(0, 1 << 8, records.shape)
+    wrong, frame, games = 0, 0, 0
+    for inputs in records:
+        if not play.advance(inputs) or (play.state.players["stocks"] <= 0).any():
+            play.begin([Seat(10), Seat(10)], "final_destination")
+            frame, games = 0, games + 1
+            continue
+        frame += 1
+        assert play.state.game["frame"][0] == frame
+        seen = play.state.controllers[0]
+        wrong += sum(not np.allclose(seen[name], inputs[name], atol=1e-6) for name in CONTROLLER.names)
+    assert wrong == 0
+    assert games < 20
+
+
+def test_computer_players(make):
+    """By the level of the other seat, and by who is seated; they come and go on one emulator."""
+    game = make(max_episode_frames=120)
+    for player, level in (("cpu_5", 5), (None, 0), ("cpu_9", 9), ("cpu_2", 2), (None, 0)):
+        game.bots[0, 1] = -1 if player is None else game.bot_names.index(player)
+        game.reset(SEEDS)
+        port = emulator_of(game).reader.start.ports[1]
+        assert (port.kind, port.level if level else 0) == (CPU if level else HUMAN, level)
+        pid = process_of(game).pid
+        for _ in range(60):
+            game.step(neutral_actions(game))
+    assert process_of(game).pid == pid
+    other = make(port=52310, cpu_level=4, max_episode_frames=120)
+    assert other.outsider == 1
+    other.reset(SEEDS)
+    assert emulator_of(other).reader.start.ports[1].level == 4
+    with pytest.raises(DolphinError, match="both a computer player's and a person's"):
+        make(cpu_level=4, human_port=2)
+
+
+def neutral_actions(game):
+    return np.broadcast_to(NEUTRAL, (1, 2, len(NEUTRAL))).copy()
+
+
+@pytest.mark.parametrize("port", [1, 2])
+def test_a_person(make, port):
+    """Chooses a character, and plays; the other seat is ours."""
+    disc = Disc(seed=SEED, human="walker", human_character="marth")
+    game = make(disc, human_port=port, characters=("fox", "fox"), max_episode_frames=100)
+    assert game.outsider == port - 1
+    game.reset(SEEDS)
+    ours = 2 - port
+    assert emulator_of(game).console.controllers[0].port == ours + 1
+    names = {number: name for name, number in CHARACTERS.items()}
+    characters = [names[int(number)] for number in game.state.players["character"][0]]
+    assert (characters[port - 1], characters[ours]) == ("marth", "fox")
+    actions = run_right(None, game)
+    for _ in range(20):
+        game.step(actions)
+    assert game.state.controllers["main_x"][0, ours] == 1.0
+
+
+def test_a_capped_episode_leaves_the_emulator_running(make):
+    game = make(max_episode_frames=80)
+    game.reset(SEEDS)
+    pid = process_of(game).pid
+    ended = 0
+    for _ in range(3 * 80):
+        batch = game.step(neutral_actions(game))
+        _check_batch(batch, game, "step")
+        ended += int(batch.truncated[0])
+    assert ended == 3
+    assert process_of(game).pid == pid
+
+
+def episodes_by_pid(game, count):
+    """Process of each episode in turn."""
+    game.reset(SEEDS)
+    pids = [process_of(game).pid]
+    while len(pids) < count:
+        if game.step(neutral_actions(game)).ended[0]:
+            pids.append(process_of(game).pid)
+    return [pids.index(pid) for pid in pids]
+
+
+def test_recycling_by_frames_is_staggered_by_slot(make):
+    options = {"max_episode_frames": 77, "recycle_frames": 500, "slots": 2}  # 200 frames a game with its countdown
+    assert episodes_by_pid(make(slot=0, **options), 5) == [0, 0, 2, 2, 2]
+    assert episodes_by_pid(make(slot=1, port=52310, **options), 5) == [0, 0, 0, 3, 3]
+
+
+def test_recycling_by_memory(make):
+    disc = Disc(seed=SEED, leak_mb_per_1000_frames=400)
+    game = make(disc, max_episode_frames=77, recycle_mb=100)  # 80 MB a game
+    assert episodes_by_pid(game, 4) == [0, 0, 0, 3]
+
+
+def test_replays_are_what_was_seen(make, tmp_path):
+    game = make(replay_dir=str(tmp_path / "replays"), characters=("fox", "falco"), max_episode_frames=150)
+    game.reset(SEEDS)
+    seen, rng = Recording(), np.random.default_rng(2)
+    seen.take(game.state)
+    for _ in range(149):
+        game.step(random_actions(rng))
+        seen.take(game.state)
+    game.step(random_actions(rng))  # the game is quit, the next one begins
+    files = sorted((tmp_path / "replays").rglob("*.slp"), key=lambda path: path.stat().st_size)
+    replay = next(r for r in map(read_replay, files) if len(r.state.game) > 200)
+    wanted, first = seen.state(), int(np.flatnonzero(replay.state.game["frame"] == 0)[0])
+    for name in PLAYER.names:
+        got = replay.state.players[name][first : first + 150]
+        np.testing.assert_array_equal(got, wanted.players[name], err_msg=name)
+    for name in CONTROLLER.names:
+        got = replay.state.controllers[name][first : first + 150]
+        np.testing.assert_array_equal(got, wanted.controllers[name], err_msg=name)
+
+
+def test_the_contract_of_games(make):
+    """What ``check_game`` asks, as far as a game without snapshots and in a block of one can promise it."""
+    game = make(max_episode_frames=50)
+    with pytest.raises(GameError, match="one game at a time"):
+        make(num_games=2)
+    assert np.isfinite(game.reset(SEEDS)).all()
+    bad = neutral_actions(game)
+    bad[0, 1, MAIN_X] = 17
+    before = game.state.game["frame"][0]
+    with pytest.raises(ActionError, match="seat 1"):
+        game.step(bad)
+    assert game.state.game["frame"][0] == before
+    rng = np.random.default_rng(3)
+    for step in range(120):
+        _check_batch(game.step(random_actions(rng)), game, f"step {step}")
+    assert game.snapshot() == {}
+    with pytest.raises(DolphinError, match="snapshot"):
+        game.restore({})
