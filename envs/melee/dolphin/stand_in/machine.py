@@ -14,7 +14,10 @@ from envs.melee.dolphin.stand_in.menus import RANDOM_STAGE, Menus, Scene
 from envs.melee.dolphin.stand_in.pads import Pipes
 from envs.melee.dolphin.stand_in.pause import Pause
 from envs.melee.dolphin.stand_in.saving import Saver
+from envs.melee.dolphin.stand_in.say import say
 from envs.melee.dolphin.stand_in.served import ServedGame
+from envs.melee.episodes import play_frame
+from envs.melee.physics.compile import is_compiled
 from envs.melee.rng import mix
 from envs.melee.slp import layout
 from envs.melee.tables import CHARACTERS, STAGES
@@ -64,6 +67,8 @@ class Machine:
         self._input_left = False
         self._leaked: list[bytearray] = []
         if not disc.replay:
+            if not is_compiled(play_frame):
+                say("compiling the rules, for about a minute: nobody may wait that long")
             warm_up()
 
     def run(self) -> None:
@@ -117,7 +122,7 @@ class Machine:
         self._games += 1
         stages = sorted(STAGES.values())
         if match.stage == RANDOM_STAGE:
-            match = replace(match, stage=stages[mix(self._disc.seed, number) % len(stages)])
+            match = replace(match, stage=stages[mix(mix(self._disc.seed, number), 1) % len(stages)])
         fault = self._faults.now("game", number)
         first, second = match.entrants
         if fault == "wrong_stage":
