@@ -4,6 +4,7 @@ GameError            a game was used or fed wrongly; the message names what, whe
 ├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
 ├── UnknownNameError a character, stage, bot or game that does not exist (names the nearest valid ones)
 ├── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
+├── DolphinError     an emulator does not start, hangs, has died, or plays something else than it was told (says what)
 ├── ReplayError      a replay file cannot be read or written (names file, offset and reason)
 └── TableError       a data table of a game is inconsistent (names file, row and field)
 """
@@ -34,6 +35,10 @@ class UnknownNameError(GameError):
 
 class ContractError(GameError):
     """A game that breaks the contract of its interface."""
+
+
+class DolphinError(GameError):
+    """Dolphin, its disc image or a game in it that cannot be used; the message is one line."""
 
 
 class TableError(GameError):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.errors import UnknownNameError
+from envs.errors import DolphinError, UnknownNameError
 from envs.known.block import TableGame
 from envs.known.kuhn import Kuhn
 from envs.known.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
@@ -15,8 +15,10 @@ from envs.known.mixup import MixUp
 from envs.known.table import action_spec, enumerate_states
 from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC
+from envs.melee.dolphin import roster
 from envs.melee.mock import MockMelee, rules_are_compiled
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from envs.melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
@@ -35,6 +37,8 @@ class GameEntry:
     ladder: tuple[str, ...]  # scripted players, weakest first
     fighter: bool  # characters fight on a stage, frame by frame: what can be rated and watched
     starts_at_once: Callable[[], bool]  # False while a first step would compile rules
+    live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
+    characters: Mapping[str, int] = field(default_factory=lambda: CHARACTERS)  # of a fight, by name
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
 
 
@@ -53,6 +57,15 @@ def _known(rules: Rules[Any], encoder_version: int = 1) -> GameEntry:
     )
 
 
+def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
+    """The real game; what drives it is loaded only here."""
+    try:
+        from envs.melee.dolphin.game import DolphinMelee
+    except ModuleNotFoundError as error:
+        raise DolphinError(f"{error.name} is missing, which drives Dolphin: pip install -e '.[dolphin]'") from error
+    return DolphinMelee(**options)
+
+
 GAMES: Final[dict[str, GameEntry]] = {
     "mock": GameEntry(
         make=MockMelee,
@@ -62,6 +75,17 @@ GAMES: Final[dict[str, GameEntry]] = {
         ladder=bots.LADDER,
         fighter=True,
         starts_at_once=rules_are_compiled,
+    ),
+    "dolphin": GameEntry(
+        make=_dolphin,
+        obs_width=OBS_WIDTH,
+        actions=ACTION_SPEC,
+        encoder_version=ENCODER_VERSION,
+        ladder=roster.CPU,
+        fighter=True,
+        starts_at_once=rules_are_compiled,
+        live=True,
+        characters=roster.CHARACTERS,
     ),
     "rps": _known(ROCK_PAPER_SCISSORS),
     "pennies": _known(MATCHING_PENNIES),

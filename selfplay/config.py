@@ -13,6 +13,7 @@ from selfplay import options
 from selfplay.options import Fraction, Group, Positive
 
 Layer = Annotated[int, Field(ge=1, le=8192)]
+Seconds = Annotated[float, Field(gt=0)]
 
 
 class GameConfig(Group):
@@ -38,6 +39,38 @@ class GameConfig(Group):
     def characters(self) -> tuple[str, str]:
         """Of seat 0 and seat 1."""
         return self.character, self.opponent_character or self.character
+
+
+class EmulatorConfig(Group):
+    """The emulators that real games run in, and who else plays in them."""
+
+    cpu_level: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="The other seat is Melee's own computer player of this level, 1 to 9"
+    )
+    human_port: Annotated[int, Field(ge=1, le=4)] | None = Field(
+        None, description="The other seat is a person with a controller at this port, 1 to 4"
+    )
+    headless: bool = Field(False, description="Run without windows")
+    fast_forward: bool = Field(False, description="Play as fast as the machine can; needs an ExiAI build")
+    slippi_port: Annotated[int, Field(ge=1024, le=65000)] = Field(
+        51441, description="First of the network ports on which emulators report their frames"
+    )
+    save_replays: bool = Field(False, description="Keep every game as a .slp file, in `replays` of the run's folder")
+    start_timeout: Seconds = Field(60.0, description="Seconds until an emulator must be in its first game")
+    frame_timeout: Seconds = Field(5.0, description="Seconds without a frame after which a game is lost")
+    recycle_frames: Annotated[int, Field(ge=0)] = Field(
+        1_000_000, description="Frames after which an emulator is replaced by a fresh one; 0 = never"
+    )
+    recycle_mb: Annotated[int, Field(ge=0)] = Field(
+        2000, description="MB that its processes may grow by since its first game until it is replaced; 0 = never"
+    )
+
+    @property
+    def outsider(self) -> str | None:
+        """Id of who plays the other seat without being one of the run's players; None where nobody does."""
+        if self.human_port is not None:
+            return "human"
+        return None if self.cpu_level is None else f"cpu_{self.cpu_level}"
 
 
 class RewardConfig(Group):
@@ -163,7 +196,7 @@ class RunConfig(Group):
     host: Literal["thread", "process"] = Field("thread", description="Where blocks of games live")
     runners: Annotated[int, Field(ge=0)] = Field(0, description="Blocks of games; 0 = by cores and games")
     threads: Annotated[int, Field(ge=0)] = Field(0, description="Threads of the update; 0 = one a core, 4 at most")
-    collect_timeout: Annotated[float, Field(gt=0)] | None = Field(
+    collect_timeout: Seconds | None = Field(
         None, description="Seconds until a segment counts as hung; by default ten times the median, 10 s at least"
     )
     pretrained: str | None = Field(None, description="Policy folder to start from")
@@ -173,6 +206,7 @@ class Config(Group):
     """All settings of a run."""
 
     game: GameConfig = GameConfig()
+    emulator: EmulatorConfig = EmulatorConfig()
     reward: RewardConfig = RewardConfig()
     net: NetConfig = NetConfig()
     ppo: PPOConfig = PPOConfig()
@@ -224,7 +258,8 @@ class Option(options.Option):
     root = Config
 
 
-_CORE, _PPO, _GAME, _TRACK, _RUN = "Core", "PPO", "Game", "Opponents and tracking", "Run"
+_CORE, _PPO, _GAME, _DOLPHIN = "Core", "PPO", "Game", "Dolphin"
+_TRACK, _RUN = "Opponents and tracking", "Run"
 OPTIONS: Final[tuple[Option, ...]] = (
     Option("--pretrained", "run.pretrained", _CORE, "PATH"),
     Option("--game-type", "game.type", _CORE, "TYPE"),
@@ -256,8 +291,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--max-episode-frames", "game.max_episode_frames", _GAME, "N"),
     Option("--frame-skip", "game.frame_skip", _GAME, "N"),
     Option("--delay", "game.delay", _GAME, "N"),
-    Option("--dolphin", "game.dolphin", _GAME, "PATH"),
-    Option("--iso", "game.iso", _GAME, "PATH"),
+    Option("--dolphin", "game.dolphin", _DOLPHIN, "PATH"),
+    Option("--iso", "game.iso", _DOLPHIN, "PATH"),
+    Option("--cpu-level", "emulator.cpu_level", _DOLPHIN, "N"),
+    Option("--human-port", "emulator.human_port", _DOLPHIN, "N"),
+    Option("--headless", "emulator.headless", _DOLPHIN),
+    Option("--fast-forward", "emulator.fast_forward", _DOLPHIN),
+    Option("--slippi-port", "emulator.slippi_port", _DOLPHIN, "N"),
+    Option("--save-replays", "emulator.save_replays", _DOLPHIN),
     Option("--mode", "league.mode", _TRACK, "MODE"),
     Option("--opponent", "league.opponents", _TRACK, "PATH,PATH"),
     Option("--opponent-share", "league.opponent_share", _TRACK, "F"),

@@ -23,6 +23,7 @@ class CountingGame:
     num_seats = 2
     obs_width = 4
     legal = None
+    outsider = None
     actions = ActionSpec(binary=2, sizes=(3, 3, 2), rest=(-1, -1, -1))
     bot_names = ("idle", "random", "rusher")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from envs.melee import bots
 from envs.melee.bots.hands import release
+from envs.melee.controller import C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.death import CREDIT_FRAMES
@@ -200,6 +201,36 @@ def _finish(b, over, episode, game, players, controllers, memory, sums, tables, 
         row.reward_stock = sums[b, seat, 0]
         row.reward_damage = sums[b, seat, 1]
         encode_seat(game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, final_obs[b, seat])
+
+
+@compiled
+def hold_actions(actions, mirrored, bot_kind, acts, chosen):
+    """Put actions [B, P, 13] into the hands of those who act; see ``controller.decode`` and ``mirror``.
+
+    A scripted player never acts. Returns whether all actions were such that a controller can express; where one was
+    not, nothing has changed.
+    """
+    for b in range(len(actions)):
+        for seat in range(2):
+            for i in range(13):
+                if not 0 <= actions[b, seat, i] <= HIGHEST[i]:
+                    return False
+    for b in range(len(actions)):
+        for seat in range(2):
+            if bot_kind[b, seat] >= 0 or not acts[b, seat]:
+                continue
+            code, hand = actions[b, seat], chosen[b, seat]
+            side = -1.0 if mirrored[b, seat] else 1.0
+            hand.main_x = side * (float(code[MAIN_X]) - CENTRE) / CENTRE
+            hand.main_y = (float(code[MAIN_Y]) - CENTRE) / CENTRE
+            hand.c_x = side * (float(code[C_X]) - CENTRE) / CENTRE
+            hand.c_y = (float(code[C_Y]) - CENTRE) / CENTRE
+            hand.shoulder = float(code[SHOULDER]) / (SHOULDER_CODES - 1)
+            buttons = 0
+            for i in range(8):
+                buttons |= int(code[i]) << i
+            hand.buttons = buttons
+    return True
 
 
 @compiled

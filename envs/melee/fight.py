@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from envs.api import F32, Actions, Bool, Seeds, StepBatch
 from envs.errors import GameError, UnknownNameError
 from envs.melee import bots
-from envs.melee.controller import ACTION_SPEC, check_actions, decode, mirror
-from envs.melee.episodes import EPISODE, STATS
+from envs.melee.controller import ACTION_SPEC, check_actions
+from envs.melee.episodes import EPISODE, STATS, hold_actions
 from envs.melee.observation import OBS_WIDTH, encode
+from envs.melee.physics.compile import plain
 from envs.melee.physics.memory import MEMORY
 from envs.melee.rng import mix, unit
 from envs.melee.state import CONTROLLER, NUM_SEATS, GameState, records
@@ -88,6 +89,7 @@ class Fight:
         self._line = records(CONTROLLER, num_games, NUM_SEATS, int(self._delay.max()) + frame_skip)
         self._chosen = records(CONTROLLER, num_games, NUM_SEATS)
         self._mirrored = np.zeros((num_games, NUM_SEATS), np.bool_)
+        self._everybody = np.ones((num_games, NUM_SEATS), np.bool_)
         self._stagger = stagger
         self._rewards = np.array([reward_stock, reward_damage])
         self._sums = np.zeros((num_games, NUM_SEATS, len(self._rewards)))
@@ -101,6 +103,10 @@ class Fight:
             np.zeros(shape, np.float32),
             np.zeros(shape, STATS),
         )
+
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
+        """See ``VectorGame.step``; ``acts``: see ``_choose``."""
+        raise NotImplementedError
 
     def _start_all(self, seeds: Seeds) -> None:
         """Start every game anew, one seed per game.
@@ -135,16 +141,14 @@ class Fight:
         Raises:
             ActionError: see ``controller.check_actions``.
         """
-        actions = mirror(check_actions(actions, self.num_games, NUM_SEATS), self._mirrored)
-        acting = self.bots < 0
-        if acts is not None:
-            acting &= acts
-        if acting.all():
-            decode(actions, self._chosen)
-        else:  # scripted players, and who does not act now, keep what they chose
-            chosen = self._chosen[acting]
-            decode(actions[acting], chosen)
-            self._chosen[acting] = chosen
+        shape = (self.num_games, NUM_SEATS, ACTION_SPEC.width)
+        if not isinstance(actions, np.ndarray) or actions.dtype != np.int8 or actions.shape != shape:
+            actions = check_actions(actions, self.num_games, NUM_SEATS)
+        who = self._everybody if acts is None else np.array(acts, np.bool_)
+        if not (actions.flags.writeable and actions.flags.c_contiguous):
+            actions = actions.copy()  # other kinds of arrays would be compiled for anew
+        if not hold_actions(actions, self._mirrored, self.bots, who, plain(self._chosen)):
+            check_actions(actions, self.num_games, NUM_SEATS)  # says which one, and why
 
     @property
     def memory(self) -> NDArray[np.void]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from envs.melee.controller import NEUTRAL
 from envs.melee.episodes import ENDED_BY, STATS, play_games, start_episode, step_games
 from envs.melee.fight import Fight
-from envs.melee.physics.compile import is_compiled
+from envs.melee.physics.compile import is_compiled, plain
 from envs.melee.state import NUM_SEATS
 from envs.snapshots import copied, put_back
 
@@ -46,12 +46,13 @@ class MockMelee(Fight):
             ActionError: see ``controller.check_actions``.
         """
         self._choose(actions, acts)
-        batch = self._batch
+        batch, state = self._batch, self.state
         step_games(
-            self.frame_skip, self.bot_skip, self.max_episode_frames, self._delay, self._rewards, self._episode,
-            self.state.game, self.state.players, self.state.controllers, self._memory, self.bots, self._bot_memory,
-            self._chosen, self._line, self._mirrored, self._sums, self._tables, batch.obs, batch.reward,
-            batch.terminated, batch.truncated, batch.final_obs, batch.score, batch.stats.view(np.recarray),
+            self.frame_skip, self.bot_skip, self.max_episode_frames, self._delay, self._rewards, plain(self._episode),
+            plain(state.game), plain(state.players), plain(state.controllers), plain(self._memory), self.bots,
+            plain(self._bot_memory), plain(self._chosen), plain(self._line), self._mirrored, self._sums, self._tables,
+            batch.obs, batch.reward, batch.terminated, batch.truncated, batch.final_obs, batch.score,
+            plain(batch.stats.view(np.recarray)),
         )  # fmt: skip
         return batch
 

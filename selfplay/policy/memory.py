@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Rows = Tensor | slice
+Answer = tuple[Tensor, Tensor, Tensor | None]
+"""Logits [N, L] and values [N], and what is remembered after it [N, M]; None where nothing is."""
+Ask = Callable[["ActorCritic", Tensor, Tensor | None], Answer]
+"""Asks a network about observations [N, D], with the memories [N, M] of those who saw them where it has any."""
+
+
+def directly(network: ActorCritic, obs: Tensor, memory: Tensor | None) -> Answer:
+    """Ask a network on its device, where the answer stays."""
+    device = network.out.weight.device
+    if memory is None:
+        logits, value = network(obs.to(device))
+        return logits, value, None
+    return network.step(obs.to(device), memory.to(device))
 
 
 class Memory:
@@ -22,24 +36,23 @@ class Memory:
     A seat changes hands only when its episode ends, and then ``forget`` clears its row.
     """
 
-    def __init__(self, seats: int) -> None:
+    def __init__(self, seats: int, ask: Ask = directly) -> None:
+        """``ask``: how networks are asked."""
         self._rows = torch.zeros(seats, 0)
+        self._ask = ask
 
     def step(self, network: ActorCritic, obs: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Let a network decide for some seats; logits and values, on its device.
+        """Let a network decide for some seats; logits and values, on its device where it is asked directly.
 
         Args:
             network: who plays them.
             obs: float [N, D], of these seats.
             rows: which seats: N numbers, or a slice.
         """
-        device, width = network.out.weight.device, network.memory_width
-        obs = obs.to(device)
-        if width == 0:
-            logits, value = network(obs)
-            return logits, value
-        logits, value, after = network.step(obs, self.read(width, rows).to(device))
-        self._rows[rows, :width] = after.to(self._rows)
+        width = network.memory_width
+        logits, value, after = self._ask(network, obs, self.read(width, rows) if width else None)
+        if after is not None:
+            self._rows[rows, :width] = after.to(self._rows)
         return logits, value
 
     def read(self, width: int, rows: Rows = slice(None)) -> Tensor:

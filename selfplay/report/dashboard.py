@@ -173,6 +173,8 @@ def _warnings(report: IterationReport) -> list[Text]:
     found = []
     if report.restarts or report.abandoned:
         found.append(Text(f"Runner restarts {report.restarts}, abandoned {report.abandoned}.", style="yellow"))
+    if report.late or report.dropped:
+        found.append(Text(f"Segments late {report.late}, too late {report.dropped}.", style="yellow"))
     if report.update.skipped:
         found.append(Text(f"{report.update.skipped} minibatches skipped.", style="red"))
     if report.update.reverted:

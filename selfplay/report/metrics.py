@@ -102,6 +102,8 @@ class IterationReport(_Record):
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> its mean score, in a league
     restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that did not end, in the whole run
+    late: Count | None = None  # segments that came an iteration late and were learned from; None where none can
+    dropped: Count | None = None  # those that came too late for that; both in this session
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
     elo: float | None = None  # of the newest rated generation
@@ -162,6 +164,8 @@ class IterationReport(_Record):
             "reward/zero_sum_error": self.zero_sum_error,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,
+            "runners/late": self.late,
+            "runners/dropped": self.dropped,
             "memory/cuda_used": self.cuda_used,
             "memory/cuda_peak": self.cuda_peak,
         }

@@ -148,6 +148,8 @@ def summary_line(report: IterationReport, recent: Recent) -> str:
         parts.append(f"{gate.candidate} against {gate.best} LLR {gate.llr:+.2f} of {gate.low:.1f} to {gate.high:.1f}")
     if report.restarts or report.abandoned:
         parts.append(f"runner restarts {report.restarts}, abandoned {report.abandoned}")
+    if report.late or report.dropped:
+        parts.append(f"segments late {report.late}, too late {report.dropped}")
     if report.cuda_used is not None and report.cuda_peak is not None:
         parts.append(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB")
     return ", ".join(parts)

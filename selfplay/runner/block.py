@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import Heads, sample
-from selfplay.policy.memory import Memory
+from selfplay.policy.memory import Ask, Memory, directly
 from selfplay.rollout.rollout import F32, Rollout
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class SegmentOrder:
     steps: int
     version: int
     network: ActorCritic  # frozen: nobody writes to its weights
-    frozen: Mapping[str, ActorCritic]  # opponents by id; must hold those of episodes in progress
+    frozen: Mapping[str, ActorCritic]  # opponents by id; of episodes in progress those that the block does not know
     opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
     teacher: ActorCritic | None = None  # asked about everything that the learner sees
 
@@ -66,9 +66,16 @@ class Collected:
 class Block:
     """Owns the games, who sits where, and the randomness of the block."""
 
-    def __init__(self, game: ScriptedGame, seed: int) -> None:
-        """``seed`` starts the games and the sampling of actions; two blocks with one seed play alike."""
+    def __init__(self, game: ScriptedGame, seed: int, ask: Ask = directly) -> None:
+        """A block of games that has not begun.
+
+        Args:
+            game: The games.
+            seed: Starts them and the sampling of actions; two blocks with one seed play alike.
+            ask: How networks are asked.
+        """
         self.game = game
+        self._ask = ask
         words = np.random.SeedSequence(seed).generate_state(game.num_games + 1, np.uint64)
         self._seeds: NDArray[np.uint64] = words.astype(np.uint64)
         self._generator = torch.Generator().manual_seed(int(self._seeds[0] >> np.uint64(1)))
@@ -78,8 +85,9 @@ class Block:
         self._episodes = np.zeros(game.num_games, np.int64)
         self._learner = np.zeros((game.num_games, 2), bool)
         self._rows: dict[str, torch.Tensor] = {}
-        self._memory = Memory(2 * game.num_games)  # of who plays the columns
-        self._teacher = Memory(2 * game.num_games)  # of the teacher, who watches the learner's
+        self._frozen: dict[str, ActorCritic] = {}  # that episodes in progress need
+        self._memory = Memory(2 * game.num_games, ask)  # of who plays the columns
+        self._teacher = Memory(2 * game.num_games, ask)  # of the teacher, who watches the learner's
 
     def warm_up(self) -> None:
         """Play one step and go back: whatever is compiled on first use is compiled now."""
@@ -89,6 +97,13 @@ class Block:
         alike = torch.zeros(2 * game.num_games, spec.logits)
         first, _ = sample(Heads(spec.binary, spec.sizes), alike, None, legal, greedy=True)
         game.step(first.numpy().reshape(game.num_games, 2, -1))
+
+    def begin(self) -> None:
+        """Start the games now, and not with the first segment: real ones take long."""
+        self._obs = self._reset()
+
+    def _reset(self) -> F32:
+        return self.game.reset(self._seeds[1:])
 
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
@@ -102,9 +117,11 @@ class Block:
 
     def _collect(self, order: SegmentOrder) -> Collected:
         upcoming = cycle(order.opponents or (MIRROR,))
+        self._frozen |= order.frozen  # who was left behind with an older order may lack some of them
         met: Counter[str] = Counter()
         if self._obs is None:
-            self._obs = self.game.reset(self._seeds[1:])
+            self._obs = self._reset()
+        if not self._opponents:
             self._opponents = [MIRROR] * self.game.num_games
             for b in range(self.game.num_games):
                 self._seat(b, next(upcoming), met)
@@ -128,8 +145,9 @@ class Block:
                     episodes.append(self._episode(b, batch))
                     self._seat(b, next(upcoming), met)
                 self._index_rows()
-        rollout = segment.finish(order, self._obs, self._memory)
+        rollout = segment.finish(order, self._obs, self._memory, self._ask)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
+        self._frozen = {name: network for name, network in self._frozen.items() if name in frozen}
         return Collected(rollout, episodes, met, frozen)
 
     def cancel(self) -> None:
@@ -152,7 +170,7 @@ class Block:
         everything = segment.action[t]
         for player, rows in self._rows.items():
             learner = player == MIRROR.id
-            network = order.network if learner else order.frozen[player]
+            network = order.network if learner else self._frozen[player]
             whole = len(rows) == len(obs)
             theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
             logits, value = self._memory.step(network, theirs, places)
@@ -169,10 +187,11 @@ class Block:
         return np.reshape(everything, (self.game.num_games, 2, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
-        """Put the next opponent into game b; the learner's seat alternates with the episodes."""
+        """Put the next opponent into game b; the learner's seat alternates with the episodes, where both are free."""
         self._opponents[b] = opponent
         met[opponent.id] += 1
-        seat = (b + self._episodes[b]) % 2
+        outsider = self.game.outsider
+        seat = (b + self._episodes[b]) % 2 if outsider is None else 1 - outsider
         self._episodes[b] += 1
         self._learner[b] = opponent.kind == "current"
         self._learner[b, seat] = True
@@ -199,7 +218,7 @@ class Block:
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""
-        if self._obs is None:
+        if not self._opponents:
             return {}, {}
         arrays = {f"game/{name}": array for name, array in self.game.snapshot().items()}
         arrays["generator"] = self._generator.get_state().numpy().copy()
@@ -261,7 +280,7 @@ class _Segment:
             remembered = self._remembered(memory, torch.from_numpy(columns))
             self._ended.append((t, columns, final, np.repeat(batch.terminated, 2)[columns], remembered))
 
-    def finish(self, order: SegmentOrder, last_obs: F32, memory: Memory) -> Rollout:
+    def finish(self, order: SegmentOrder, last_obs: F32, memory: Memory, ask: Ask) -> Rollout:
         """The rollout, with V(s') filled in by the weights that played."""
         width = self.obs.shape[2]
         ended_at = np.array([(t, c) for t, columns, *_ in self._ended for c in columns], np.int64).reshape(-1, 2)
@@ -269,7 +288,7 @@ class _Segment:
         terminated = np.concatenate([np.empty(0, bool), *(flags for _, _, _, flags, _ in self._ended)])
         last_obs = last_obs.reshape(-1, width).copy()
         remembered = np.concatenate([self._remembered(memory, slice(None)), *(m for *_, m in self._ended)])
-        values = _values(order.network, np.concatenate([last_obs, final_obs]), remembered)
+        values = _values(order.network, np.concatenate([last_obs, final_obs]), remembered, ask)
         next_value = np.concatenate([self.value[1:], values[None, : len(last_obs)]])
         t, column = ended_at.T
         next_value[t, column] = np.where(terminated, np.float32(0), values[len(last_obs) :])
@@ -301,9 +320,9 @@ class _Segment:
         return kept
 
 
-def _values(network: ActorCritic, obs: F32, memory: F32) -> F32:
+def _values(network: ActorCritic, obs: F32, memory: F32, ask: Ask) -> F32:
     """V of observations [N, D], each with its memory [N, M]."""
-    rows = Memory(len(obs))
+    rows = Memory(len(obs), ask)
     rows.restore(torch.from_numpy(memory))
     values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].float().cpu().numpy()
     return values

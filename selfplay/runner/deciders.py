@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from selfplay.policy.heads import sample
-from selfplay.policy.memory import Memory
+from selfplay.policy.memory import Ask, Memory, directly
 from selfplay.runner.luck import uniforms
 
 if TYPE_CHECKING:
@@ -37,13 +37,18 @@ class Deciders:
     """Who plays which seats of G games, as long as those games last."""
 
     def __init__(
-        self, players: Sequence[tuple[Policy, Rows]], keys: NDArray[np.uint64], *, greedy: bool = False
+        self,
+        players: Sequence[tuple[Policy, Rows]],
+        keys: NDArray[np.uint64],
+        *,
+        greedy: bool = False,
+        ask: Ask = directly,
     ) -> None:
-        """``players``: with the seats of each; ``keys`` [G, 2]: see ``luck.keys_of``."""
+        """``players``: with the seats of each; ``keys`` [G, 2]: see ``luck.keys_of``; ``ask``: how to ask networks."""
         self._players = players
         self._keys = keys.reshape(-1)
         self._greedy = greedy
-        self._memory = Memory(keys.size)
+        self._memory = Memory(keys.size, ask)
         self._groups = self._grouped(players)
 
     def leave(self, left: NDArray[np.bool_]) -> None:

@@ -10,18 +10,23 @@ from __future__ import annotations
 import base64
 import ctypes
 import json
+import logging
 import os
 import signal
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import GameError
+from envs.melee.fight import Fight
 from envs.registry import make_game
 from selfplay.runner.shared_block import layout, map_arrays, size_of
+
+if TYPE_CHECKING:
+    from envs.api import StepBatch
 
 STEP = b"S\n"
 
@@ -77,6 +82,8 @@ def _die_with_parent() -> None:
 def main() -> None:
     """Serve one block until the parent closes the pipe."""
     _die_with_parent()
+    os.register_at_fork(after_in_child=_die_with_parent)  # what a game forks dies with it, too
+    logging.basicConfig(handlers=[logging.NullHandler()])  # what libraries log would tear the trainer's screen
     commands = sys.stdin.buffer
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", 0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not enter the protocol
@@ -103,6 +110,7 @@ def main() -> None:
             "actions": [spec.binary, spec.sizes, spec.rest],
             "mask_width": mask_width,
             "bots": list(game.bot_names),
+            "outsider": game.outsider,
         }
     )
 
@@ -110,11 +118,16 @@ def main() -> None:
         if game.legal is not None:
             shared["legal"][...] = game.legal
 
+    def step() -> StepBatch:
+        if isinstance(game, Fight) and not shared["acts"].all():
+            return game.step(shared["actions"], shared["acts"])
+        return game.step(shared["actions"])
+
     for line in commands:
         game.bots[:] = shared["bots"]  # the parent may have seated others since the last command
         try:
             if line == STEP:
-                batch = game.step(shared["actions"])
+                batch = step()
                 for name in ("obs", "reward", "terminated", "truncated", "final_obs", "score", "stats"):
                     shared[name][...] = getattr(batch, name)
                 show_legal()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from selfplay.errors import RunnerError
 from selfplay.runner.worker import Worker
@@ -36,6 +37,16 @@ class Resource(Protocol):
 
 
 R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SlowOpening:
+    """How to open what takes long: the runner is ready before it, so that nobody waits for its start."""
+
+    turns: asyncio.Semaphore  # how many open at once
+    prepare: Callable[[Any], object]  # what takes long, done in the runner's thread with what was opened
+    within_s: float  # deadline of that
 
 
 class GameRunner(Generic[R]):
@@ -44,11 +55,15 @@ class GameRunner(Generic[R]):
     Args:
         board: Gives the jobs.
         open_resource: Called in the runner's thread with (id, incarnation).
+        opening: How, where that takes long; by default the runner is ready once it is done.
     """
 
-    def __init__(self, board: Board[R], open_resource: Callable[[str, int], R]) -> None:
+    def __init__(
+        self, board: Board[R], open_resource: Callable[[str, int], R], opening: SlowOpening | None = None
+    ) -> None:
         self._board = board
         self._open = open_resource
+        self._opening = opening
 
     def child(self) -> Callable[[Context], Awaitable[None]]:
         """The coroutine function for a ``ChildSpec``."""
@@ -67,10 +82,20 @@ class GameRunner(Generic[R]):
                 resource.close()
 
         try:
-            resource = await worker.submit(open_resource)
-            ctx.ready()
+            if self._opening is None:
+                resource = await worker.submit(open_resource)
+                ctx.ready()
+            else:
+                ctx.ready()
+                async with self._opening.turns:
+                    resource = await worker.submit(open_resource)
+                    limit = self._opening.within_s
+                    await _in_time(
+                        worker, resource, self._opening.prepare, limit, f"{ctx.id} did not open within {limit:g} s"
+                    )
             while True:
                 await self._work(ctx.id, worker, resource)
+                ctx.prove()
         finally:
             for resource in opened:
                 resource.cancel()
@@ -81,12 +106,21 @@ class GameRunner(Generic[R]):
         job = await self._board.next_job(runner)
         started = time.monotonic()
         timeout = self._board.timeout_s
-        done = worker.submit(job.function, resource)
-        await asyncio.wait([done], timeout=timeout)
-        if not done.done():
-            if not resource.kill():
-                worker.abandon()
-            raise RunnerError(
-                f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
-            )
-        self._board.deliver(runner, job, done.result(), time.monotonic() - started)
+        late = f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
+        result = await _in_time(worker, resource, job.function, timeout, late)
+        self._board.deliver(runner, job, result, time.monotonic() - started)
+
+
+async def _in_time(worker: Worker, resource: R, function: Callable[[R], T], limit_s: float, late: str) -> T:
+    """What a function gives in the worker's thread.
+
+    Raises:
+        RunnerError: it hangs, and was killed, or its thread abandoned; ``late`` says so.
+    """
+    done = worker.submit(function, resource)
+    await asyncio.wait([done], timeout=limit_s)
+    if not done.done():
+        if not resource.kill():
+            worker.abandon()
+        raise RunnerError(late)
+    return done.result()

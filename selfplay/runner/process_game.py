@@ -7,16 +7,19 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import F32, Actions, ActionSpec, Seeds, StepBatch
+from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import GameError
 from selfplay.errors import RunnerError
 from selfplay.runner.game_process import STEP, pack, parse_dtype, unpack
+from selfplay.runner.keeper import Keeper, kill_group
 from selfplay.runner.shared_block import layout, map_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,30 +29,50 @@ class ProcessGame:
     """A block of games in a child process (``ScriptedGame``).
 
     Every call raises RunnerError when the child is gone. ``kill`` may be called from any thread and makes a call in
-    progress fail at once. The child lives no longer than the thread that made it.
+    progress fail at once. The child lives no longer than the thread that made it, and leads a process group of its
+    own: what it starts ends with it, and what it writes into the folder for temporary files is removed.
     """
 
     num_seats = 2
 
-    def __init__(self, name: str, options: dict[str, Any]) -> None:
-        """Start the child and wait until its games exist; ``options`` must be JSON-able."""
+    def __init__(self, name: str, options: dict[str, Any], start_timeout_s: float | None = None) -> None:
+        """Start the child and wait until its games exist.
+
+        Args:
+            name: Of the game.
+            options: Of its constructor, JSON-able.
+            start_timeout_s: Seconds that this may take; by default as long as it takes.
+
+        Raises:
+            GameError: the game refuses the options.
+            RunnerError: the child has ended, or was killed because it took too long.
+        """
         self.num_games: int = options["num_games"]
+        self._keeper = Keeper()
         with tempfile.TemporaryFile(dir=_shared_folder()) as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "selfplay.runner.game_process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                cwd=ROOT,
-                start_new_session=True,
-                pass_fds=[file.fileno()],  # it has no name, so that nothing is left of it however this ends
-            )
             try:
-                hello = self._ask({"game": name, "options": options, "file": file.fileno()})
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "selfplay.runner.game_process"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    cwd=ROOT,
+                    env=self._keeper.environment,
+                    start_new_session=True,
+                    pass_fds=[file.fileno()],  # it has no name, so that nothing is left of it however this ends
+                )
+            except BaseException:
+                self._keeper.close()
+                raise
+            self._keeper.watch(self.pid)
+            try:
+                with self._deadline(start_timeout_s):
+                    hello = self._ask({"game": name, "options": options, "file": file.fileno()})
                 self.stats_dtype: np.dtype[Any] = np.dtype(parse_dtype(hello["stats"]))
                 binary, sizes, rest = hello["actions"]
                 self.actions = ActionSpec(binary, tuple(sizes), tuple(rest))
                 self.obs_width: int = hello["obs_width"]
                 self.bot_names: tuple[str, ...] = tuple(hello["bots"])
+                self.outsider: int | None = hello["outsider"]
                 mask_width: int = hello["mask_width"]
                 fields = layout(self.num_games, self.obs_width, self.actions.width, self.stats_dtype, mask_width)
                 self._shared = map_arrays(file.fileno(), fields)
@@ -72,10 +95,11 @@ class ProcessGame:
         obs: F32 = self._shared["obs"]
         return obs
 
-    def step(self, actions: Actions) -> StepBatch:
-        """See ``VectorGame.step``."""
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
+        """See ``VectorGame.step``; whose action counts, [B, P], means something to fights alone."""
         shared = self._shared
         shared["actions"][...] = actions
+        shared["acts"][...] = True if acts is None else acts
         self._exchange(STEP)
         return StepBatch(
             shared["obs"],
@@ -98,22 +122,45 @@ class ProcessGame:
         return obs
 
     def close(self) -> None:
-        """End the child by closing its input; kill it when that does not help at once."""
+        """End the child and everything that it has started."""
+        kill_group(self.pid)
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
-        try:
-            self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self._process.wait()
+        self._process.wait()
+        self._keeper.close()
         if self._process.stdout:
             self._process.stdout.close()
 
     def kill(self) -> bool:
         """Kill the child without asking; whoever waits for its answer fails at once."""
-        self._process.kill()
+        kill_group(self.pid)
         return True
+
+    @contextlib.contextmanager
+    def _deadline(self, seconds: float | None) -> Iterator[None]:
+        """Kill the child where what is done here takes longer.
+
+        Raises:
+            RunnerError: it did.
+        """
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            self.kill()
+
+        timer = threading.Timer(seconds or 0.0, end)
+        if seconds is not None:
+            timer.start()
+        try:
+            yield
+        except RunnerError as error:
+            if late.is_set():
+                raise RunnerError(f"game process {self.pid} was not ready within {seconds:g} s") from error
+            raise
+        finally:
+            timer.cancel()
 
     def _ask(self, command: dict[str, Any]) -> dict[str, Any]:
         return self._exchange(json.dumps(command).encode() + b"\n")

@@ -22,6 +22,7 @@ def layout(
         "seeds": ((b,), np.dtype(np.uint64)),
         "bots": ((b, 2), np.dtype(np.int8)),
         "actions": ((b, 2, action_width), np.dtype(np.int8)),
+        "acts": ((b, 2), np.dtype(np.bool_)),
         "obs": ((b, 2, obs_width), np.dtype(np.float32)),
         "reward": ((b, 2), np.dtype(np.float32)),
         "terminated": ((b,), np.dtype(np.bool_)),

@@ -61,6 +61,5 @@ class Worker:
         self._jobs.put(None)
 
     def abandon(self) -> None:
-        """Give up on a thread that hangs: it ends when its job does, if ever."""
+        """Count a thread that hangs as left behind. It may still be given what to do when its job ends, if ever."""
         type(self).abandoned += 1
-        self.close()

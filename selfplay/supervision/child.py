@@ -30,7 +30,7 @@ class Context:
         clock: the tree's clock; wait with `clock.sleep(ctx.clock, seconds)` where tests should not.
     """
 
-    __slots__ = ("_kills", "_ready", "clock", "id", "incarnation")
+    __slots__ = ("_kills", "_proven", "_ready", "clock", "id", "incarnation")
 
     def __init__(self, ref: ChildRef, clock: Clock) -> None:
         self.id = ref.id
@@ -38,6 +38,7 @@ class Context:
         self.clock = clock
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._kills: list[Callable[[], None]] = []
+        self._proven = False
 
     @property
     def is_ready(self) -> bool:
@@ -48,6 +49,10 @@ class Context:
         """Declares the child started; a second call does nothing."""
         if not self._ready.done():
             self._ready.set_result(None)
+
+    def prove(self) -> None:
+        """Declares that the child has done what it is there for: in a pool, failures before this are forgiven."""
+        self._proven = True
 
     def on_kill(self, kill: Callable[[], None]) -> None:
         """Registers what truly ends this incarnation, such as killing its process group. Must not block."""
@@ -110,6 +115,11 @@ class Child:
     def started(self) -> bool:
         """Whether the child ever became ready."""
         return self.ready.done()
+
+    @property
+    def proven(self) -> bool:
+        """Whether the child has called `ctx.prove()`."""
+        return self._context._proven
 
     async def stop(self) -> None:
         """Ends the incarnation as its specification says, and returns when it ended or was abandoned.

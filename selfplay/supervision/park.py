@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """Failures of one child since it last stayed up for a whole period.
+    """Failures of one child since it last stayed up for a whole period, or proved itself.
 
     Attributes:
         policy: the rules.
@@ -21,10 +21,13 @@ class Record:
 
     def __init__(self, policy: ParkPolicy) -> None:
         self.policy = policy
-        self.times_parked = 0
-        self._window = RestartIntensity(policy.max_restarts, policy.period_s)
-        self._first_cause: Cause | None = None
+        self._forgive()
         self._up_since: float | None = None
+
+    def _forgive(self) -> None:
+        self.times_parked = 0
+        self._window = RestartIntensity(self.policy.max_restarts, self.policy.period_s)
+        self._first_cause: Cause | None = None
 
     @property
     def first_cause(self) -> Cause:
@@ -37,11 +40,10 @@ class Record:
         """Notes that the child runs."""
         self._up_since = now
 
-    def allows_restart(self, now: float, cause: Cause) -> bool:
-        """Notes a failure; returns whether the child may restart at once."""
-        if self._up_since is not None and now - self._up_since >= self.policy.period_s:
-            self.times_parked = 0
-            self._first_cause = None
+    def allows_restart(self, now: float, cause: Cause, *, proven: bool) -> bool:
+        """Notes a failure; returns whether the child may restart at once. `proven`: it did its work before."""
+        if proven or (self._up_since is not None and now - self._up_since >= self.policy.period_s):
+            self._forgive()
         self._up_since = None
         if self._first_cause is None:
             self._first_cause = cause

@@ -143,14 +143,14 @@ class Pool(Node):
             return
         member.child = None
         if member.spec.restart == "permanent" or (member.spec.restart == "transient" and not reason.clean):
-            await self._restart(member, self._cause(child.ref, reason))
+            await self._restart(member, self._cause(child.ref, reason), proven=child.proven)
         else:
             del self._members[member]
 
-    async def _restart(self, member: Member, cause: Cause) -> None:
+    async def _restart(self, member: Member, cause: Cause, *, proven: bool = False) -> None:
         """Restarts a child, or parks it, or gives the pool up; a failure queues another try behind other requests."""
         now = self._tree.clock.time()
-        if member.record is not None and not member.record.allows_restart(now, cause):
+        if member.record is not None and not member.record.allows_restart(now, cause, proven=proven):
             self._park(member, member.record, cause.child)
         elif self._window.add(now, cause):
             await self._start_again(member)

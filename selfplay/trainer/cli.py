@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from envs.melee import bots
-from envs.melee.tables import CHARACTERS, STAGES
+from envs.melee.tables import STAGES
+from envs.registry import find_game
 from selfplay.config import OPTIONS, PRESETS, RANDOM, Config
 from selfplay.league.modes import MODES
 from selfplay.trainer import command_line
@@ -41,8 +42,9 @@ def _time_alone(explicit: dict[str, Any]) -> None:
 
 def _check_names(config: Config) -> None:
     """Names that only other packages know."""
-    check_name("--character", config.game.character, [*sorted(CHARACTERS), RANDOM])
-    check_name("--opponent-character", config.game.opponent_character, [*sorted(CHARACTERS), RANDOM])
+    cast = [*sorted(find_game(config.game.type).characters), RANDOM]
+    check_name("--character", config.game.character, cast)
+    check_name("--opponent-character", config.game.opponent_character, cast)
     check_name("--stage", config.game.stage, [*sorted(STAGES), RANDOM])
     check_name("--mode", config.league.mode, sorted(MODES))
     for name in config.league.held_out:

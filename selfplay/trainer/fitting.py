@@ -8,9 +8,10 @@ from envs.registry import find_game
 from selfplay.config import OPTIONS
 from selfplay.errors import ConfigError
 from selfplay.trainer.command_line import flag_of
+from selfplay.trainer.live import check_live
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from selfplay.config import Config
 
@@ -19,16 +20,26 @@ FIGHTS_ONLY: Final = (
     "league.gate",
 )  # fmt: skip
 """Beginnings of the settings of characters, frames, scripted players and ratings."""
+LIVE_ONLY: Final = ("game.dolphin", "game.iso", "emulator.")
+"""Beginnings of the settings of emulators."""
 
 
-def check_fit(config: Config, explicit: Iterable[str]) -> None:
-    """Refuse settings of fights where the game is none.
+def check_fit(config: Config, explicit: Mapping[str, object]) -> None:
+    """Refuse settings of emulators where the game needs none, and settings of fights where it is none.
 
     Raises:
-        ConfigError: one of ``explicit``, dotted names that the user set, is such a setting; or the policy would have a
-            memory.
+        ConfigError: one of ``explicit``, what the user set by dotted name, is such a setting; or the policy would have
+            a memory; or see ``check_live``.
     """
-    if find_game(config.game.type).fighter:
+    game = find_game(config.game.type)
+    if game.live:
+        check_live(config, explicit)
+        return
+    for path in explicit:
+        if path.startswith(LIVE_ONLY):
+            flag = flag_of(OPTIONS, path)
+            raise ConfigError(f"{flag} goes with --game-type dolphin; --game-type {config.game.type} has no use for it")
+    if game.fighter:
         return
     if config.net.backbone != "mlp":
         raise ConfigError(

@@ -89,6 +89,7 @@ class TrainingLoop:
         worker = Worker(ctx.id)
         ctx.ready()  # at once: compiling the rules takes long, and what it says shall be seen meanwhile
         in_play = {role: agent.frozen for role, agent in self._agents.items()}  # runners keep their games
+        self._board.forget()
         self._agents, self._archive = {}, self._new_archive()  # nothing else of a crashed incarnation
         try:
             self._agents = await worker.submit(self._make_agents)
@@ -220,9 +221,14 @@ class TrainingLoop:
                 tuple(agent.matchmaker.draw(games)), self._teacher if agent.role == MAIN else None,
             )  # fmt: skip
             jobs[runner] = Job(_collect_job(order))
-        results: dict[str, Collected] = await self._board.ask(jobs)
+        core = [runner for runner, role in session.roles.items() if role == MAIN]
+        results: dict[str, Collected] = await self._board.ask(jobs, core)
+        late: dict[str, Collected] = self._board.take_late()  # one version old, which PPO's ratios make up for
+        self.progress.late += len(late)
+        self.progress.dropped = self._board.dropped
+        segments = [*sorted(results.items()), *sorted(late.items())]
         collected = {
-            role: [results[name] for name in sorted(results) if session.roles[name] == role] for role in self._agents
+            role: [part for runner, part in segments if session.roles[runner] == role] for role in self._agents
         }
         if not collected[MAIN]:
             why = next(iter(self._board.given_up.values()))
@@ -318,7 +324,7 @@ class TrainingLoop:
                 own = await worker.submit(agent.learner.arrays)
                 arrays |= {f"{role}/{name}": array for name, array in own.items()}
         opponents: dict[str, Any] = {}
-        if progress.iteration:
+        if progress.iteration and not self.session.game.live:
             jobs: dict[str, Job[Block]] = {runner: Job(Block.snapshot, timed=False) for runner in self.session.blocks}
             for runner, (games, document) in (await self._board.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}

@@ -8,8 +8,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import torch
-
 from selfplay.errors import ConfigError
 
 
@@ -19,6 +17,8 @@ def pick_device(name: str) -> str:
     Raises:
         ConfigError: no such device here; says which there are.
     """
+    import torch  # here: the rest is asked where torch may be missing
+
     valid = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     if name == "auto":
         return valid[-1] if len(valid) == 1 else valid[1]

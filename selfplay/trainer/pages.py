@@ -22,14 +22,15 @@ def shown(value: float | str) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def write_page(docs: Path, file: str, name: str, figures: Mapping[str, float | int | str]) -> None:
-    """Keep the figures in ``docs/data/FILE`` and show them between the markers NAME of ``docs/performance.md``."""
+def write_page(
+    docs: Path, file: str, name: str, figures: Mapping[str, float | int | str], page: str = "performance.md"
+) -> None:
+    """Keep the figures in ``docs/data/FILE`` and show them between the markers NAME of a page of ``docs``."""
     dated: Figures = {"date": datetime.now(UTC).date().isoformat(), **figures}
     (docs / "data").mkdir(exist_ok=True)
     (docs / "data" / file).write_text(json.dumps(dated, indent=1) + "\n", encoding="utf-8")
-    page = docs / "performance.md"
     rows = "\n".join(f"| `{key}` | {shown(value)} |" for key, value in dated.items())
-    put_between(page, name, f"| figure | value |\n|---|---|\n{rows}")
+    put_between(docs / page, name, f"| figure | value |\n|---|---|\n{rows}")
 
 
 def put_between(page: Path, name: str, text: str) -> None:

@@ -30,6 +30,8 @@ class Progress:
         self.newest = ""
         self.finished = False
         self.restarts = 0
+        self.late = 0  # segments that came an iteration late and were learned from, in this session
+        self.dropped = 0  # those that came too late for that
         self.speeds: list[float] = []
         self.health = health or Health()
 
@@ -79,6 +81,8 @@ def iteration_report(
         opponents=met(collected),
         exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
         restarts=progress.restarts,
+        late=progress.late if session.game.live else None,
+        dropped=progress.dropped if session.game.live else None,
         abandoned=Worker.abandoned,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.tables import CHARACTERS, STAGES
+from envs.melee import bots
+from envs.melee.tables import STAGES
 from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config import RANDOM
@@ -15,6 +16,7 @@ from selfplay.policy.network import check_spec
 from selfplay.runner.match import Rules
 from selfplay.seeding import derive
 from selfplay.trainer.command_line import shown
+from selfplay.trainer.live import emulator_options
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rating import RatingSettings
 
@@ -34,11 +36,14 @@ NO_FIGHT: Final[dict[str, object]] = {
 """What stands in the configuration, and in policies, of a game without characters and frames."""
 
 
-def runners(run: RunConfig, turns: int = 1) -> int:
-    """How many blocks the games are dealt out to: a multiple of ``turns`` where the user leaves it open."""
+def runners(config: Config) -> int:
+    """How many blocks the games are dealt out to; a multiple of the ``turns`` where the user leaves it open."""
+    run, each = config.run, len(turns(config))
+    if find_game(config.game.type).live:
+        return run.num_games
     count = run.runners or max(1, min(usable_cores(), run.num_games // 16, 8))
     if not run.runners:
-        count = -(-count // turns) * turns
+        count = -(-count // each) * each
     return min(count, run.num_games)
 
 
@@ -49,24 +54,27 @@ def turns(config: Config) -> tuple[str, ...]:
 
 def settled(config: Config) -> Config:
     """The configuration of a new run, with what was left to machine and chance: it holds where it is resumed, too."""
-    values = {"runners": runners(config.run, len(turns(config)))}
-    if values["runners"] % len(turns(config)):
+    game = find_game(config.game.type)
+    live, cast, each = game.live, game.characters, len(turns(config))
+    values: dict[str, object] = {"runners": runners(config), "host": "process" if live else config.run.host}
+    if runners(config) % each:
+        rule = f"--runners must be a multiple of {each}, and --num-games no less than that"
         raise ConfigError(
             f"--mode {config.league.mode} trains {len(set(turns(config)))} learners, each with blocks of games of its "
-            f"own: --runners must be a multiple of {len(turns(config))}, and --num-games no less than that; "
-            f"with {config.run.num_games} games it is {values['runners']}"
+            f"own: {f'--num-games must be a multiple of {each}' if live else rule}; "
+            f"with {config.run.num_games} games it is {runners(config)}"
         )
     if config.run.deterministic:
         values["threads"] = update_threads(config.run)
     drawn: dict[str, object] = {
         name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
-        for name, choices in (("character", CHARACTERS), ("opponent_character", CHARACTERS), ("stage", STAGES))
+        for name, choices in (("character", cast), ("opponent_character", cast), ("stage", STAGES))
         if getattr(config.game, name) == RANDOM
     }
-    if not find_game(config.game.type).fighter:
+    if not game.fighter:
         drawn = NO_FIGHT
-    run, game = config.run.model_copy(update=values), config.game.model_copy(update=drawn)
-    return config.model_copy(update={"run": run, "game": game})
+    update = {"run": config.run.model_copy(update=values), "game": config.game.model_copy(update=drawn)}
+    return config.model_copy(update=update)
 
 
 def update_threads(run: RunConfig) -> int:
@@ -127,7 +135,7 @@ class Session:
     @property
     def blocks(self) -> dict[str, int]:
         """Games of each runner, by id."""
-        games, count = self.config.run.num_games, runners(self.config.run, len(turns(self.config)))
+        games, count = self.config.run.num_games, runners(self.config)
         return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
 
     @property
@@ -143,8 +151,12 @@ class Session:
 
     @property
     def training_bots(self) -> tuple[str, ...]:
-        """Scripted players that training meets."""
-        return tuple(name for name in self.anchors if name not in self.config.league.held_out)
+        """Scripted players that training meets: they need a controller alone, unlike an emulator's own players.
+
+        Those are chosen in its menus, before an episode; in training it begins when the one before it ends.
+        """
+        ours = bots.LADDER if self.game.live else self.anchors
+        return tuple(name for name in ours if name not in self.config.league.held_out)
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -158,8 +170,15 @@ class Session:
         rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames)
         return RatingSettings(game.characters, rules, self.anchors, self.config.run.seed)
 
+    def block_options(self, runner: str) -> dict[str, object]:
+        """Arguments of the games of a runner, JSON-able."""
+        options = self.game_options(self.blocks[runner])
+        if self.game.live:
+            options |= emulator_options(self.config, self.run, list(self.blocks).index(runner))
+        return options
+
     def game_options(self, num_games: int) -> dict[str, object]:
-        """Arguments of a training block, JSON-able."""
+        """Arguments of training games wherever they are played, JSON-able."""
         if not self.game.fighter:
             return {"num_games": num_games}
         game, reward = self.config.game, self.config.reward

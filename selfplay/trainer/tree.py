@@ -12,6 +12,7 @@ root  rest_for_one
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 from envs.registry import make_game
 from selfplay.checkpoint import group
 from selfplay.errors import RunnerError
+from selfplay.policy.memory import Ask, directly
+from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board
-from selfplay.runner.game_runner import GameRunner
+from selfplay.runner.game_runner import GameRunner, SlowOpening
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
 from selfplay.supervision import (
@@ -40,20 +43,21 @@ from selfplay.supervision import (
     SupervisorGaveUp,
     SupervisorSpec,
 )
+from selfplay.trainer.live import limits, opens_within_s, park_policy
 from selfplay.trainer.loop import TrainingLoop
+from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
 from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
-    import asyncio
-
     from envs.api import ScriptedGame
     from selfplay.report.reporter import Feed
     from selfplay.trainer.session import Session
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
+OPENING: Final = max(2, usable_cores())  # emulators at once: one that hangs must not keep the others from it
 
 
 class Runners:
@@ -94,7 +98,13 @@ class Tree:
         self._feed = feed
         self._announced = False
         self.first_cause: str | None = None
-        self.board: Board[Block] = Board(session.blocks, config.run.collect_timeout)
+        live = session.game.live
+        self._park = park_policy(config) if live else PARK
+        self._ask: Ask = Together() if live else directly
+        self._opening = SlowOpening(asyncio.Semaphore(OPENING), Block.begin, opens_within_s(config)) if live else None
+        self.board: Board[Block] = Board(
+            session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
+        )
         self._rater_board: Board[RaterResource] = Board([RATER])
         rated = config.league.track_elo
         keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None
@@ -105,9 +115,12 @@ class Tree:
         self.root = Supervisor(self._spec(), on_report=self._on_report)
 
     def _spec(self) -> SupervisorSpec:
+        park = self._park
+        budget = 10 * (len(self._session.blocks) + 1) * park.period_s / PARK.period_s
+        pool = PoolSpec(intensity=round(budget), period_s=park.period_s, park=park)
         children = [
             ChildSpec("ledger", self._ledger.run),
-            ChildSpec("runners", PoolSpec(intensity=10 * (len(self._session.blocks) + 1), period_s=60.0, park=PARK)),
+            ChildSpec("runners", pool),
             ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
             ChildSpec(
                 "reporting",
@@ -122,7 +135,7 @@ class Tree:
         )  # fmt: skip
 
     def _runner_specs(self) -> dict[str, ChildSpec]:
-        runner = GameRunner(self.board, self._open_block)
+        runner = GameRunner(self.board, self._open_block, self._opening)
         specs = {
             name: ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S) for name in self._session.blocks
         }
@@ -145,19 +158,20 @@ class Tree:
     def _open_block(self, runner: str, incarnation: int) -> Block:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
         session = self._session
-        options = session.game_options(session.blocks[runner])
+        options = session.block_options(runner)
         seed = derive(session.config.run.seed, runner, incarnation)
         game: ScriptedGame
         with self._compilation():
             if session.config.run.host == "process":
-                game = ProcessGame(session.config.game.type, options)
+                timeout = session.config.emulator.start_timeout if session.game.live else None
+                game = ProcessGame(session.config.game.type, options, timeout)
             else:
                 game = make_game(session.config.game.type, **options)
-            block = Block(game, seed)
+            block = Block(game, seed, self._ask)
             if session.resumed is not None and incarnation == 1 and runner not in self.loop.unplayable:
                 document: Any = session.resumed.meta.opponents.get(runner, {})
                 block.restore(group(session.resumed.arrays, f"games/{runner}"), document)
-            else:
+            elif not session.game.live:
                 block.warm_up()
         return block
 

@@ -45,6 +45,8 @@ def test_summary_tells_time_left_wins_restarts_and_memory():
     assert "return +1.50" in line
     assert "wins random 75%" in line
     assert "runner restarts 2, abandoned 1" in line
+    assert "segments" not in line
+    assert "segments late 3, too late 0" in plain.summary_line(report(late=3, dropped=0), recent)
     assert "CUDA 1,024 MiB, peak 2,048 MiB" in line
 
 

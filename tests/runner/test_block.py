@@ -1,5 +1,6 @@
 import threading
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import logprob_entropy
+from selfplay.policy.memory import directly
 from selfplay.runner.block import MIRROR, Block, SegmentOrder
 from selfplay.runner.process_game import ProcessGame
 from tests.fakes import CountingGame
@@ -137,6 +139,16 @@ def test_an_episode_that_spans_two_segments_keeps_its_opponent():
     assert (first.met, second.met, second.in_play) == ({"gen_1": 1}, {"gen_2": 1}, {"gen_2"})
 
 
+def test_a_block_keeps_the_opponents_of_its_episodes_in_progress():
+    block = Block(CountingGame(1, episodes=((9, True),)), 0)
+    block.collect(order((GEN_1,), steps=6))
+    later = SegmentOrder(2, 6, 2, stubborn(LEARNER), {"gen_2": FROZEN["gen_2"]}, (GEN_2,))  # made without knowing them
+    rollout = block.collect(later).rollout
+    assert (rollout.action[:3, 1] == OLD).all()
+    assert (rollout.action[3:, 0] == OLDER).all()
+    assert block._frozen.keys() == {"gen_2"}
+
+
 def test_scripted_players_sit_where_the_learner_does_not():
     game = CountingGame(4)
     rollout = Block(game, 0).collect(order((RUSHER, MIRROR, GEN_1), steps=20)).rollout
@@ -147,6 +159,21 @@ def test_scripted_players_sit_where_the_learner_does_not():
     theirs = rollout.action[~scripted & ~rollout.learner]
     assert len(theirs)
     assert (theirs == OLD).all()
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_where_an_outsider_has_a_seat_the_learner_has_the_other_one(taken):
+    game = CountingGame(3)
+    game.outsider = taken
+    collected = Block(game, 0).collect(order((Opponent("outsider", "cpu_5", "outsider"),), steps=20))
+    learner = collected.rollout.learner.reshape(20, 3, 2)
+    assert learner[..., 1 - taken].all()
+    assert not learner[..., taken].any()
+    assert not collected.rollout.action.reshape(20, 3, 2, -1)[:, :, taken].any()  # nobody plays for it
+    assert (np.array(game.seated) == -1).all()
+    assert {(episode.opponent, episode.mirror) for episode in collected.episodes} == {("cpu_5", False)}
+    assert {episode.stats["seat"] for episode in collected.episodes} == {1 - taken}
+    assert collected.in_play == set()
 
 
 def test_opponents_are_taken_in_turn_and_counted_when_they_sit_down():
@@ -186,6 +213,28 @@ def test_blocks_with_one_seed_play_alike():
     rollouts = [Block(CountingGame(3), seed).collect(mixed).rollout for seed in (1, 1, 2)]
     assert same(rollouts[0], rollouts[1])
     assert not np.array_equal(rollouts[0].action, rollouts[2].action)
+
+
+def test_networks_are_asked_as_the_block_is_told():
+    mixed = order((MIRROR, GEN_1), net=network())
+    asked = []
+
+    def ask(net, obs, memory):
+        asked.append((net, len(obs)))
+        return directly(net, obs, memory)
+
+    mixed = replace(mixed, teacher=network(3))
+    rollouts = [Block(CountingGame(3), 1, ask).collect(mixed).rollout, Block(CountingGame(3), 1).collect(mixed).rollout]
+    assert same(*rollouts)
+    assert {net for net, _ in asked} == {mixed.network, mixed.teacher, FROZEN["gen_1"]}
+    assert sum(rows for net, rows in asked if net is mixed.teacher) == rollouts[0].learner.sum()
+
+
+def test_games_that_began_before_the_first_segment_are_the_same_games():
+    blocks = [Block(CountingGame(3), 0) for _ in range(2)]
+    blocks[0].begin()
+    assert blocks[0].snapshot() == ({}, {})
+    assert same(*(block.collect(order((RUSHER, GEN_1), net=network())).rollout for block in blocks))
 
 
 def test_warming_up_leaves_no_trace():

@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, MEDIANS, Board, Job
+from selfplay.runner.board import FIRST_TIMEOUT_S, GRACE_S, LEAST_TIMEOUT_S, MEDIANS, Board, Job, Limits
+from tests.fakes import FakeClock
 
 
 def job(*, timed=True):
@@ -192,3 +193,176 @@ def test_jobs_of_another_kind_do_not_count():
 
 def test_the_users_limit_holds_from_the_start():
     assert Board(["a"], timeout_s=0.5).timeout_s == 0.5
+
+
+def test_limits_hold_the_median():
+    async def main():
+        board = Board(["a"], limits=Limits(first_s=700.0, least_s=70.0))
+        first, posted = board.timeout_s, job()
+        asked = await asking(board, {"a": posted})
+        board.deliver("a", posted, None, 0.1)
+        await asked
+        return first, board.timeout_s
+
+    assert asyncio.run(main()) == (700.0, 70.0)
+
+
+# ---- those who are left behind
+
+
+class Slow:
+    """A board that leaves behind, on a clock of its own, and runners that deliver after so many seconds."""
+
+    def __init__(self, *names):
+        self.clock = FakeClock()
+        self.board = Board(names, leave_behind=True, clock=self.clock)
+        self.names = names
+
+    def run(self, main):
+        return self.clock.run(main())
+
+    async def ask(self, core=(), *, timed=True, **after):
+        """Ask all; results, and how long that took. ``after`` are seconds by runner; the others do not deliver."""
+        jobs, began = {name: job(timed=timed) for name in self.names}, self.clock.time()
+        for name, seconds in after.items():
+            self.clock.call_later(seconds, lambda name=name: self.board.deliver(name, jobs[name], name, 1.0))
+        return await self.board.ask(jobs, core), self.clock.time() - began
+
+    async def wait(self, seconds):
+        await self.clock.sleep(seconds)
+
+
+def test_the_others_have_as_long_again_as_half_of_them_needed():
+    slow = Slow("a", "b", "c", "d")
+
+    async def main():
+        return [await slow.ask(a=3, b=5, c=9, d=99), await slow.ask(a=1, b=1, c=1)]
+
+    (results, seconds), (following, again) = slow.run(main)
+    assert (sorted(results), seconds) == (["a", "b", "c"], 10)
+    assert (sorted(following), again) == (["a", "b", "c"], 1)  # nobody waits for the one that is behind already
+
+
+def test_a_grace_is_not_shorter_than_half_a_second():
+    slow = Slow("a", "b")
+
+    async def main():
+        return await slow.ask(a=0.01, b=0.4), await slow.ask(a=0.01)
+
+    (first, _), (second, seconds) = slow.run(main)
+    assert (sorted(first), sorted(second)) == (["a", "b"], ["a"])
+    assert seconds == pytest.approx(0.01 + GRACE_S)
+
+
+def test_who_is_alone_is_waited_for():
+    slow = Slow("a")
+
+    async def main():
+        return await slow.ask(a=1), await slow.ask(a=5000)
+
+    assert slow.run(main)[1] == ({"a": "a"}, 5000)
+
+
+def test_with_less_than_half_there_everybody_is_waited_for():
+    slow = Slow("a", "b", "c")
+
+    async def main():
+        return await slow.ask(a=1, b=600)
+
+    assert slow.run(main) == ({"a": "a", "b": "b"}, 1200)
+
+
+def test_half_of_the_core_is_waited_for():
+    slow = Slow("a", "b", "c", "d")
+
+    async def main():
+        return await slow.ask(("a", "b"), a=60, b=500, c=1, d=2)
+
+    assert slow.run(main) == ({"a": "a", "c": "c", "d": "d"}, 120)
+
+
+def test_those_given_up_are_no_part_of_the_half():
+    slow = Slow("a", "b", "c", "d")
+
+    async def main():
+        slow.board.give_up("a", "broken")
+        slow.board.give_up("b", "broken")
+        return await slow.ask(c=2, d=3)
+
+    assert slow.run(main) == ({"c": "c", "d": "d"}, 3)
+
+
+def test_what_comes_late_is_kept_for_one_question():
+    slow = Slow("a", "b", "c")
+
+    async def main():
+        early = await slow.ask(a=1, b=1, c=5)
+        assert slow.board.take_late() == {}
+        both = await slow.ask(a=4, b=4)  # c delivers what it was asked before
+        assert slow.board.take_late() == {"c": "c"}
+        assert slow.board.take_late() == {}
+        return early, both
+
+    (early, _), (both, seconds) = slow.run(main)
+    assert sorted(early) == sorted(both) == ["a", "b"]
+    assert seconds == 4  # it had been behind when the question was asked
+    assert slow.board.dropped == 0
+
+
+def test_what_comes_between_two_questions_is_late_and_its_runner_not_behind_any_more():
+    slow = Slow("a", "b", "c")
+
+    async def main():
+        await slow.ask(a=1, b=1, c=5)
+        await slow.wait(10)
+        assert slow.board.take_late() == {"c": "c"}
+        return await slow.ask(a=4, b=4, c=7)
+
+    results, seconds = slow.run(main)
+    assert (sorted(results), seconds) == (["a", "b", "c"], 7)
+
+
+def test_what_comes_two_questions_late_is_dropped_and_counted():
+    slow = Slow("a", "b", "c")
+
+    async def main():
+        await slow.ask(a=1, b=1, c=6)
+        await slow.ask(a=1, b=1)
+        await slow.ask(a=5, b=5)
+        return slow.board.take_late(), slow.board.dropped
+
+    assert slow.run(main) == ({}, 1)
+
+
+def test_what_was_forgotten_is_dropped():
+    slow = Slow("a", "b", "c")
+
+    async def main():
+        await slow.ask(a=1, b=1, c=9)
+        slow.board.forget()
+        await slow.wait(20)
+        return slow.board.take_late(), slow.board.dropped
+
+    assert slow.run(main) == ({}, 1)
+
+
+def test_a_question_that_is_taken_back_leaves_nobody_behind():
+    slow = Slow("a", "b")
+
+    async def main():
+        asked = asyncio.create_task(slow.ask(a=99, b=99))
+        await slow.wait(1)
+        asked.cancel()  # the learner crashed
+        await asyncio.wait([asked])
+        return await slow.ask(a=3, b=4)
+
+    assert slow.run(main) == ({"a": "a", "b": "b"}, 4)
+
+
+def test_jobs_that_are_not_timed_leave_nobody_behind():
+    slow = Slow("a", "b")
+
+    async def main():
+        return await slow.ask(timed=False, a=1, b=5000)
+
+    assert slow.run(main) == ({"a": "a", "b": "b"}, 5000)

@@ -1,11 +1,13 @@
 import asyncio
+import threading
 from itertools import count
 
 import pytest
 
 from selfplay.runner.board import Board, Job
+from selfplay.runner.game_runner import SlowOpening
 from selfplay.runner.worker import Worker
-from selfplay.supervision import NotFoundError, StartError
+from selfplay.supervision import ChildParked, NotFoundError, ParkPolicy, StartError
 from tests.runner.pools import Resources, failures, runners, settle, throwing
 
 
@@ -59,6 +61,65 @@ def test_a_runner_that_cannot_open_fails_to_start():
         with pytest.raises(StartError, match="no game for a"):
             async with runners(board, Resources(fail=9), "a"):
                 pytest.fail("it started")
+
+    asyncio.run(main())
+
+
+def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
+    let, waiting = threading.Semaphore(0), threading.Semaphore(0)
+
+    def prepare(resource):
+        waiting.release()
+        let.acquire()
+
+    async def main():
+        board = Board(["a", "b"])
+        opening = SlowOpening(asyncio.Semaphore(1), prepare, within_s=60.0)
+        async with runners(board, Resources(), "ab", opening=opening):
+            await asyncio.to_thread(waiting.acquire)  # both are started, one of them opens
+            await settle()
+            assert not waiting.acquire(blocking=False)
+            let.release()
+            await asyncio.to_thread(waiting.acquire)
+            let.release()
+            assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("can_kill", [True, False])
+def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
+    resources = Resources(can_kill=can_kill)
+    before = Worker.abandoned
+
+    async def main():
+        board = Board(["a"])
+        opening = SlowOpening(asyncio.Semaphore(1), hangs_first, within_s=0.05)
+        async with runners(board, resources, "a", opening=opening) as (_, reports):
+            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+            (message,) = failures(reports)
+            assert "a did not open within 0.05 s" in message
+
+    asyncio.run(main())
+    assert Worker.abandoned == before + (not can_kill)
+    assert resources.count("open") == resources.count("close") == 2
+
+
+def test_who_has_delivered_is_no_crash_loop():
+    def raises_later(resource):
+        if resource.name in proven:
+            raise ArithmeticError("again")
+        proven.append(resource.name)
+
+    proven = []
+
+    async def main():
+        board = Board(["a"])
+        async with runners(board, Resources(), "a", park=ParkPolicy(max_restarts=1, period_s=60.0)) as (_, reports):
+            for _ in range(9):
+                await board.ask({"a": Job(raises_later)})
+            assert not [report for report in reports if isinstance(report, ChildParked)]
+            assert len(failures(reports)) == 8
 
     asyncio.run(main())
 

@@ -92,6 +92,7 @@ def test_a_thread_that_hangs_is_counted_and_keeps_nobody_from_ending(gate):
         worker = Worker("w")
         worker.submit(gate.wait)
         worker.abandon()
+        worker.close()
 
     asyncio.run(main())  # returns although the thread hangs, as the program's end does
     assert Worker.abandoned == before + 1

@@ -144,6 +144,30 @@ async def test_a_parked_child_that_recovers_is_forgiven(clock):
 
 
 @fake_time
+async def test_a_child_that_does_its_work_before_it_crashes_is_never_parked(clock):
+    listener = Listener()
+    works = True
+
+    async def worker(ctx):
+        ctx.ready()
+        if works:
+            ctx.prove()
+        await clock.sleep(0.1)
+        raise OSError("crashed")
+
+    async with running(pool_with(clock, listener, intensity=100, period_s=1000, park=PARK)) as pool:
+        await pool.start_child(ChildSpec("a", worker))
+        while len(listener.of(ChildStarted)) < 20:
+            await clock.sleep(0.1)
+        assert listener.of(ChildParked) == []
+        works = False
+        while not listener.of(ChildParked):
+            await clock.sleep(0.1)
+    # those that fail without having worked count from the last one that had: it and two more are restarted
+    assert 20 + PARK.max_restarts <= len(listener.of(ChildStarted)) <= 22 + PARK.max_restarts
+
+
+@fake_time
 async def test_a_parked_child_that_crashes_too_soon_is_not_forgiven(clock):
     listener, remote = Listener(), Remote()
     async with running(pool_with(clock, listener, intensity=9, park=PARK)) as pool:

@@ -62,6 +62,7 @@ class Disc:
     replay: str | None = None  # path of a .slp file that is served in place of menus and mock
     rollback_every: int = 0  # every so many frames, one is sent wrong and then once more; 0: none
     leak_mb_per_1000_frames: float = 0.0  # memory that is taken and never given back
+    journal: str | None = None  # path of a file to which starts, games and faults are added
     human: str = "idle"  # scripted player who plays where a real controller is plugged in
     human_character: str = "fox"
 

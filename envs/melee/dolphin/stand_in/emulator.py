@@ -72,11 +72,14 @@ def _run(disc: Disc, path: Path, home: Path) -> None:
     """Boot, and play for ever. The port opens before what takes long is loaded."""
     from envs.melee.dolphin.stand_in.config import read_settings
     from envs.melee.dolphin.stand_in.faults import SLOW_BOOT_S, Faults
+    from envs.melee.dolphin.stand_in.journal import Journal
     from envs.melee.dolphin.stand_in.server import Spectators
 
     signal.signal(signal.SIGTERM, _end)
     settings = read_settings(home)
-    faults = Faults(disc, path)
+    journal = Journal(disc.journal, settings.spectator_port)
+    journal.note("start")
+    faults = Faults(disc, path, journal)
     fault = faults.now("start", 0)
     if fault == "no_start":
         sys.exit(1)
@@ -89,7 +92,7 @@ def _run(disc: Disc, path: Path, home: Path) -> None:
 
     from envs.melee.dolphin.stand_in.machine import Machine
 
-    Machine(disc, settings, spectators, faults).run()
+    Machine(disc, settings, spectators, faults, journal).run()
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

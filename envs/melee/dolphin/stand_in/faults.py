@@ -12,6 +12,7 @@ from envs.melee.dolphin.stand_in.disc import CLOCKS
 
 if TYPE_CHECKING:
     from envs.melee.dolphin.stand_in.disc import Disc, Fault
+    from envs.melee.dolphin.stand_in.journal import Journal
 
 SLOW_BOOT_S: Final = 15.0  # libmelee waits for ten
 OLD_VERSION: Final = (2, 0, 0)
@@ -24,10 +25,12 @@ class Faults:
     Args:
         disc: What to do wrong.
         path: Of the disc; what happened ``once`` leaves an empty file beside it.
+        journal: Is told of everything that goes wrong.
     """
 
-    def __init__(self, disc: Disc, path: Path) -> None:
+    def __init__(self, disc: Disc, path: Path, journal: Journal | None = None) -> None:
         self._path = path
+        self._journal = journal
         self._random: random.Random = (
             random.SystemRandom() if disc.fault_seed is None else random.Random(disc.fault_seed)
         )
@@ -47,6 +50,8 @@ class Faults:
             return None
         for pending in self._pending:
             if CLOCKS[pending.fault.kind] == clock and self._is_due(pending, moment):
+                if self._journal is not None:
+                    self._journal.note("fault", pending.fault.kind)
                 return pending.fault.kind
         return None
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from envs.melee.dolphin.stand_in.disc import Disc
     from envs.melee.dolphin.stand_in.engine import Match
     from envs.melee.dolphin.stand_in.faults import Faults
+    from envs.melee.dolphin.stand_in.journal import Journal
     from envs.melee.dolphin.stand_in.server import Spectators
 
 IDLE_PACE: Final = 60.0  # frames a second where nothing else sets the pace
@@ -45,17 +46,21 @@ class Machine:
         settings: Of the user folder.
         spectators: Who looks on.
         faults: What goes wrong.
+        journal: Is told when a game has begun.
 
     Raises:
         GameError: a pipe, a name or a replay that there is not.
     """
 
-    def __init__(self, disc: Disc, settings: Settings, spectators: Spectators, faults: Faults) -> None:
+    def __init__(
+        self, disc: Disc, settings: Settings, spectators: Spectators, faults: Faults, journal: Journal
+    ) -> None:
         check_disc(disc)
         self._disc = disc
         self._settings = settings
         self._spectators = spectators
         self._faults = faults
+        self._journal = journal
         self._pipes = Pipes(settings.pipes, blocking=settings.blocking)
         self._saver = Saver(settings.replay_folder, monthly=settings.monthly)
         self._menus = Menus(self._pipes.pads, settings.people, CHARACTERS[disc.human_character])
@@ -160,6 +165,8 @@ class Machine:
             self._go_wrong(self._faults.now("frame", game.number + 1))
             for events in self._frame(game):
                 self._show(events)
+            if game.number == 1:
+                self._journal.note("playing")
         if ending := game.ending(quit_by):
             self._show(ending)
         self._spectators.end_game()

@@ -1,0 +1,94 @@
+"""Whether a disc image is the game that real games need: Melee 1.02, NTSC, compressed or not."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, Literal
+
+from envs.errors import DolphinError
+from envs.melee.dolphin.install import check_disc
+
+DISC_BYTES: Final = 1_459_978_240
+"""Size of every complete GameCube disc."""
+DISC_MD5: Final = "0e63d4223b01d9aba596259dc155a174"
+"""Of Melee 1.02, NTSC."""
+_GAME, _REVISION = b"GALE01", 2  # the first six bytes of the disc, and its byte 7
+_HEADER_BYTES: Final = 8
+_COMPRESSED: Final = {  # magic: name, and where the disc's own header stands; None: compressed too
+    b"CISO": ("CISO", 0x8000),
+    b"\x01\xc0\x0b\xb1": ("GCZ", None),
+    b"RVZ\x01": ("RVZ", 0x58),
+    b"WIA\x01": ("WIA", 0x58),
+}
+_MAINLINE_ONLY: Final = ("RVZ", "WIA")  # Ishiiruka is older than these
+_CHUNK: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be said of a disc image."""
+
+    level: Literal["ok", "warning"]
+    text: str
+    mainline_only: bool = False
+    """In a format that Ishiiruka, and so its ExiAI build, cannot read."""
+
+
+def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
+    """Whether a disc image is Melee 1.02, NTSC, as far as can be told; ``hash_it`` reads all of it, 1.4 GB.
+
+    Compressed images cannot be hashed. A warning is no proof that games fail: some altered games play.
+
+    Raises:
+        DolphinError: as of ``check_disc``, or it cannot be read to its end.
+    """
+    disc = check_disc(path)
+    try:
+        with disc.open("rb") as file:
+            return _judge(file, disc.stat().st_size, hash_it)
+    except OSError as error:
+        raise DolphinError(f"{disc}: cannot be read ({error.strerror}); copy the image anew") from error
+
+
+def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
+    magic = file.read(4)
+    name, begin = _COMPRESSED.get(magic, ("", 0))
+    if begin is None:
+        return Verdict("ok", f"compressed ({name}): which game it is cannot be checked")
+    file.seek(begin)
+    if wrong := _wrong_game(file.read(_HEADER_BYTES)):
+        wanted = f"{_GAME.decode()}, revision {_REVISION}"
+        return Verdict("warning", f"{wrong}; games need an image of Melee 1.02, NTSC ({wanted})")
+    if name:
+        text = f"Melee 1.02 by its header; compressed ({name}), so its hash cannot be checked"
+        return Verdict("ok", text, name in _MAINLINE_ONLY)
+    if size != DISC_BYTES:
+        return Verdict("warning", f"{size:,} bytes instead of {DISC_BYTES:,}: cut or padded; make the image anew")
+    if not hash_it:
+        return Verdict("ok", "Melee 1.02 by its header and size; not hashed")
+    if (found := _md5(file)) != DISC_MD5:
+        return Verdict(
+            "warning", f"MD5 {found} instead of {DISC_MD5}: altered or damaged; if games fail, make the image anew"
+        )
+    return Verdict("ok", "Melee 1.02 by its hash")
+
+
+def _wrong_game(header: bytes) -> str:
+    """What the beginning of a disc says in place of Melee 1.02; empty where it says that."""
+    game, revision = header[:6], header[7:]
+    if len(header) < _HEADER_BYTES or not (game.isascii() and game.isalnum()):
+        return "no image of a GameCube disc"
+    if game != _GAME:
+        return f"another game ({game.decode()})"
+    return "" if revision[0] == _REVISION else f"another edition of Melee (revision {revision[0]})"
+
+
+def _md5(file: BinaryIO) -> str:
+    """Of the whole file, as hexadecimal digits."""
+    md5 = hashlib.md5(usedforsecurity=False)
+    file.seek(0)
+    while chunk := file.read(_CHUNK):
+        md5.update(chunk)
+    return md5.hexdigest()

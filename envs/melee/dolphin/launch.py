@@ -1,0 +1,54 @@
+"""Starts a program so that it cannot outlive whoever starts it; on other systems than Linux it only starts it.
+
+Run as ``python launch.py PROGRAM ARGUMENTS...``: the process becomes the program.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+PR_SET_PDEATHSIG: Final = 1
+
+
+def guarded(program: Path, folder: Path) -> Path:
+    """A script in ``folder`` that starts the program so; what the program says goes to ``dolphin.log`` beside it."""
+    script, log = folder / "dolphin", folder / LOG
+    words = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(program)])
+    script.write_text(f'#!/bin/sh\nexec {words} "$@" </dev/null >{shlex.quote(str(log))} 2>&1\n', encoding="utf-8")
+    script.chmod(0o700)
+    return script
+
+
+LOG: Final = "dolphin.log"
+
+
+def last_words(folder: Path) -> str:
+    """The last line that the program said, "" if it said nothing."""
+    try:
+        lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def main() -> None:
+    """Become the program."""
+    parent = os.getppid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended meanwhile
+            sys.exit(1)
+    try:
+        os.execv(sys.argv[1], sys.argv[1:])
+    except OSError as error:
+        sys.exit(f"{sys.argv[1]}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""Whom and what the real game has: characters by the names that libmelee gives them, and its computer players."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from envs.melee import bots
+
+_BY_NUMBER: Final = (
+    *("mario", "fox", "cptfalcon", "dk", "kirby", "bowser", "link", "sheik", "ness", "peach", "popo", "nana"),
+    *("pikachu", "samus", "yoshi", "jigglypuff", "mewtwo", "luigi", "marth", "zelda", "ylink", "doc", "falco"),
+    *("pichu", "gameandwatch", "ganondorf", "roy"),
+)
+CHARACTERS: Final = {name: number for number, name in enumerate(_BY_NUMBER) if name != "nana"}
+"""Melee's internal numbers by name. Nana comes with Popo."""
+
+LEVELS: Final = range(1, 10)
+CPU: Final = tuple(f"cpu_{level}" for level in LEVELS)
+"""The game's own computer players by level: the ladder of the real game."""
+
+PLAYERS: Final = (*bots.NAMES, *CPU)
+"""Who can have a seat instead of a policy: scripted players, then computer players."""
+
+
+def level_of(player: int) -> int:
+    """The level of a computer player by its number in ``PLAYERS``, 0 for everybody else."""
+    return max(player - len(bots.NAMES) + 1, 0)

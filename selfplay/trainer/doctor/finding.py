@@ -1,0 +1,42 @@
+"""What a check asks for and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Level = Literal["ok", "warn", "FAIL"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    level: Level
+    name: str
+    found: str
+    remedy: str = ""
+
+    def line(self) -> str:
+        """As a person reads it."""
+        return f"{self.level:<4}  {self.name}: {self.found}{f'; {self.remedy}' if self.remedy else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The run that the machine is examined for, with the meaning of the training's flags."""
+
+    dolphin: str | None
+    iso: str | None
+    slippi_port: int
+    num_games: int
+    headless: bool
+    fast_forward: bool
+    hash_disc: bool
+    checkpoints: Path
+
+    @property
+    def real_games(self) -> bool:
+        """Whether the user names an emulator or a disc: what they need is then no matter of choice."""
+        return self.dolphin is not None or self.iso is not None

@@ -1,0 +1,39 @@
+"""Real games for tests: mock games behind the names and options of games in real time."""
+
+from dataclasses import replace
+
+from envs.melee.mock import MockMelee
+from envs.registry import GAMES
+
+EMULATOR = (
+    "dolphin", "iso", "slot", "slots", "slippi_port", "headless", "fast_forward", "cpu_level", "human_port",
+    "replay_dir", "start_timeout_s", "frame_timeout_s", "recycle_frames", "recycle_mb",
+)  # fmt: skip
+"""Options that only emulators have."""
+
+
+class Emulators:
+    """Stands in for ``ProcessGame``: makes mock games, and remembers what it was asked for."""
+
+    def __init__(self):
+        self.opened = []  # (name, options, start_timeout_s)
+        self.games = []
+        self.outsider = None  # seat of somebody whom we do not move
+        self.before = lambda slot: None  # called before one is opened
+
+    def __call__(self, name, options, start_timeout_s=None):
+        self.opened.append((name, options, start_timeout_s))
+        self.before(options["slot"])
+        game = MockMelee(**{key: value for key, value in options.items() if key not in EMULATOR})
+        game.outsider = self.outsider
+        self.games.append(game)
+        return game
+
+
+def emulated(monkeypatch):
+    """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
+    monkeypatch.setitem(GAMES, "dolphin", replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True))
+    monkeypatch.setattr("selfplay.trainer.app.located", lambda config, tell: config)
+    emulators = Emulators()
+    monkeypatch.setattr("selfplay.trainer.tree.ProcessGame", emulators)
+    return emulators
