@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import UnknownNameError
-from envs.melee.dolphin.stand_in.engine import Engine, MockGame, kind_of, warm_up
+from envs.melee.dolphin.stand_in.engine import Engine, warm_up
 from envs.melee.dolphin.stand_in.faults import OLD_VERSION, crash
-from envs.melee.dolphin.stand_in.menus import RANDOM_STAGE, Menus, Scene
+from envs.melee.dolphin.stand_in.game import MockGame
+from envs.melee.dolphin.stand_in.match import kind_of
+from envs.melee.dolphin.stand_in.menus import Menus, Scene
 from envs.melee.dolphin.stand_in.pads import Pipes
 from envs.melee.dolphin.stand_in.pause import Pause
 from envs.melee.dolphin.stand_in.saving import Saver
 from envs.melee.dolphin.stand_in.say import say
+from envs.melee.dolphin.stand_in.screens import RANDOM_STAGE
 from envs.melee.dolphin.stand_in.served import ServedGame
 from envs.melee.episodes import play_frame
 from envs.melee.physics.compile import is_compiled
@@ -25,9 +28,9 @@ from envs.melee.tables import CHARACTERS, STAGES
 if TYPE_CHECKING:
     from envs.melee.dolphin.stand_in.config import Settings
     from envs.melee.dolphin.stand_in.disc import Disc
-    from envs.melee.dolphin.stand_in.engine import Match
     from envs.melee.dolphin.stand_in.faults import Faults
     from envs.melee.dolphin.stand_in.journal import Journal
+    from envs.melee.dolphin.stand_in.match import Match
     from envs.melee.dolphin.stand_in.server import Spectators
 
 IDLE_PACE: Final = 60.0  # frames a second where nothing else sets the pace

@@ -75,7 +75,7 @@ def test_files_that_are_written_again_forget_what_happened_once(tmp_path):
 
 
 def test_crash(made):
-    with running(made("crash", at=20), polling_mode=True, polling_timeout=5.0) as drive:
+    with running(made("crash", at=20), polling_mode=True, polling_timeout=1.0) as drive:
         state, _ = drive.enter()
         while state is not None and state.frame < 100:
             last, state = state, drive.step()

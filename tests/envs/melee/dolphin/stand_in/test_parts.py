@@ -12,9 +12,10 @@ from envs.melee.bots import LADDER, NAMES
 from envs.melee.controller import BUTTONS
 from envs.melee.dolphin.stand_in.config import read_settings
 from envs.melee.dolphin.stand_in.disc import CLOCKS, Disc, Fault, disc_of, read_disc, write_disc
-from envs.melee.dolphin.stand_in.engine import Engine, Entrant, Match, player_of_level
-from envs.melee.dolphin.stand_in.menus import ROSTER
+from envs.melee.dolphin.stand_in.engine import Engine
+from envs.melee.dolphin.stand_in.match import Entrant, Match, player_of_level
 from envs.melee.dolphin.stand_in.pads import Pad, Pipes
+from envs.melee.dolphin.stand_in.screens import ROSTER
 from envs.melee.dolphin.stand_in.server import Spectators
 from envs.melee.mock import MockMelee
 from envs.melee.state import CONTROLLER, records
