@@ -12,8 +12,10 @@ from envs.melee.bots import LADDER, NAMES
 from envs.melee.controller import BUTTONS
 from envs.melee.dolphin.stand_in.config import read_settings
 from envs.melee.dolphin.stand_in.disc import CLOCKS, Disc, Fault, disc_of, read_disc, write_disc
-from envs.melee.dolphin.stand_in.engine import Engine, Entrant, Match, player_of_level
+from envs.melee.dolphin.stand_in.engine import Engine
+from envs.melee.dolphin.stand_in.match import Entrant, Match, player_of_level
 from envs.melee.dolphin.stand_in.pads import Pad, Pipes
+from envs.melee.dolphin.stand_in.screens import ROSTER
 from envs.melee.dolphin.stand_in.server import Spectators
 from envs.melee.mock import MockMelee
 from envs.melee.state import CONTROLLER, records
@@ -208,6 +210,15 @@ def test_what_is_no_pipe_is_a_mistake(tmp_path):
     for name in ("file", "nothing"):
         with pytest.raises(GameError, match="no named pipe"):
             Pipes({0: tmp_path / name}, blocking=True)
+
+
+# ---- menus
+
+
+def test_the_roster_is_the_one_that_libmelee_looks_at():
+    for place, character in enumerate(ROSTER):
+        assert melee.enums.from_internal(melee.Character(character)) == place
+        assert melee.enums.to_internal(place).value == character
 
 
 # ---- engine

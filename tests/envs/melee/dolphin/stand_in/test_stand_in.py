@@ -203,6 +203,22 @@ def test_a_computer_player_of_a_level(files, level):
             assert_same_player(drive.console, state.players[1], game.state.players[0, 0])
 
 
+def test_a_computer_player_at_a_port_without_a_controller(files):
+    with running(files, ports=(1,)) as drive:
+        while (state := drive.step()).menu_state is not Menu.IN_GAME:
+            other = state.players.get(2)
+            if state.menu_state is Menu.CHARACTER_SELECT and (
+                other.controller_status is not melee.enums.ControllerStatus.CONTROLLER_CPU
+                or other.character is not Character.MARTH
+            ):
+                drive.helper.change_controller_status(
+                    drive.pads[1], state, 2, melee.enums.ControllerStatus.CONTROLLER_CPU, Character.MARTH
+                )
+            else:
+                drive.helper.menu_helper_simple(state, drive.pads[1], Character.FOX, Stage.BATTLEFIELD, autostart=True)
+        assert (state.players[2].character, state.players[2].cpu_level) == (Character.MARTH, 1)
+
+
 def test_a_character_without_tables_cannot_be_put_down(files, capfd):
     with running(files) as drive:
         state, menus = drive.enter(("PEACH", "MARTH"), leave_after=150)
