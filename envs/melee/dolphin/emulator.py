@@ -101,7 +101,7 @@ class Emulator:
             platform="headless" if bare else None,
         )
         while True:
-            self.console._slippstream = self._stream = Stream(port, self._idle)
+            self.console._slippstream = self._stream = Stream(port, self._idle, self.reader.feed)
             if self.console.connect():
                 break
         while self._unread:
@@ -192,19 +192,11 @@ class Emulator:
         except DolphinError:
             raise
         except Exception as error:  # whatever libmelee stumbles over
-            self._read_all()  # says better what is wrong, where it is the game's version
             raise DolphinError(f"libmelee cannot read what Dolphin sent: {error!r}") from error
         self._patience_s = LOADING * self._setup.frame_timeout_s
         if time.monotonic() > self._deadline:
             raise DolphinError(self._waiting_for)
-        self._read_all()
         return state
-
-    def _read_all(self) -> None:
-        """Read the game events that have come."""
-        payloads, self.stream.payloads = self.stream.payloads, []
-        for payload in payloads:
-            self.reader.feed(payload)
 
     def advance(self) -> bool:
         """Let it play a frame with what the pads hold, and wait for it; False: the game is over.
@@ -232,23 +224,21 @@ class Emulator:
         """Wait for a frame of the game without sending anything; False: menus came, or another game (``has_begun``)."""
         stream, reader = self.stream, self.reader
         while True:
-            message = stream.dispatch(False)
-            if message["type"] == "menu_event":
+            games = reader.games
+            if stream.dispatch(False)["type"] == "menu_event":
                 return self._game_over()
-            if stream.payloads:
-                (payload,), stream.payloads = stream.payloads, []
-                games, new = reader.games, reader.feed(payload)
-                if reader.games == self._games:
-                    if new:
-                        return True
-                    if new is False:
-                        self.flush()  # it waits after a frame that it repeats, too
-                    elif reader.end is not None and self._playing:
-                        self._game_over()
-                elif new:
-                    return self._game_over()
-                elif reader.games > games:
-                    self.flush()  # for the first frame, as libmelee does
+            new = stream.fed
+            if reader.games == self._games:
+                if new:
+                    return True
+                if new is False:
+                    self.flush()  # it waits after a frame that it repeats, too
+                elif reader.end is not None and self._playing:
+                    self._game_over()
+            elif new:
+                return self._game_over()
+            elif reader.games > games:
+                self.flush()  # for the first frame, as libmelee does
 
     def _game_over(self) -> bool:
         self._playing, self._patience_s = False, LOADING * self._setup.frame_timeout_s
@@ -264,7 +254,6 @@ class Emulator:
         while (left := deadline - time.monotonic()) > 0:
             if stream.has_message(left):
                 menu = stream.dispatch(False)["type"] == "menu_event"
-                self._read_all()
                 if menu or self.reader.end is not None:
                     self._game_over()
                     return True
@@ -283,7 +272,6 @@ class Emulator:
         came = 0
         while self.stream.has_message(quiet_s):
             self.stream.dispatch(False)
-            self._read_all()
             came += 1
             if came > MAX_AHEAD:
                 raise DolphinError("Dolphin does not wait for its inputs: is BlockingPipes on?")

@@ -103,8 +103,15 @@ class Dolphin:
         """Begin a new game and play its countdown: ``state`` is that of frame 0, the next inputs are frame 1's.
 
         Raises:
-            DolphinError: see ``advance``; or it plays something else than it was told.
+            DolphinError: see ``advance``; or it plays something else than it was told, or does not start.
         """
+        try:
+            self._begin(seats, stage)
+        except DolphinError:
+            self.close()
+            raise
+
+    def _begin(self, seats: Sequence[Seat], stage: str) -> None:
         if self._emulator is not None and not self._over and not self._leave():
             self.close()
         if self._emulator is not None and self._is_old():
@@ -127,14 +134,19 @@ class Dolphin:
         """Play one frame with the CONTROLLER records of both seats [P]; False where the game is over instead.
 
         Raises:
-            DolphinError: Dolphin has died, hangs, or sends what cannot be read.
+            DolphinError: Dolphin has died, hangs, or sends what cannot be read. It is stopped, and ``begin`` starts
+                another.
         """
         emulator = self.emulator
         for place, record in zip(self._pads_of, inputs, strict=True):
             if place is not None:
                 emulator.pads[place].hold(record)
         self._age.frames += 1
-        self._over = not emulator.advance()
+        try:
+            self._over = not emulator.advance()
+        except DolphinError:
+            self.close()
+            raise
         return not self._over
 
     def close(self) -> None:
@@ -189,7 +201,7 @@ class Dolphin:
         ]
         plans.sort(key=lambda plan: plan.cpu_level > 0)
         person = len(plans) < NUM_SEATS
-        menus = Menus(plans, STAGE_NUMBERS[stage], emulator.helper, start=not person)
+        menus = Menus(plans, STAGE_NUMBERS[stage], emulator.helper, person=person)
         emulator.enter_menus(float("inf") if person else self._setup.start_timeout_s)  # people take their time
         for pad in emulator.pads:
             pad.release()

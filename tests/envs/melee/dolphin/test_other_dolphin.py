@@ -1,4 +1,4 @@
-"""The bridge against another emulator than our own, with the freedoms that builds are known or feared to take.
+"""The bridge on another emulator than the project's own, with the freedoms that builds are known or feared to take.
 
 Each case: the first game, two hundred frames in lock step, its end, and the next game.
 """
