@@ -138,6 +138,11 @@ class ScriptedGame(VectorGame, Protocol):
         """Type of ``StepBatch.stats``."""
         ...
 
+    @property
+    def notes(self) -> list[str]:
+        """What has happened that a person may want to know; who reads it, clears it."""
+        ...
+
     def kill(self) -> bool:
         """End a process of its own by force; False where it has none."""
         ...

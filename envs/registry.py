@@ -13,7 +13,7 @@ from envs.known.kuhn import Kuhn
 from envs.known.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from envs.known.mixup import MixUp
 from envs.known.table import action_spec, enumerate_states
-from envs.melee import bots
+from envs.melee import bots, watched
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.dolphin import roster
 from envs.melee.mock import MockMelee, rules_are_compiled
@@ -37,6 +37,7 @@ class GameEntry:
     ladder: tuple[str, ...]  # scripted players, weakest first
     fighter: bool  # characters fight on a stage, frame by frame: what can be rated and watched
     starts_at_once: Callable[[], bool]  # False while a first step would compile rules
+    prepare: Callable[[], None] | None = None  # compiles for all processes that the games will live in
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     characters: Mapping[str, int] = field(default_factory=lambda: CHARACTERS)  # of a fight, by name
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
@@ -83,7 +84,8 @@ GAMES: Final[dict[str, GameEntry]] = {
         encoder_version=ENCODER_VERSION,
         ladder=roster.CPU,
         fighter=True,
-        starts_at_once=rules_are_compiled,
+        starts_at_once=watched.rules_are_compiled,
+        prepare=watched.compile_rules,
         live=True,
         characters=roster.CHARACTERS,
     ),

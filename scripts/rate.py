@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.league.render import to_text
     from selfplay.league.runs import resolve_run
     from selfplay.report.rating_events import write_ratings
-    from selfplay.trainer.calibration import GAMES, calibrate, rate_run, save_table
+    from selfplay.trainer.calibration import GAMES, calibrate, rate_run, save_table, way_of
     from selfplay.trainer.rating import config_of, settings_of
 
     if (options.games is not None or options.ship) and not options.calibrate:
@@ -53,7 +53,8 @@ def run(options: argparse.Namespace) -> None:
     config = config_of(folder)
     settings = settings_of(config)
     if options.calibrate:
-        table = calibrate(settings, options.games or GAMES, options.seed, _tell)
+        way = way_of(config, folder, _tell)
+        table = calibrate(settings, options.games or GAMES, options.seed, _tell, way)
         path = FOLDER / f"{table.settings}.json" if options.ship else folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
@@ -62,7 +63,8 @@ def run(options: argparse.Namespace) -> None:
         return
     with folder.lock():  # nobody trains it meanwhile
         generations = [generation.id for generation in list_generations(folder)]
-        played = rate_run(folder, settings, generations, options.budget, options.seed, _tell)
+        way = way_of(config, folder, _tell)
+        played = rate_run(folder, settings, generations, options.budget, options.seed, _tell, way)
     board = build(read_games(folder.ledger), run=folder.path)
     write_ratings(folder.rating_events, board, config.steps_per_iteration)
     print(f"{played} games played")

@@ -23,11 +23,13 @@ class CountingGame:
     num_seats = 2
     obs_width = 4
     legal = None
+    outsider = None
     actions = ActionSpec(binary=2, sizes=(3, 3, 2), rest=(-1, -1, -1))
     bot_names = ("idle", "random", "rusher")
 
     def __init__(self, num_games: int = 1, episodes: tuple[tuple[int, bool], ...] = ((3, True), (2, False))) -> None:
         self.num_games = num_games
+        self.notes: list[str] = []
         self.episodes = episodes
         self.bots = np.full((num_games, 2), -1, np.int8)
         self.seated: list[np.ndarray] = []  # bots, at every step

@@ -39,6 +39,7 @@ class TableGame:
         self._table = table
         self._masked = table.masked
         self.num_games = num_games
+        self.notes: list[str] = []
         self.obs_width = table.obs.shape[2]
         self.actions = action_spec(table.actions)
         self.bots = np.full((num_games, 2), -1, np.int8)

@@ -74,6 +74,7 @@ class Fight:
         if stage not in STAGES:
             raise UnknownNameError("stage", stage, STAGES)
         self.num_games = num_games
+        self.notes: list[str] = []
         self.frame_skip = frame_skip
         self.bot_skip = frame_skip if bot_skip is None else bot_skip
         self.max_episode_frames = max_episode_frames

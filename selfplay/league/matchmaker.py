@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
-from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, Opponent, Pool
+from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, Pool
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
 
@@ -55,6 +55,7 @@ class Matchmaker:
         weights: shares of the mode's categories, instead of its own. They need not sum to one; those not named are 0,
             those of other modes are ignored.
         max_frozen: policies on the bench at a time: each costs a forward pass of its own.
+        outsiders: who has the other seat in every game; the weights must then name their category.
 
     Raises:
         LeagueError: an unknown mode or category, or weights or a bench that cannot be.
@@ -67,16 +68,17 @@ class Matchmaker:
         scripted: Iterable[str] = (),
         weights: Mapping[str, float] | None = None,
         max_frozen: int = 4,
+        outsiders: Iterable[str] = (),
     ) -> None:
         shares = {**MODES, **EXPLOITERS}.get(mode)
         if shares is None:
             raise LeagueError(f"unknown mode {mode!r} (valid: {', '.join(MODES)})")
         if max_frozen < 1:
             raise LeagueError(f"the bench needs at least one place, not {max_frozen}")
-        self._weights = _checked(shares if weights is None else weights, (*shares, "guests"))
+        self._weights = _checked(shares if weights is None else weights, (*shares, "guests", OUTSIDER))
         self._rng = rng
         self._max_frozen = max_frozen
-        self._pool = Pool(scripted=tuple(sorted(scripted)))
+        self._pool = Pool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
         self._bench: tuple[Place, ...] = ()  # those that came first stand first
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
         self._results = Results()
@@ -182,7 +184,9 @@ class Matchmaker:
             self._rng.bit_generator.state = saved.rng
         except (ValidationError, ValueError, KeyError, TypeError) as error:
             raise LeagueError(f"not a matchmaker's state: {error}") from error
-        self._pool = Pool(saved.generations, self._pool.scripted, saved.exploiters, saved.guests)
+        self._pool = replace(
+            self._pool, generations=saved.generations, exploiters=saved.exploiters, guests=saved.guests
+        )
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}
         self._results = Results(saved.results)

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
     from selfplay.league.games import Floats
 
-Kind = Literal["current", "main", "generation", "scripted"]
+Kind = Literal["current", "main", "generation", "scripted", "outsider"]
 CURRENT: Final = "current"
 """The learner itself: both seats play, and train, its newest weights."""
 MAIN: Final = "main"
 """The main agent of a league as it is now, seen from an exploiter; also the name of its role."""
+OUTSIDER: Final = "outsider"
+"""The category that no mode has: where games have somebody in the other seat, there is nothing to choose."""
 FORGOTTEN: Final = 0.3
 """Score below which the learner no longer beats somebody of the past."""
 HOPELESS: Final = 0.2
@@ -40,7 +42,10 @@ HOPELESS: Final = 0.2
 @final
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Who sits opposite the learner for one episode; ``category`` says why. A generation is any frozen policy."""
+    """Who sits opposite the learner for one episode; ``category`` says why.
+
+    A generation is any frozen policy, an outsider somebody whom we do not move: a person, or the game's own player.
+    """
 
     kind: Kind
     id: str
@@ -53,13 +58,14 @@ class Pool:
     """Who there is, each from old to new.
 
     ``generations`` are those of the run's main agent, ``exploiters`` frozen ones of its league, ``guests`` policies of
-    other runs.
+    other runs, ``outsiders`` those who have a seat in every game.
     """
 
     generations: tuple[str, ...] = ()
     scripted: tuple[str, ...] = ()
     exploiters: tuple[str, ...] = ()
     guests: tuple[str, ...] = ()
+    outsiders: tuple[str, ...] = ()
 
     @property
     def frozen(self) -> tuple[str, ...]:
@@ -111,6 +117,7 @@ CATEGORIES: Final[Mapping[str, Category]] = {
     "forgotten": Category("generation", _forgotten, Results.by_difficulty),
     "lessons": Category("generation", _lessons, Results.by_variance),
     "guests": Category("generation", lambda pool, _: pool.guests),
+    OUTSIDER: Category("outsider", lambda pool, _: pool.outsiders),
 }
 Shares = dict[str, float]
 MODES: Final[Mapping[str, Shares]] = {

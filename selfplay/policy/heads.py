@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from selfplay.policy.few import FEW, draw
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -98,6 +100,8 @@ def sample(
         uniform = None
     elif uniform is None:
         uniform = torch.rand((rows, heads.width), generator=generator, device=logits.device)
+    if uniform is not None and legal is None and rows <= FEW and logits.device.type == "cpu":
+        return draw(heads.binary, heads.sizes, logits.float(), uniform)
     actions = torch.empty((rows, heads.width), dtype=torch.int8, device=logits.device)
     buttons = logits[:, : heads.binary]
     pressed = buttons > 0 if uniform is None else uniform[:, : heads.binary] < torch.sigmoid(buttons)

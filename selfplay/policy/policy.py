@@ -105,6 +105,12 @@ def game_of(meta: PolicyMeta) -> str:
     return name if isinstance(name, str) and name in GAMES else "mock"
 
 
+def can_play(meta: PolicyMeta, game: str) -> bool:
+    """Whether a policy plays a game: its own, or another fight, since all fights have one encoder and controller."""
+    own = game_of(meta)
+    return own == game or (GAMES[own].fighter and GAMES[game].fighter)
+
+
 def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """The policy in a folder: a generation, what imitation exports, or a run.
 

@@ -61,6 +61,7 @@ class Collected:
     episodes: list[Episode]
     met: Counter[str]  # opponents assigned in this segment, by id
     in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
+    notes: tuple[str, ...] = ()  # what the games had to tell
 
 
 class Block:
@@ -148,7 +149,9 @@ class Block:
         rollout = segment.finish(order, self._obs, self._memory, self._ask)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
         self._frozen = {name: network for name, network in self._frozen.items() if name in frozen}
-        return Collected(rollout, episodes, met, frozen)
+        notes = tuple(self.game.notes)
+        self.game.notes.clear()
+        return Collected(rollout, episodes, met, frozen, notes)
 
     def cancel(self) -> None:
         """Make a segment in progress end at its next step with an error; for other threads to call."""
@@ -187,10 +190,11 @@ class Block:
         return np.reshape(everything, (self.game.num_games, 2, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
-        """Put the next opponent into game b; the learner's seat alternates with the episodes."""
+        """Put the next opponent into game b; the learner's seat alternates with the episodes, where both are free."""
         self._opponents[b] = opponent
         met[opponent.id] += 1
-        seat = (b + self._episodes[b]) % 2
+        outsider = self.game.outsider
+        seat = (b + self._episodes[b]) % 2 if outsider is None else 1 - outsider
         self._episodes[b] += 1
         self._learner[b] = opponent.kind == "current"
         self._learner[b, seat] = True

@@ -131,7 +131,11 @@ def main() -> None:
                 for name in ("obs", "reward", "terminated", "truncated", "final_obs", "score", "stats"):
                     shared[name][...] = getattr(batch, name)
                 show_legal()
-                answers.write(b"{}\n")
+                if game.notes:
+                    answer({"notes": game.notes})
+                    game.notes.clear()
+                else:
+                    answers.write(b"{}\n")
                 continue
             command = json.loads(line)
             if command["do"] == "reset":

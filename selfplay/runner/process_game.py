@@ -48,6 +48,7 @@ class ProcessGame:
             RunnerError: the child has ended, or was killed because it took too long.
         """
         self.num_games: int = options["num_games"]
+        self.notes: list[str] = []
         self._keeper = Keeper()
         with tempfile.TemporaryFile(dir=_shared_folder()) as file:
             try:
@@ -178,6 +179,7 @@ class ProcessGame:
             code = self._process.wait()
             raise RunnerError(f"game process {self.pid} ended with exit code {code} in the middle of a segment")
         document: dict[str, Any] = json.loads(reply)
+        self.notes += document.get("notes", ())
         if "error" in document:
             raise GameError(document["error"])
         return document

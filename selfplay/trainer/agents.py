@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import EXPLOITERS, MAIN, MODES, with_guests
+from selfplay.league.modes import EXPLOITERS, MAIN, MODES, OUTSIDER, with_guests
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
     league, seed = session.config.league, session.config.run.seed
     if role != MAIN:
         return Matchmaker(role, np.random.default_rng(derive(seed, "matchmaker", role)), (), None, league.max_frozen)
+    if outsider := session.config.emulator.outsider:
+        rng = np.random.default_rng(derive(seed, "matchmaker"))
+        return Matchmaker(league.mode, rng, (), {OUTSIDER: 1.0}, league.max_frozen, (outsider,))
     shares = MODES[league.mode]
     if league.mode == "simple_mix":
         shares = {name: float(getattr(league, name)) for name in shares}

@@ -28,6 +28,7 @@ from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.worker import Worker
 from selfplay.trainer.fitting import check_fit
 from selfplay.trainer.guests import invited, seat
+from selfplay.trainer.installation import located
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
@@ -65,6 +66,7 @@ def train(
     """
     explicit = explicit or {}
     stream = stream or sys.stdout
+    notes: list[str] = []
     if not resume:
         check_fit(config, explicit)
     if resume:
@@ -75,10 +77,10 @@ def train(
             config = continued(resumed, explicit)
             check_fit(config, explicit)
             _check_agreement(config, explicit)
-            return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream)
+            config = located(config, notes.append)
+            return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream, notes)
     _check_agreement(config, explicit)
-    notes: list[str] = []
-    config = settled(adopt(config, explicit, notes.append))
+    config = settled(adopt(located(config, notes.append), explicit, notes.append))
     check_network(config.net)
     device, guests = pick_device(config.run.device), invited(config)  # before the folder is made: a mistake leaves none
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
@@ -213,13 +215,18 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     config = session.config
     game, ppo, run, league = config.game, config.ppo, config.run, config.league
     mine, other = game.characters
+    emulator = config.emulator
+    ways = [word for word in ("headless", "fast_forward", "save_replays") if getattr(emulator, word)]
     gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
     mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
     lines = [
-        ("Mode", league.mode),
-        ("Opponents", mix if league.mode == "simple_mix" else None),
+        ("Mode", None if emulator.outsider else league.mode),
+        ("Opponents", emulator.outsider or (mix if league.mode == "simple_mix" else None)),
         ("Guests", ", ".join(league.opponents) or None),
         ("Game type", game.type),
+        ("Dolphin", game.dolphin),
+        ("Disc", game.iso),
+        ("Emulators", ways or None),
         ("Preset", preset),
         ("Num games", run.num_games),
         ("Timesteps", run.timesteps),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from envs.registry import find_game
 from selfplay.checkpoint.store import write_file
 from selfplay.errors import ConfigError
 from selfplay.league.anchors import AnchorTable
@@ -15,16 +17,19 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Fixture
-from selfplay.runner.match import Contender
+from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
+from selfplay.trainer.installation import located
+from selfplay.trainer.live import arena, rating_slots
 from selfplay.trainer.players import contender
-from selfplay.trainer.rating import plan_games, play_fixtures
+from selfplay.trainer.rating import Play, plan_games, play_fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from selfplay.checkpoint import RunDir
+    from selfplay.config import Config
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.rating import RatingSettings
 
@@ -32,8 +37,32 @@ BATCH: Final = 256  # games side by side: many cost little more than few, as eac
 GAMES: Final = 1000  # of a pair in a calibration
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How rating games are played, and how many are begun together."""
+
+    play: Play = play
+    batch: int = BATCH
+
+
+def way_of(config: Config, run: RunDir, tell: Callable[[str], None]) -> Way:
+    """In the game that a run trained in. Blocks.
+
+    Raises:
+        ConfigError: it is a real game, and what it needs is not here any more.
+    """
+    if not find_game(config.game.type).live:
+        return Way()
+    emulators = arena(located(config, tell), run)
+    return Way(emulators.play, 4 * len(rating_slots(config)))
+
+
 def calibrate(
-    settings: RatingSettings, games: int = GAMES, seed: int = 0, tell: Callable[[str], None] = lambda _: None
+    settings: RatingSettings,
+    games: int = GAMES,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda _: None,
+    way: Way | None = None,
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
@@ -49,9 +78,10 @@ def calibrate(
     ]  # every pair again and again, so that a batch has long and short games
     contenders = {name: Contender(name) for name in settings.anchors}
     records: list[MatchRecord] = []
-    side_by_side = BATCH // settings.games_each
+    way = way or Way()
+    side_by_side = max(1, way.batch // settings.games_each)
     for start in range(0, len(fixtures), side_by_side):
-        records += play_fixtures(fixtures[start : start + side_by_side], contenders, settings, 0)
+        records += play_fixtures(fixtures[start : start + side_by_side], contenders, settings, 0, play=way.play)
         tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,} games")
     ratings = rate(Games.of(records), players=settings.anchors)
     return AnchorTable(
@@ -77,19 +107,21 @@ def rate_run(
     budget: int,
     seed: int,
     tell: Callable[[str], None] = lambda _: None,
+    way: Way | None = None,
 ) -> int:
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
+    way = way or Way()
     players = [*generations, *settings.anchors]
-    contenders = {name: contender(name, run) for name in players}
+    contenders = {name: Contender(name) if name in settings.anchors else contender(name, run) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
     played = 0
     with Ledger.open(run.ledger) as ledger:
-        tell(f"{budget:,} games, {BATCH} side by side")
+        tell(f"{budget:,} games, {way.batch} side by side")
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            fixtures = plan_games(ledger.games(), settings, players, min(BATCH, budget - played), rng, run.path)
+            fixtures = plan_games(ledger.games(), settings, players, min(way.batch, budget - played), rng, run.path)
             if not fixtures:
                 break
-            played += ledger.append(play_fixtures(fixtures, contenders, settings, iteration))
+            played += ledger.append(play_fixtures(fixtures, contenders, settings, iteration, play=way.play))
             tell(f"{played:,} of {budget:,} games")
     return played

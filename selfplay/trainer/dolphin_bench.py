@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,17 +17,18 @@ import melee
 import numpy as np
 import psutil
 
-from envs.melee.controller import HIGHEST, decode
+from envs.melee.controller import BUTTONS
 from envs.melee.dolphin.install import free_port
 from envs.melee.dolphin.menus import Menus, Plan
 from envs.melee.dolphin.pad import Pad
 from envs.melee.mock import neutral_actions
-from envs.melee.state import CONTROLLER, NUM_SEATS, records
 from envs.melee.tables import CHARACTERS, STAGES
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads
 from selfplay.config import NetConfig
+from selfplay.policy.memory import Ask, directly
 from selfplay.policy.network import build_network
+from selfplay.policy.together import Together
 from selfplay.runner.block import Block, SegmentOrder
 from selfplay.runner.process_game import ProcessGame
 from selfplay.trainer.machine import processor, usable_cores
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 CHUNK: Final = 240  # frames of a sample
-DECIDES: Final = 4  # frames between two decisions of those who play inside the worker
+FRESH_PRESSES: Final = 0.12  # share of the frames on which a button is down: as a fresh policy has it
 CHARACTER: Final = "fox"
 STAGE: Final = "final_destination"
 CAP: Final = 28_800
@@ -70,33 +72,40 @@ class Bare:
         if not self._console.connect() or not all(controller.connect() for controller in controllers):
             self.close()
             raise RuntimeError("libmelee could not connect")
-        self._pads = [Pad(controller) for controller in controllers]
-        self._rng = np.random.default_rng(0)
-        self._inputs = records(CONTROLLER, NUM_SEATS)
-        self._frames = 0
+        self._controllers = controllers
+        self._rng = random.Random(0)
         self._to_game()
 
     def _to_game(self) -> None:
-        menus = Menus([Plan(pad, CHARACTERS[CHARACTER]) for pad in self._pads], STAGES[STAGE], start=True)
+        plans = [Plan(Pad(controller), CHARACTERS[CHARACTER]) for controller in self._controllers]
+        menus = Menus(plans, STAGES[STAGE], melee.MenuHelper(), start=True)
         while (state := self._console.step()).menu_state is not melee.Menu.IN_GAME or state.frame < 0:
             menus.press(state)
-        for pad in self._pads:
-            pad.release()
+        for controller in self._controllers:
+            controller.release_all()
 
     def play(self) -> None:
         """One sample."""
         for _ in range(CHUNK):
             if self._console.step().menu_state is not melee.Menu.IN_GAME:
                 self._to_game()
-            if self._frames % DECIDES == 0:
-                decode(self._rng.integers(0, HIGHEST + 1, (NUM_SEATS, len(HIGHEST)), np.int8), self._inputs)
-                for pad, record in zip(self._pads, self._inputs, strict=True):
-                    pad.hold(record)
-            self._frames += 1
+            for controller in self._controllers:
+                _press(controller, self._rng)
 
     def close(self) -> None:
         """Stop it."""
         self._console.stop()
+
+
+def _press(controller: Any, rng: random.Random) -> None:  # noqa: ANN401
+    """A controller as a fresh policy holds it, anew on every frame: by libmelee's own functions, and what changes."""
+    for name in BUTTONS:
+        button, down = melee.Button(name), rng.random() < FRESH_PRESSES
+        if down != controller.current.button[button]:
+            (controller.press_button if down else controller.release_button)(button)
+    controller.tilt_analog(melee.Button.BUTTON_MAIN, rng.randrange(17) / 16, rng.randrange(17) / 16)
+    controller.tilt_analog(melee.Button.BUTTON_C, rng.randrange(17) / 16, rng.randrange(17) / 16)
+    controller.press_shoulder(melee.Button.BUTTON_L, rng.randrange(5) / 4)
 
 
 def _options(place: Place, slot: int, frame_skip: int) -> dict[str, Any]:
@@ -109,7 +118,7 @@ def _options(place: Place, slot: int, frame_skip: int) -> dict[str, Any]:
         "characters": [CHARACTER, CHARACTER],
         "stage": STAGE,
         "frame_skip": frame_skip,
-        "bot_skip": DECIDES,
+        "bot_skip": 1,
         "max_episode_frames": CAP,
     }
 
@@ -137,15 +146,14 @@ class Inside:
 class Asked:
     """A policy in the trainer decides on every frame, for both seats."""
 
-    def __init__(self, place: Place, slot: int, network: ActorCritic, frame_skip: int = 1) -> None:
+    def __init__(self, place: Place, slot: int, network: ActorCritic, ask: Ask = directly) -> None:
         self._network = network
-        self._steps = CHUNK // frame_skip
-        self._block = Block(ProcessGame("dolphin", _options(place, slot, frame_skip)), seed=slot)
+        self._block = Block(ProcessGame("dolphin", _options(place, slot, frame_skip=1)), slot, ask)
         self.play()
 
     def play(self) -> None:
         """One sample."""
-        self._block.collect(SegmentOrder(0, self._steps, 0, self._network, {}, ()))
+        self._block.collect(SegmentOrder(0, CHUNK, 0, self._network, {}, ()))
 
     def close(self) -> None:
         """Stop it."""
@@ -190,7 +198,8 @@ def paced(place: Place, seconds: float, tell: Callable[[str], object], instances
     """Instances that run at the game's own speed, one policy answering every frame of all of them."""
     network = a_network()
     with ExitStack() as stack:
-        blocks = [stack.enter_context(closing(Asked(place, slot, network))) for slot in range(instances)]
+        ask = Together()
+        blocks = [stack.enter_context(closing(Asked(place, slot, network, ask))) for slot in range(instances)]
         tell(f"{instances} instances play for {seconds:g} s")
         rates: list[list[float]] = [[] for _ in blocks]
         stop = threading.Event()

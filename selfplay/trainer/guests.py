@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir, load_generation, resolve_policy, save_policy
 from selfplay.errors import ConfigError
-from selfplay.policy.policy import game_of, load_policy
+from selfplay.policy.policy import can_play, game_of, load_policy
 from selfplay.trainer.archive import GUEST
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def invited(config: Config) -> list[Guest]:
     for path in config.league.opponents:
         folder = resolve_policy(Path(path))
         meta = load_policy(folder).meta
-        if game_of(meta) != config.game.type:
+        if not can_play(meta, config.game.type):
             raise ConfigError(f"--opponent {path} plays {game_of(meta)}, not {config.game.type}")
         for flag, theirs, ours in (
             ("--frame-skip", meta.frame_skip, config.game.frame_skip),

@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from selfplay.config import LeagueConfig
 from selfplay.errors import ConfigError
+from selfplay.policy.memory import Ask, directly
+from selfplay.runner.arena import Arena
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, MEDIANS, Limits
+from selfplay.runner.process_game import ProcessGame
 from selfplay.supervision import ParkPolicy
 
 if TYPE_CHECKING:
@@ -42,6 +46,32 @@ def check_live(config: Config, explicit: Mapping[str, object]) -> None:
         )
     if config.run.deterministic:
         raise ConfigError(f"--deterministic: a game in real time cannot be repeated (--game-type {kind})")
+    _check_person(config)
+    if config.emulator.outsider is not None:
+        _check_outsider(config, explicit)
+
+
+def _check_person(config: Config) -> None:
+    """What goes with a person at a controller."""
+    emulator = config.emulator
+    if emulator.human_port is None:
+        return
+    if emulator.cpu_level is not None:
+        raise ConfigError("--cpu-level and --human-port both want the other seat; give one of them")
+    if emulator.headless:
+        raise ConfigError("--human-port needs a window to play in; leave --headless out")
+    if config.run.num_games != 1:
+        raise ConfigError(f"--human-port: a person plays one game at a time, not {config.run.num_games}: --num-games 1")
+
+
+def _check_outsider(config: Config, explicit: Mapping[str, object]) -> None:
+    """Where the other seat is taken nobody chooses who sits there."""
+    flag = "--cpu-level" if config.emulator.human_port is None else "--human-port"
+    taken = f"{flag} has the other seat in every game"
+    if "league.mode" in explicit and config.league.mode != LeagueConfig().mode:
+        raise ConfigError(f"--mode {config.league.mode} chooses opponents, but {taken}")
+    if config.league.opponents:
+        raise ConfigError(f"--opponent names opponents, but {taken}")
 
 
 def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object]:
@@ -51,7 +81,7 @@ def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object
         "dolphin": config.game.dolphin,
         "iso": config.game.iso,
         "slot": slot,
-        "slots": slots(config),
+        "slots": rating_slots(config).stop,
         "slippi_port": emulator.slippi_port,
         "headless": emulator.headless,
         "fast_forward": emulator.fast_forward,
@@ -67,13 +97,24 @@ def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object
 
 def rating_slots(config: Config) -> range:
     """Slots of the emulators that rating games may run in at once: as many as training has."""
-    games = config.run.num_games
-    return range(games, 2 * games if config.league.track_elo else games)
+    return range(config.run.num_games, 2 * config.run.num_games)
 
 
-def slots(config: Config) -> int:
-    """How many slots the emulators of a run have."""
-    return rating_slots(config).stop
+def arena(config: Config, run: RunDir, ask: Ask = directly) -> Arena:
+    """Where rating games of a run are played."""
+
+    def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
+        alone = {"cpu_level": None, "human_port": None}  # who plays follows from the pairing
+        emulator = emulator_options(config, run, slot) | alone
+        return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout)
+
+    limit = _two_starts_s(config) + MEDIANS * config.game.max_episode_frames / FRAMES_A_SECOND
+    return Arena(open_game, rating_slots(config), limit, ask)
+
+
+def rating_cost_s(config: Config) -> float:
+    """Seconds that a rating game takes before any has told: its cap, in as many emulators as there are."""
+    return config.game.max_episode_frames / FRAMES_A_SECOND / len(rating_slots(config))
 
 
 def opens_within_s(config: Config) -> float:

@@ -227,6 +227,9 @@ class TrainingLoop:
         self.progress.late += len(late)
         self.progress.dropped = self._board.dropped
         segments = [*sorted(results.items()), *sorted(late.items())]
+        for runner, part in segments:
+            for note in part.notes:
+                self._reporter.notice(f"{runner}: {note}")
         collected = {
             role: [part for runner, part in segments if session.roles[runner] == role] for role in self._agents
         }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from envs.registry import find_game
 from selfplay.config import OPTIONS, Config, NetConfig
 from selfplay.errors import ConfigError, IncompatibleError, boundary
-from selfplay.policy.policy import game_of, load_policy
+from selfplay.policy.policy import can_play, game_of, load_policy
 from selfplay.trainer.command_line import flag_of, shown
 from selfplay.trainer.session import network_spec
 
@@ -42,7 +43,7 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
                 raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
     meta = load_policy(path).meta
-    if game_of(meta) != config.game.type:
+    if not can_play(meta, config.game.type):
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
     if "net.rest" in explicit:
         raise ConfigError(f"{flag_of(OPTIONS, 'net.rest')} is how a fresh policy begins: --pretrained {path} is none")
@@ -67,7 +68,7 @@ def adopt(config: Config, explicit: Mapping[str, Any], tell: Callable[[str], obj
     if config.iterations is not None and values["ppo"]["critic_burn_in"] >= config.iterations:
         tell(f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)")
     learned = learned_characters(meta)
-    if config.game.character not in learned and config.game.type == "mock":
+    if config.game.character not in learned and find_game(config.game.type).fighter:
         tell(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return Config.model_validate(values)
 

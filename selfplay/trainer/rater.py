@@ -13,12 +13,14 @@ from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import repeat
 from selfplay.league.sprt import Bounds
+from selfplay.policy.memory import Ask, directly
 from selfplay.policy.policy import load_policy
 from selfplay.report.metrics import GateReport
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
-from selfplay.runner.match import Contender
+from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
+from selfplay.trainer.live import arena, rating_cost_s
 from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures, rated
 
 if TYPE_CHECKING:
@@ -31,15 +33,17 @@ if TYPE_CHECKING:
 
 RATER = "rater-000"
 BATCH = 256  # games side by side at most
-EACH, ENOUGH = 8, 96  # games a generation, or in all, worth starting for: asking a policy costs as much for few or many
+EACH, ENOUGH = 8, 96  # mock games a generation, or in all, worth starting for: a policy costs as much for few or many
+MOCK_S = 0.05  # of a game there, before any was played
 DURING = 0.6  # part of the share that is spent while training; the rest is for the last generation
 
 
 class RaterResource:
     """What the rating runner works on."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, ask: Ask = directly) -> None:
         self._session = session
+        self._arena = arena(session.config, session.run, ask) if session.game.live else None
         self._cancelled = False
 
     def work(
@@ -62,7 +66,8 @@ class RaterResource:
         names = sorted({name for fixture in fixtures for name in (fixture.a, fixture.b)})
         # Loaded anew each time: a learner that crashed makes other generations of the same names.
         contenders = {name: self._contender(name) for name in names}
-        return play_fixtures(fixtures, contenders, settings, iteration, lambda: self._cancelled)
+        way = play if self._arena is None else self._arena.play
+        return play_fixtures(fixtures, contenders, settings, iteration, lambda: self._cancelled, way)
 
     def _contender(self, name: str) -> Contender:
         if name in self._session.anchors:
@@ -71,12 +76,15 @@ class RaterResource:
 
     def cancel(self) -> None:
         """See ``Resource``."""
-        self._cancelled = True
+        self.kill()
 
     def kill(self) -> bool:
         """See ``Resource``."""
         self._cancelled = True
-        return False
+        if self._arena is None:
+            return False
+        self._arena.kill()
+        return True
 
     def close(self) -> None:
         """See ``Resource``."""
@@ -91,8 +99,12 @@ class Rater:
         config = session.config
         self.gate = Gate(Bounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None
         self._tell = tell
+        self._live = session.game.live
         self.budget = RatingBudget(
-            config.league.rating_share, config.game.max_episode_frames, by_frames=config.run.deterministic
+            config.league.rating_share,
+            config.game.max_episode_frames,
+            by_frames=config.run.deterministic,
+            cost_s=rating_cost_s(config) if self._live else MOCK_S,
         )
         self.newest_elo: float | None = None
         self._session = session
@@ -146,7 +158,8 @@ class Rater:
         if len(progress.generations) < 2:
             return
         games = self._affordable(progress, DURING)
-        if games >= min(EACH * len(progress.generations), ENOUGH):
+        each = self._session.rating.games_each
+        if games >= (each if self._live else min(EACH * len(progress.generations), ENOUGH)):
             await self._play(progress, progress.generations, min(games, BATCH), 0)
 
     async def rate_last(self, progress: Progress) -> None:
@@ -154,9 +167,10 @@ class Rater:
         players = [*progress.generations]
         if progress.newest not in players:
             players.append(progress.newest)
-        part = 1
-        while (games := self._affordable(progress, 1.0)) >= self._session.rating.games_each or part == 1:
-            await self._play(progress, players, min(max(games, self._session.rating.games_each * 8), BATCH), part)
+        part, each = 1, self._session.rating.games_each
+        least = each if self._live else 8 * each
+        while (games := self._affordable(progress, 1.0)) >= each or part == 1:
+            await self._play(progress, players, min(max(games, least), BATCH), part)
             part += 1
 
     def _affordable(self, progress: Progress, part: float) -> int:

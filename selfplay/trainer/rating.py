@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.melee import bots
 from envs.melee.mock import ENDED_BY
 from envs.melee.physics import RULES_VERSION
+from envs.registry import GameEntry, find_game
 from selfplay.config import Config
 from selfplay.errors import IncompatibleError, RunnerError, boundary
 from selfplay.league.anchors import find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import Ratings, rate
-from selfplay.league.records import MatchRecord, Seat, settings_hash
+from selfplay.league.records import ANCHOR, MatchRecord, Seat, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.policy.policy import refuse_other_games
 from selfplay.runner.match import Contender, Pairing, Rules, play
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
     from selfplay.supervision import Context
 
 
+Play = Callable[
+    [Sequence[Pairing], Mapping[str, Contender], Rules, Callable[[], bool]],
+    Sequence[NDArray[np.void] | None] | NDArray[np.void],
+]
+"""Plays rating games, see ``match.play``; None stands for a game that could not be played."""
 RATER_STATE: Final = ("rating_spent", "elo", "gate")
 """What a checkpoint knows of ratings, by the names in its ``extra``."""
 
@@ -93,6 +100,7 @@ class RatingSettings:
     rules: Rules
     anchors: tuple[str, ...]
     seed: int
+    game: str = "mock"
 
     @property
     def bodies(self) -> tuple[str, str | None]:
@@ -113,7 +121,7 @@ class RatingSettings:
             "characters": characters,
             "stage": self.rules.stage,
             "max_episode_frames": self.rules.max_episode_frames,
-            "rules": RULES_VERSION,
+            **({"rules": RULES_VERSION} if self.game == "mock" else {"game": self.game}),
             "bots": bots.VERSION,
         }
 
@@ -140,8 +148,14 @@ def settings_of(config: Config) -> RatingSettings:
         ConfigError: the run is of a game that is no fight.
     """
     refuse_other_games(config.game.type, "the run")
-    rules = Rules(stage=config.game.stage, max_episode_frames=config.game.max_episode_frames)
-    return RatingSettings(config.game.characters, rules, bots.LADDER, config.run.seed)
+    game = config.game
+    rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames)
+    return RatingSettings(game.characters, rules, anchors_of(find_game(game.type)), config.run.seed, game.type)
+
+
+def anchors_of(game: GameEntry) -> tuple[str, ...]:
+    """Who is rated beside the generations: the game's ladder, and who fixes the scale wherever fights are rated."""
+    return game.ladder if ANCHOR in game.ladder or not game.fighter else (ANCHOR, *game.ladder)
 
 
 def plan_games(
@@ -175,8 +189,9 @@ def play_fixtures(
     settings: RatingSettings,
     iteration: int,
     stop: Callable[[], bool] = lambda: False,
+    play: Play = play,
 ) -> list[MatchRecord]:
-    """Play fixtures and write down what happened. Blocks."""
+    """Play fixtures and write down what happened, but for games that ``play`` gave up. Blocks."""
     pairings = [
         Pairing(seating.players, seating.characters, fixture.seed)
         for fixture in fixtures
@@ -200,6 +215,7 @@ def play_fixtures(
             wall=time.time(),
         )
         for g, row in zip(pairings, stats, strict=True)
+        if row is not None
     ]
 
 
@@ -219,11 +235,12 @@ class RatingBudget:
     Two clocks: seconds, or, where runs must be equal, frames of play at the longest that a game can take.
     """
 
-    def __init__(self, share: float, cap_frames: int, *, by_frames: bool) -> None:
+    def __init__(self, share: float, cap_frames: int, *, by_frames: bool, cost_s: float = 0.05) -> None:
+        """``cost_s``: seconds that a game is thought to take before any was played."""
         self._share = share
         self._cap_frames = cap_frames
         self._by_frames = by_frames
-        self._cost = float(cap_frames) if by_frames else 0.05  # of a game, in the clock's unit; measured as it goes
+        self._cost = float(cap_frames) if by_frames else cost_s  # of a game, in the clock's unit; measured as it goes
         self.spent = 0.0
 
     def games(self, elapsed_s: float, frames: int, part: float = 1.0) -> int:

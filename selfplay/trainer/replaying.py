@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envs.registry import find_game
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.league.ledger import read_records
 from selfplay.runner.match import Contender, Pairing, play
@@ -24,9 +25,12 @@ class Replayer:
     """Plays games of a run's ledger again. Loads each player once."""
 
     def __init__(self, run: RunDir) -> None:
-        """Raise IncompatibleError where the run's settings cannot be read by this version."""
+        """Raise IncompatibleError where the run's settings cannot be read by this version, or its games were real."""
         self._run = run
-        self._settings = settings_of(config_of(run))
+        config = config_of(run)
+        if find_game(config.game.type).live:
+            raise IncompatibleError("games in an emulator do not follow from their seed; --save-replays keeps them")
+        self._settings = settings_of(config)
         self._players: dict[str, Contender] = {}
 
     def film(self, game: MatchRecord) -> Film:

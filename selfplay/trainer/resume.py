@@ -17,7 +17,9 @@ MAY_CHANGE: Final = frozenset(
     {
         "run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host", "run.checkpoint",
         "run.threads", "run.collect_timeout", "league.track_elo", "league.rating_share",
-        "league.population",
+        "league.population", "game.dolphin", "game.iso", "emulator.headless", "emulator.fast_forward",
+        "emulator.slippi_port", "emulator.save_replays", "emulator.start_timeout", "emulator.frame_timeout",
+        "emulator.recycle_frames", "emulator.recycle_mb",
     }
 )  # fmt: skip
 

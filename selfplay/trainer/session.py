@@ -13,12 +13,11 @@ from selfplay.config import RANDOM
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.modes import EXPLOITERS, MAIN
 from selfplay.policy.network import check_spec
-from selfplay.runner.match import Rules
 from selfplay.seeding import derive
 from selfplay.trainer.command_line import shown
 from selfplay.trainer.live import emulator_options
 from selfplay.trainer.machine import usable_cores
-from selfplay.trainer.rating import RatingSettings
+from selfplay.trainer.rating import RatingSettings, anchors_of, settings_of
 
 if TYPE_CHECKING:
     from selfplay.checkpoint.schema import Scalar
@@ -160,15 +159,13 @@ class Session:
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """Scripted players on the ladder."""
-        return self.game.ladder
+        """Who is rated beside the generations."""
+        return anchors_of(self.game)
 
     @property
     def rating(self) -> RatingSettings:
         """Settings of the run's rating games."""
-        game = self.config.game
-        rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames)
-        return RatingSettings(game.characters, rules, self.anchors, self.config.run.seed)
+        return settings_of(self.config)
 
     def block_options(self, runner: str) -> dict[str, object]:
         """Arguments of the games of a runner, JSON-able."""

@@ -13,6 +13,7 @@ root  rest_for_one
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from selfplay.errors import RunnerError
 from selfplay.policy.memory import Ask, directly
 from selfplay.policy.together import Together
 from selfplay.runner.block import Block
-from selfplay.runner.board import FIRST_TIMEOUT_S, Board
+from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
 from selfplay.runner.game_runner import GameRunner, SlowOpening
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
@@ -105,7 +106,8 @@ class Tree:
         self.board: Board[Block] = Board(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
         )
-        self._rater_board: Board[RaterResource] = Board([RATER])
+        # rating games in emulators have deadlines of their own, each of them
+        self._rater_board: Board[RaterResource] = Board([RATER], limits=Limits(math.inf, math.inf) if live else None)
         rated = config.league.track_elo
         keep = session.resumed.meta.ledger_position if session.resumed and config.run.deterministic else None
         self._ledger = LedgerKeeper(session.run.ledger, keep)
@@ -140,12 +142,16 @@ class Tree:
             name: ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S) for name in self._session.blocks
         }
         if self.rater is not None:
-            rater = GameRunner(self._rater_board, lambda *_: RaterResource(self._session))
+            rater = GameRunner(self._rater_board, lambda *_: RaterResource(self._session, self._ask))
             specs[RATER] = ChildSpec(RATER, rater.child())
         return specs
 
     async def start_runners(self) -> None:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
+        prepare = self._session.game.prepare
+        if prepare is not None:
+            with self._compilation():
+                await asyncio.to_thread(prepare)
         runners = Runners(self.root)
         for name, spec in self._runner_specs().items():
             if name not in runners.ids():

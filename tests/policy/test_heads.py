@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.distributions import Bernoulli, Categorical
 
+from selfplay.policy.few import FEW
 from selfplay.policy.heads import Group, Heads, logprob_entropy, sample
 
 SMALL = Heads(2, (3, 3, 2))
@@ -171,3 +172,28 @@ def test_samples_are_in_range_and_numbers_finite_however_sure_the_network_is(bin
     _, entropy = logprob_entropy(heads, logits, actions)
     (gradient,) = torch.autograd.grad(entropy.sum(), logits)
     assert bool(torch.isfinite(torch.cat([logprob, entropy.detach(), gradient.flatten()])).all())
+
+
+@pytest.mark.parametrize("rows", [1, 2, FEW])
+def test_few_rows_are_drawn_as_many_are(rows):
+    heads = Heads(binary=8, sizes=(17, 17, 17, 17, 5))
+    generator = torch.Generator().manual_seed(rows)
+    for _ in range(200):
+        logits = 6.0 * torch.randn(rows, heads.logits, generator=generator)
+        uniform = torch.rand(rows, heads.width, generator=generator)
+        few, few_logprob = sample(heads, logits, None, uniform=uniform)
+        filled = [part.repeat(FEW + 1, 1) for part in (logits, uniform)]
+        many, many_logprob = sample(heads, filled[0], None, uniform=filled[1])
+        assert torch.equal(few, many[:rows])
+        torch.testing.assert_close(few_logprob, many_logprob[:rows], rtol=1e-5, atol=1e-5)
+
+
+def test_few_rows_with_certain_and_impossible_choices():
+    heads = Heads(binary=2, sizes=(3,))
+    logits = torch.tensor([[80.0, -80.0, 0.0, 90.0, -90.0]])
+    for point in (0.0, 0.5, 1.0 - 2.0**-24):
+        actions, logprob = sample(heads, logits, None, uniform=torch.full((1, 3), point))
+        many, many_logprob = sample(heads, logits.repeat(9, 1), None, uniform=torch.full((9, 3), point))
+        assert actions.tolist() == many[:1].tolist()
+        assert torch.isfinite(logprob).all()
+        torch.testing.assert_close(logprob, many_logprob[:1], rtol=1e-5, atol=1e-5)

@@ -161,6 +161,21 @@ def test_scripted_players_sit_where_the_learner_does_not():
     assert (theirs == OLD).all()
 
 
+@pytest.mark.parametrize("taken", [0, 1])
+def test_where_an_outsider_has_a_seat_the_learner_has_the_other_one(taken):
+    game = CountingGame(3)
+    game.outsider = taken
+    collected = Block(game, 0).collect(order((Opponent("outsider", "cpu_5", "outsider"),), steps=20))
+    learner = collected.rollout.learner.reshape(20, 3, 2)
+    assert learner[..., 1 - taken].all()
+    assert not learner[..., taken].any()
+    assert not collected.rollout.action.reshape(20, 3, 2, -1)[:, :, taken].any()  # nobody plays for it
+    assert (np.array(game.seated) == -1).all()
+    assert {(episode.opponent, episode.mirror) for episode in collected.episodes} == {("cpu_5", False)}
+    assert {episode.stats["seat"] for episode in collected.episodes} == {1 - taken}
+    assert collected.in_play == set()
+
+
 def test_opponents_are_taken_in_turn_and_counted_when_they_sit_down():
     collected = Block(CountingGame(2, episodes=((5, True),)), 0).collect(order((MIRROR, RUSHER, GEN_1), steps=10))
     # two games start with the first two; they end together, twice

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from envs.melee import bots
+from envs.melee.dolphin.roster import PLAYERS
 from envs.melee.mock import MockMelee
 from envs.registry import GAMES
 
@@ -12,18 +14,30 @@ EMULATOR = (
 """Options that only emulators have."""
 
 
+class Emulated(MockMelee):
+    """A mock game with the computer players of the real one, who stand still."""
+
+    bot_names = PLAYERS
+
+    def reset(self, seeds):
+        self.bots[self.bots >= len(bots.NAMES)] = 0
+        return super().reset(seeds)
+
+
 class Emulators:
     """Stands in for ``ProcessGame``: makes mock games, and remembers what it was asked for."""
 
     def __init__(self):
         self.opened = []  # (name, options, start_timeout_s)
         self.games = []
+        self.outsider = None  # seat of somebody whom we do not move
         self.before = lambda slot: None  # called before one is opened
 
     def __call__(self, name, options, start_timeout_s=None):
         self.opened.append((name, options, start_timeout_s))
         self.before(options["slot"])
-        game = MockMelee(**{key: value for key, value in options.items() if key not in EMULATOR})
+        game = Emulated(**{key: value for key, value in options.items() if key not in EMULATOR})
+        game.outsider = self.outsider
         self.games.append(game)
         return game
 
@@ -31,6 +45,8 @@ class Emulators:
 def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
     monkeypatch.setitem(GAMES, "dolphin", replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True))
+    monkeypatch.setattr("selfplay.trainer.app.located", lambda config, tell: config)
     emulators = Emulators()
-    monkeypatch.setattr("selfplay.trainer.tree.ProcessGame", emulators)
+    for module in ("tree", "live"):
+        monkeypatch.setattr(f"selfplay.trainer.{module}.ProcessGame", emulators)
     return emulators

@@ -7,14 +7,24 @@ from pathlib import Path
 import pytest
 
 from envs.errors import GameError
+from envs.melee import bots
+from envs.melee.dolphin.roster import CPU
+from envs.melee.tables import CHARACTERS
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.config import Config
+from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
+from selfplay.league.ledger import read_records
+from selfplay.policy.policy import load_fighter
 from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S
+from selfplay.runner.match import MELEE
+from selfplay.trainer.calibration import Way, rate_run, way_of
 from selfplay.trainer.cli import parse
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.live import limits, opens_within_s, park_policy, rating_slots, slots
+from selfplay.trainer.live import limits, opens_within_s, park_policy, rating_cost_s, rating_slots
+from selfplay.trainer.rating import RatingBudget, config_of, settings_of
+from selfplay.trainer.replaying import Replayer
 from selfplay.trainer.session import Session, settled
 from tests.trainer.live import EMULATOR, emulated
 from tests.trainer.runs import GAMES, ITERATION, STEPS, TINY, rows, train
@@ -27,7 +37,7 @@ def emulators(monkeypatch):
     return emulated(monkeypatch)
 
 
-def config_of(*arguments):
+def live(*arguments):
     return parse(["--game-type", "dolphin", *(str(argument) for argument in arguments)]).config
 
 
@@ -39,7 +49,7 @@ def refusal(tmp_path, *arguments):
 
 
 def test_each_game_is_a_block_in_a_process(emulators):
-    config = settled(config_of("--num-games", 5))
+    config = settled(live("--num-games", 5))
     assert (config.run.host, config.run.runners) == ("process", 5)
     assert Session(config, RunDir(Path("run")), "cpu").blocks == {f"runner-{i:03d}": 1 for i in range(5)}
 
@@ -51,6 +61,14 @@ def test_each_game_is_a_block_in_a_process(emulators):
         (("--runners", 3), "--runners 3: each game of --game-type dolphin has a runner of its own, 4 of them"),
         (("--deterministic",), "--deterministic: a game in real time cannot be repeated"),
         (("--num-games", 6, "--mode", "league"), "--num-games must be a multiple of 4; with 6 games it is 6"),
+        (("--cpu-level", 3, "--human-port", 1), "--cpu-level and --human-port both want the other seat"),
+        (("--human-port", 1), "--human-port: a person plays one game at a time, not 4: --num-games 1"),
+        (("--human-port", 1, "--num-games", 1, "--headless"), "--human-port needs a window to play in"),
+        (("--cpu-level", 3), "--mode simple_mix chooses opponents, but --cpu-level has the other seat"),
+        (
+            ("--cpu-level", 3, "--mode", "latest", "--opponent", "some/run"),
+            "--opponent names opponents, but --cpu-level",
+        ),
     ],
 )
 def test_what_they_cannot_do_is_refused(emulators, tmp_path, arguments, words):
@@ -64,7 +82,7 @@ def test_what_they_do_anyway_may_be_said(emulators, tmp_path):
 
 def test_a_game_is_told_of_its_emulator(emulators):
     flags = ("--headless", "--slippi-port", 50000, "--cpu-level", 3, "--save-replays", "--track-elo")
-    session = Session(settled(config_of("--num-games", 3, *flags)), RunDir(Path("run")), "cpu")
+    session = Session(settled(live("--num-games", 3, *flags)), RunDir(Path("run")), "cpu")
     options = session.block_options("runner-002")
     assert (options["num_games"], options["slot"], options["slots"]) == (1, 2, 6)
     assert set(EMULATOR) <= options.keys()
@@ -72,22 +90,79 @@ def test_a_game_is_told_of_its_emulator(emulators):
     assert (options["start_timeout_s"], options["recycle_mb"]) == (60.0, 2000)
     assert options["replay_dir"].endswith("/run/replays")  # the process that writes them is started elsewhere
     assert options["replay_dir"].startswith("/")
-    assert Session(settled(config_of()), RunDir(Path("run")), "cpu").block_options("runner-000")["replay_dir"] is None
+    assert Session(settled(live()), RunDir(Path("run")), "cpu").block_options("runner-000")["replay_dir"] is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "who", "taken"),
+    [(("--cpu-level", 7), "cpu_7", 1), (("--human-port", 1, "--num-games", 1), "human", 0)],
+)
+def test_the_learner_meets_whoever_has_the_other_seat(emulators, tmp_path, flags, who, taken):
+    emulators.outsider = taken
+    folder = tmp_path / "run"
+    code, text = train(folder, "--mode", "latest", *flags, "--timesteps", 3 * ITERATION, size=LIVE)
+    assert code == 0
+    assert f"Opponents: {who}" in text
+    last = rows(folder / "metrics.jsonl")[-1]
+    met = {name.partition("/")[2] for name in last if name.startswith(("opponents/", "winrate/"))}
+    assert met == {who}
+    assert last["charts/experiences"] == len(emulators.games) * STEPS  # one seat of each
+    assert load_latest_learner(RunDir(folder)).meta.matchmaker["met"]["id"].keys() == {who}
+
+
+def test_scripted_players_of_training_are_ours(emulators):
+    """The emulator's own are chosen in its menus, which is too early for whoever seats players."""
+    session = Session(settled(live("--held-out", "rusher")), RunDir(Path("run")), "cpu")
+    assert set(session.training_bots) == set(bots.LADDER) - {"rusher"}
+    assert session.anchors == ("random", *(f"cpu_{level}" for level in range(1, 10)))  # who fixes the scale, and theirs
+
+
+def test_characters_are_those_of_the_real_game():
+    assert live("--character", "pichu").game.character == "pichu"
+    with pytest.raises(ConfigError, match="--character pichu: unknown"):
+        parse(["--character", "pichu"])
+    drawn = {settled(live("--character", "random", "--seed", seed)).game.character for seed in range(30)}
+    assert not drawn <= CHARACTERS.keys()
+
+
+def test_policies_play_in_the_mock_and_in_the_real_game(emulators, tmp_path):
+    once = ("--timesteps", ITERATION)
+    assert train(tmp_path / "mock", *once)[0] == 0
+    real = ("--pretrained", tmp_path / "mock", "--opponent", tmp_path / "mock")
+    assert train(tmp_path / "real", *once, *real, size=LIVE)[0] == 0
+    assert train(tmp_path / "back", *once, "--pretrained", tmp_path / "real")[0] == 0
+    assert load_fighter(tmp_path / "real").meta.config["game"]["type"] == "dolphin"
+
+
+def test_what_belongs_to_the_machine_may_change_when_a_run_is_resumed(emulators, tmp_path):
+    folder = tmp_path / "run"
+    assert train(folder, "--timesteps", ITERATION, size=LIVE)[0] == 0
+    moved = ("--dolphin", "elsewhere", "--slippi-port", 50000, "--headless", "--set", "emulator.recycle_mb=1")
+    assert train(folder, "--timesteps", 2 * ITERATION, *moved, resume=True)[0] == 0
+    expected = {"dolphin": "elsewhere", "slippi_port": 50000, "headless": True, "recycle_mb": 1}
+    assert expected.items() <= emulators.opened[-1][1].items()
+    with pytest.raises(ConfigError, match="--cpu-level is 3, but the run to resume was started with none"):
+        train(folder, "--cpu-level", 3, resume=True)
+
+
+def test_runs_of_before_there_were_emulators_load():
+    old = parse([]).config.model_dump(mode="json")
+    del old["emulator"]
+    assert Config.model_validate(old) == parse([]).config
 
 
 def test_rating_games_have_the_slots_behind_those_of_training():
-    rated, plain = config_of("--num-games", 3, "--track-elo"), config_of("--num-games", 3)
-    assert (rating_slots(rated), slots(rated), slots(plain)) == (range(3, 6), 6, 3)
+    assert rating_slots(live("--num-games", 3)) == range(3, 6)
 
 
 def test_deadlines_leave_time_for_a_new_emulator_and_for_real_time():
-    patient = config_of("--set", "emulator.start_timeout=90", "--set", "emulator.frame_timeout=7")
+    patient = live("--set", "emulator.start_timeout=90", "--set", "emulator.frame_timeout=7")
     assert limits(patient).least_s == 2 * 90 + 7 + LEAST_TIMEOUT_S
     assert limits(patient).first_s == FIRST_TIMEOUT_S
-    long = limits(config_of("--rollout-length", 6000))
+    long = limits(live("--rollout-length", 6000))
     assert long.first_s > 10 * 6000 * 4 / 60
     assert park_policy(patient).period_s > 4 * opens_within_s(patient)  # or four that hang would never be too many
-    person = config_of("--human-port", 1)
+    person = live("--human-port", 1)
     assert limits(person).least_s == opens_within_s(person) == math.inf  # who takes all the time in the menus
     assert park_policy(person).period_s < math.inf
 
@@ -131,6 +206,63 @@ def test_all_emulators_ask_the_same_networks_together(emulators, tmp_path, monke
     assert together.asked == {f"runner-{i:03d}" for i in range(GAMES)}
     assert train(tmp_path / "other", "--timesteps", ITERATION)[0] == 0
     assert len(made) == 1  # large blocks ask for themselves
+
+
+# ---- ratings
+
+
+def test_rating_games_are_played_in_emulators_of_their_own(emulators, tmp_path, monkeypatch):
+    monkeypatch.setattr("selfplay.trainer.rater.rating_cost_s", lambda config: 0.02)  # as little as here
+    folder = tmp_path / "run"
+    flags = ("--track-elo", "--rating-share", 1, "--timesteps", 2 * ITERATION, "--save-interval", 1)
+    code, text = train(folder, *flags, size=LIVE)
+    assert code == 0
+    assert "Elo Leaderboard" in text
+    opened = [options for _, options, _ in emulators.opened]
+    training = [options for options in opened if "reward_stock" in options]
+    rating = [options for options in opened if options not in training]
+    assert {options["slot"] for options in training} == set(range(GAMES))
+    assert {options["slot"] for options in rating} <= set(range(GAMES, 2 * GAMES))
+    assert all(options["cpu_level"] is options["human_port"] is None for options in rating)
+    records = list(read_records(folder / "ledger.jsonl"))
+    assert records
+    assert {record.settings for record in records} == {settings_of(config_of(RunDir(folder))).settings}
+    met = {seat.player: seat.version for record in records for seat in record.seats}
+    assert met.keys() & set(CPU)
+    assert {version for player, version in met.items() if player in CPU} == {MELEE}
+
+
+def test_ratings_of_real_games_are_no_ratings_of_the_mock(emulators):
+    mock, real = settings_of(parse([]).config), settings_of(live())
+    assert mock.settings != real.settings
+    assert real.described["game"] == "dolphin"
+    assert "rules" not in real.described  # which are those of the mock
+    assert "game" not in mock.described  # or tables of before there were real games would not be found
+
+
+def test_a_rating_game_is_thought_to_take_its_whole_time(emulators):
+    config = live("--num-games", 2, "--max-episode-frames", 3600, "--rating-share", 0.5)
+    assert rating_cost_s(config) == 30
+    budget = RatingBudget(0.5, 3600, by_frames=False, cost_s=rating_cost_s(config))
+    assert budget.games(120.0, 0) == 2
+
+
+def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, monkeypatch):
+    monkeypatch.setattr("selfplay.trainer.calibration.located", lambda config, tell: config)
+    folder = RunDir(tmp_path / "run")
+    assert train(folder.path, "--timesteps", ITERATION, size=LIVE)[0] == 0
+    config = config_of(folder)
+    way = way_of(config, folder, print)
+    before = len(emulators.opened)
+    assert rate_run(folder, settings_of(config), ["gen_0", "gen_1"], 4, 0, way=way) == 4
+    assert {options["slot"] for _, options, _ in emulators.opened[before:]} <= set(range(GAMES, 2 * GAMES))
+    assert way_of(parse([]).config, folder, print) == Way()
+
+
+def test_what_was_played_in_an_emulator_cannot_be_played_again(emulators, tmp_path):
+    assert train(tmp_path / "run", "--timesteps", ITERATION, size=LIVE)[0] == 0
+    with pytest.raises(IncompatibleError, match="do not follow from their seed; --save-replays keeps them"):
+        Replayer(RunDir(tmp_path / "run"))
 
 
 # ---- one that is slow or dead never stops the others

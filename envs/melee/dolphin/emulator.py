@@ -215,7 +215,7 @@ class Emulator:
         """
         try:
             for pad in self.pads:
-                pad.flush()
+                pad.send()
         except BrokenPipeError:
             self._check()
             raise DolphinError("Dolphin reads its controllers no longer") from None

@@ -3,54 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import DolphinError, GameError
-from envs.melee import bots
 from envs.melee.dolphin.emulator import Setup
 from envs.melee.dolphin.install import check_disc, find_executable
 from envs.melee.dolphin.match import Dolphin, Recycling, Seat
 from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, level_of
-from envs.melee.episodes import choose_inputs, count_frame, forget_episodes, next_inputs, settle_step
-from envs.melee.fight import Fight
-from envs.melee.physics.compile import plain
-from envs.melee.physics.death import TIMER
 from envs.melee.slp.record import GAME_SET, TIME
-from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, records
 from envs.melee.tables import STAGES
+from envs.melee.watched import WatchedGame
 
 if TYPE_CHECKING:
-    from envs.api import F32, Actions, Bool, Seeds, StepBatch
+    from envs.api import F32
 
 OTHER: Final = 1  # the seat of a computer player
 
-_Records = NDArray[np.void]
 
-
-class _Arrays(NamedTuple):
-    """Arrays of one game, see ``Fight``; and the inputs of the next frame, the players of the frame before."""
-
-    episode: _Records
-    game: _Records
-    players: _Records
-    controllers: _Records
-    memory: _Records
-    bot_memory: _Records
-    chosen: _Records
-    line: _Records
-    inputs: _Records
-    before: _Records
-    stats: _Records
-
-
-class DolphinMelee(Fight):
+class DolphinMelee(WatchedGame):
     """One game in Slippi Dolphin (``VectorGame``).
 
     What cannot be had from the real game: seeds decide nothing but the length of the first episode, and there are no
-    snapshots. An episode begins at frame 0 (GO), as the mock's does.
+    snapshots. ``reset`` and ``step`` raise a DolphinError where Dolphin does not start, dies, hangs or plays something
+    else than it was told; ``reset`` then begins anew. An episode begins at frame 0 (GO), as the mock's does.
 
     Args:
         num_games: 1.
@@ -101,7 +79,7 @@ class DolphinMelee(Fight):
             raise GameError(f"a Dolphin plays one game at a time, not {num_games}")
         if cpu_level is not None and human_port is not None:
             raise DolphinError("the other seat cannot be both a computer player's and a person's")
-        super().__init__(1, **options)
+        super().__init__(**options)
         self._cpu_level = cpu_level or 0
         self._stage = next(name for name, number in STAGES.items() if number == self.state.game["stage"][0])
         ports = (1, 2) if human_port is None else tuple(sorted((human_port, 2 if human_port == 1 else 1)))
@@ -124,34 +102,11 @@ class DolphinMelee(Fight):
             ),
             (ports[0], ports[1]),
             Recycling(recycle_frames, recycle_mb),
+            self.notes.append,
         )
-        self._now = self._arrays()
 
-    def _arrays(self) -> _Arrays:
-        """What compiled functions work on, as they take it fastest."""
-        state = self.state
-        return _Arrays(
-            *map(
-                plain,
-                (
-                    self._episode, state.game, state.players, state.controllers, self._memory, self._bot_memory,
-                    self._chosen, self._line, records(CONTROLLER, 1, NUM_SEATS), records(PLAYER, 1, NUM_SEATS),
-                    self._batch.stats.view(np.recarray),
-                ),
-            )
-        )  # fmt: skip
-
-    def reset(self, seeds: Seeds) -> F32:
-        """See ``VectorGame.reset``.
-
-        Raises:
-            DolphinError: see ``Dolphin.begin``.
-        """
-        self._start_all(seeds)
-        return self._observe()
-
-    def _start(self, b: int) -> None:
-        levels = [level_of(int(player)) for player in self.bots[b]]
+    def _begin(self) -> None:
+        levels = [level_of(int(player)) for player in self.bots[0]]
         if self.outsider is not None and self._person is None:
             levels[self.outsider] = self._cpu_level
         seats = [
@@ -160,62 +115,13 @@ class DolphinMelee(Fight):
         ]
         self._dolphin.begin(seats, self._stage)
         self.state = self._dolphin.state
-        now = self._now = self._arrays()
-        forget_episodes(
-            now.episode, now.memory, now.controllers, now.chosen, now.line, now.bot_memory, self._sums,
-            self.max_episode_frames,
-        )  # fmt: skip
 
-    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``, and ``Fight`` for those who act.
+    def _frame(self, inputs: NDArray[np.void]) -> bool:
+        return self._dolphin.advance(inputs)
 
-        Raises:
-            ActionError: see ``controller.check_actions``.
-            DolphinError: see ``Dolphin.advance``; the game is lost, and ``reset`` begins a new one.
-        """
-        self._choose(actions, acts)
-        now, batch = self._now, self._batch
-        stocks, dealt = tuple(now.players["stocks"][0].tolist()), tuple(now.memory["damage_dealt"][0].tolist())
-        choose_inputs(
-            self.frame_skip, self.bot_skip, self._delay, now.episode, now.game, now.players, self._scripted(),
-            now.bot_memory, now.chosen, now.line, self._tables,
-        )  # fmt: skip
-        over = self._play_frames()
-        settle_step(
-            over, stocks, dealt, self._rewards, now.episode, now.game, now.players, now.controllers, now.memory,
-            self._mirrored, self._sums, self._tables, batch.obs, batch.reward, batch.terminated, batch.truncated,
-            batch.final_obs, batch.score, now.stats,
-        )  # fmt: skip
-        if batch.terminated[0] or batch.truncated[0]:
-            self._start(0)
-            self._observe()
-        return batch
-
-    def _scripted(self) -> NDArray[np.int8]:
-        """Who of those that play a seat are our own scripted players, -1 for all others."""
-        return np.where(self.bots < len(bots.NAMES), self.bots, np.int8(-1))
-
-    def _play_frames(self) -> int:
-        """The frames of a step; 1 where the game has ended."""
-        now, dolphin = self._now, self._dolphin
-        for _ in range(self.frame_skip):
-            next_inputs(now.episode, now.line, now.inputs)
-            now.before[...] = now.players
-            if not dolphin.advance(now.inputs[0]):
-                return self._ended()
-            if count_frame(now.episode, now.before, now.players, now.memory) or now.game["frame"][0] >= TIMER:
-                return 1
-            if now.episode["frames"][0] >= now.episode["cap"][0]:
-                break
-        return 0
-
-    def _ended(self) -> int:
-        """The game is over without a last stock: its time is up, or somebody quit, which cuts the episode short."""
+    def _is_decided(self) -> bool:
         end = self._dolphin.emulator.reader.end
-        if end is not None and end.method in (TIME, GAME_SET):
-            return 1
-        self._episode["cap"] = self._episode["frames"]
-        return 0
+        return end is not None and end.method in (TIME, GAME_SET)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Nothing: a game in Dolphin cannot be kept."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -56,7 +56,6 @@ class _Age:
     frames: int = 0
     limit: float = float("inf")
     megabytes: float | None = None  # in its first game
-    recycled: list[str] = field(default_factory=list)
 
 
 class Dolphin:
@@ -66,12 +65,16 @@ class Dolphin:
         setup: How it is run.
         ports: Of seat 0 and seat 1, from 1, rising.
         recycling: When it is renewed.
+        tell: Is told of that.
     """
 
-    def __init__(self, setup: Setup, ports: tuple[int, int], recycling: Recycling) -> None:
+    def __init__(
+        self, setup: Setup, ports: tuple[int, int], recycling: Recycling, tell: Callable[[str], object] = lambda _: None
+    ) -> None:
         self._setup = setup
         self._ports = ports
         self._recycling = recycling
+        self._tell = tell
         self._emulator: Emulator | None = None
         self._pads_of: tuple[int | None, ...] = ()  # place of each seat's pad; None: a person
         self._over = True
@@ -167,13 +170,17 @@ class Dolphin:
         """Whether the emulator shall be renewed; asked between two games."""
         age, limit = self._age, self._recycling.megabytes
         if age.frames >= age.limit:
+            self._tell(f"Dolphin is replaced by a fresh one after {age.frames:,} frames")
             return True
         if not limit:
             return False
         used = self.emulator.memory_mb()
         if age.megabytes is None:
             age.megabytes = used
-        return used - age.megabytes > limit
+        if used - age.megabytes <= limit:
+            return False
+        self._tell(f"Dolphin is replaced by a fresh one: it grew from {age.megabytes:,.0f} to {used:,.0f} MB")
+        return True
 
     # ---------------------------------------------------------------- menus
 

@@ -7,14 +7,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.tables import CHARACTERS
+from envs.melee.slp.record import LASER_ITEMS
 from selfplay.report.fight.film import ITEM
 
 THING, LASER, DECORATION = range(3)
 
 # Melee's item types. Source: the list of ProjectileType in libmelee, enums.py (vladfi1/libmelee).
-_LASER_OF: Final = {CHARACTERS["fox"]: 54, CHARACTERS["falco"]: 55}
-_LASERS: Final = (*_LASER_OF.values(), 136, 137)  # the last two of Kirby, as Fox and as Falco
+_LASERS: Final = (*LASER_ITEMS.values(), 136, 137)  # the last two of Kirby, as Fox and as Falco
 _UNSEEN: Final = (74, 75, 62, 63, 85, 96, 97)  # blasters in the hand, smoke; ropes, of which only one end is known
 _SHY_GUY: Final = 210
 
@@ -40,7 +39,7 @@ def lasers_of(players: NDArray[np.void], memory: NDArray[np.void]) -> NDArray[np
     """ITEM [N]: the lasers of one game of the mock, of its PLAYER and MEMORY records [2]; t is 0."""
     seats, slots = np.nonzero(memory["laser_life"] > 0)
     items = np.zeros(len(seats), ITEM)
-    items["type"] = [_LASER_OF.get(int(players["character"][seat]), _LASERS[0]) for seat in seats]
+    items["type"] = [LASER_ITEMS.get(int(players["character"][seat]), _LASERS[0]) for seat in seats]
     for field, name in (("x", "laser_x"), ("y", "laser_y"), ("vx", "laser_speed_x"), ("vy", "laser_speed_y")):
         items[field] = memory[name][seats, slots]
     return items

@@ -73,6 +73,15 @@ class Disc:
         return major, minor, build
 
 
+_WORDS: Final = {
+    "int": "a whole number",
+    "int | None": "a whole number or null",
+    "float": "a number",
+    "float | None": "a number or null",
+    "str": "a text",
+    "str | None": "a text or null",
+    "bool": "true or false",
+}
 _RANGES: Final = {
     "seed": (0, MAX_SEED),
     "pace": (0, 1000),
@@ -149,7 +158,7 @@ def _checked(made: type[_Made], found: Mapping[str, Any]) -> _Made:
         if name not in known:
             raise UnknownNameError("setting", name, known)
         if not _is_a(value, known[name]):
-            raise GameError(f"{name} must be {known[name].replace('None', 'null')}, got {value!r}")
+            raise GameError(f"{name} must be {_WORDS[known[name]]}, got {json.dumps(value)}")
         low, high = _RANGES.get(name, (-math.inf, math.inf))
         if name in _RANGES and value is not None and not low <= value <= high:
             raise GameError(f"{name} must be from {low} to {high}, got {value!r}")

@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import UnknownNameError
-from envs.melee.dolphin.stand_in.engine import Engine, MockGame, kind_of, warm_up
+from envs.melee.dolphin.stand_in.engine import Engine, warm_up
 from envs.melee.dolphin.stand_in.faults import OLD_VERSION, crash
-from envs.melee.dolphin.stand_in.menus import RANDOM_STAGE, Menus, Scene
+from envs.melee.dolphin.stand_in.game import MockGame
+from envs.melee.dolphin.stand_in.match import kind_of
+from envs.melee.dolphin.stand_in.menus import Menus, Scene
 from envs.melee.dolphin.stand_in.pads import Pipes
 from envs.melee.dolphin.stand_in.pause import Pause
 from envs.melee.dolphin.stand_in.saving import Saver
+from envs.melee.dolphin.stand_in.say import say
+from envs.melee.dolphin.stand_in.screens import RANDOM_STAGE
 from envs.melee.dolphin.stand_in.served import ServedGame
+from envs.melee.episodes import play_frame
+from envs.melee.physics.compile import is_compiled
 from envs.melee.rng import mix
 from envs.melee.slp import layout
 from envs.melee.tables import CHARACTERS, STAGES
@@ -22,9 +28,9 @@ from envs.melee.tables import CHARACTERS, STAGES
 if TYPE_CHECKING:
     from envs.melee.dolphin.stand_in.config import Settings
     from envs.melee.dolphin.stand_in.disc import Disc
-    from envs.melee.dolphin.stand_in.engine import Match
     from envs.melee.dolphin.stand_in.faults import Faults
     from envs.melee.dolphin.stand_in.journal import Journal
+    from envs.melee.dolphin.stand_in.match import Match
     from envs.melee.dolphin.stand_in.server import Spectators
 
 IDLE_PACE: Final = 60.0  # frames a second where nothing else sets the pace
@@ -69,6 +75,8 @@ class Machine:
         self._input_left = False
         self._leaked: list[bytearray] = []
         if not disc.replay:
+            if not is_compiled(play_frame):
+                say("compiling the rules, for about a minute: nobody may wait that long")
             warm_up()
 
     def run(self) -> None:
@@ -122,7 +130,7 @@ class Machine:
         self._games += 1
         stages = sorted(STAGES.values())
         if match.stage == RANDOM_STAGE:
-            match = replace(match, stage=stages[mix(self._disc.seed, number) % len(stages)])
+            match = replace(match, stage=stages[mix(mix(self._disc.seed, number), 1) % len(stages)])
         fault = self._faults.now("game", number)
         first, second = match.entrants
         if fault == "wrong_stage":

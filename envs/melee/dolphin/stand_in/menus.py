@@ -1,7 +1,6 @@
 """The menus: main menu, character select, stage select and results, as far as libmelee finds its way through them.
 
-Places on the screens are in the game's units, as libmelee's MenuHelper has them; cursors move a little more than a
-unit a frame. Frames are shown as the 74 bytes of a menu event.
+Cursors move a little more than a unit a frame. Frames are shown as the 74 bytes of a menu event.
 """
 
 from __future__ import annotations
@@ -13,9 +12,24 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from envs.melee.dolphin.stand_in.config import NUM_PORTS
-from envs.melee.dolphin.stand_in.engine import Entrant, Match, player_of_level
+from envs.melee.dolphin.stand_in.match import Entrant, Match, player_of_level
 from envs.melee.dolphin.stand_in.say import say
-from envs.melee.tables import CHARACTERS, STAGES
+from envs.melee.dolphin.stand_in.screens import (
+    CHOOSABLE,
+    HEIGHT,
+    NOWHERE,
+    ROSTER,
+    SHEIK,
+    STAGE_HEIGHT,
+    STAGE_WIDTH,
+    WIDTH,
+    ZELDA,
+    icon_at,
+    place_at,
+    slider_at,
+    start_of,
+    toggle_at,
+)
 
 if TYPE_CHECKING:
     from envs.melee.dolphin.stand_in.pads import Pad
@@ -24,37 +38,11 @@ MENU_EVENT: Final = 0x3E
 _EVENT: Final = struct.Struct(">BH8fBB4B4B4B2fiBBBB4B4Bx")
 
 SPEED: Final = 1.13  # units a frame of a cursor at full tilt; never a sum that stops just on MenuHelper's limits
-NOBODY: Final = 0x19  # no place on the character select screen
 PEOPLE_CHOOSE: Final = 30  # frame on which those who hold real controllers have chosen
 MAIN_MENU, VS_MODE = 0, 2  # submenus
 LAST_ENTRY: Final = 4  # of a submenu
 VS_ENTRY, MELEE_ENTRY = 1, 0  # the way to the character select screen
 FADE: Final = 6  # frames between the choice of a stage and the game
-
-# Places of the character select screen, row by row, by internal character.
-ROSTER: Final = (
-    *(0x15, 0x00, 0x11, 0x05, 0x09, 0x0E, 0x03, 0x02, 0x19),  # Dr. Mario to Ganondorf
-    *(0x16, 0x01, 0x08, 0x0A, 0x04, 0x0D, 0x13, 0x06, 0x14),  # Falco to Young Link
-    *(0x17, 0x0C, 0x0F, 0x10, 0x18, 0x12, 0x1A),  # Pichu to Roy
-)
-COLUMNS: Final = 9
-ROSTER_LEFT, ROSTER_BOTTOM, BOX = -32.5, 1.0, 7.0
-ZELDA, SHEIK = 0x13, 0x07  # Sheik has no place: Zelda, with A held while the game loads
-_PLAYABLE: Final = frozenset(CHARACTERS.values())
-_CHOOSABLE: Final = frozenset(i for i, c in enumerate(ROSTER) if c in _PLAYABLE or (c == ZELDA and SHEIK in _PLAYABLE))
-
-# Icons of the stage select screen.
-RANDOM_STAGE: Final = 0x1D
-ICONS: Final = {
-    STAGES["battlefield"]: (1.0, -9.0),
-    STAGES["final_destination"]: (6.7, -9.0),
-    STAGES["dreamland"]: (12.5, -9.0),
-    STAGES["pokemon_stadium"]: (15.0, 3.5),
-    STAGES["yoshis_story"]: (3.5, 15.5),
-    STAGES["fountain_of_dreams"]: (10.0, 15.5),
-    RANDOM_STAGE: (-13.5, 3.5),
-}
-ICON_HALF: Final = 2.8
 
 
 class Scene(IntEnum):
@@ -176,8 +164,8 @@ class Menus:
             elif abs(x) > 0.2 and self._frame % 3 == 0:
                 slot.level = min(max(slot.level + (1 if x > 0 else -1), 1), 9)
             return
-        slot.x = min(max(slot.x + SPEED * x, -36.0), 36.0)
-        slot.y = min(max(slot.y + SPEED * y, -22.0), 25.0)
+        slot.x = min(max(slot.x + SPEED * x, -WIDTH), WIDTH)
+        slot.y = min(max(slot.y + SPEED * y, -HEIGHT), HEIGHT)
         if pad.pressed("B"):
             slot.place = None
         elif pad.pressed("A"):
@@ -185,18 +173,16 @@ class Menus:
 
     def _press(self, slot: Slot) -> None:
         """A, where the hand is."""
-        for port, other in enumerate(self._slots):
-            if abs(slot.x - (-31.8 + 15.5 * port)) < 3.0 and abs(slot.y + 2.2) < 2.0:
-                self._toggle(other)
-                return
-            on_slider = abs(slot.x - (-30.9 + 15.4 * port)) < 3.0 and abs(slot.y + 15.12) < 2.0
-            if on_slider and other is slot and slot.status is Status.CPU:
-                slot.slider = True
-                return
-        place = _place(slot.x, slot.y)
+        if (port := toggle_at(slot.x, slot.y)) is not None:
+            self._toggle(self._slots[port])
+            return
+        if (port := slider_at(slot.x, slot.y)) is not None:
+            slot.slider = self._slots[port] is slot and slot.status is Status.CPU
+            return
+        place = place_at(slot.x, slot.y)
         if place is None or slot.place is not None:
             return
-        if place in _CHOOSABLE:
+        if place in CHOOSABLE:
             slot.place = place
         else:
             self._say(f"there are no tables for character {ROSTER[place]:#04x}: it cannot be chosen")
@@ -206,7 +192,7 @@ class Menus:
         if slot.status is not Status.CPU:
             slot.status = Status.CPU
             if not slot.plugged:
-                places = sorted(_CHOOSABLE)
+                places = sorted(CHOOSABLE)
                 later = [place for place in places if slot.place is not None and place > slot.place]
                 slot.place = (later or places)[0]
         else:
@@ -221,23 +207,15 @@ class Menus:
             self._chosen_for += 1
             return self._match(self._stage) if self._chosen_for >= FADE else None
         x, y = next((pad.stick for pad in self._pads.values() if pad.stick != (0.0, 0.0)), (0.0, 0.0))
-        self._cursor[0] = min(max(self._cursor[0] + SPEED * x, -27.0), 27.0)
-        self._cursor[1] = min(max(self._cursor[1] + SPEED * y, -19.0), 19.0)
+        self._cursor[0] = min(max(self._cursor[0] + SPEED * x, -STAGE_WIDTH), STAGE_WIDTH)
+        self._cursor[1] = min(max(self._cursor[1] + SPEED * y, -STAGE_HEIGHT), STAGE_HEIGHT)
         if self._any("Z"):
             self._frozen = not self._frozen
         if self._any("A"):
-            self._stage = self._icon()
+            self._stage = icon_at(*self._cursor)
         elif self._any("B"):
             self.enter(Scene.CHARACTERS)
             self._frame = 0
-        return None
-
-    def _icon(self) -> int | None:
-        """The stage under the cursor."""
-        x, y = self._cursor
-        for stage, (icon_x, icon_y) in ICONS.items():
-            if abs(x - icon_x) < ICON_HALF and abs(y - icon_y) < ICON_HALF:
-                return stage
         return None
 
     def _match(self, stage: int) -> Match:
@@ -270,7 +248,7 @@ class Menus:
             self.scene,
             *(value for slot in slots for value in (slot.x, slot.y)),
             0 if self.scene is Scene.CHARACTERS and self._ready() else 1,
-            (self._stage or self._icon() or 0) if on_stages else 0,
+            (self._stage or icon_at(*self._cursor) or 0) if on_stages else 0,
             *(slot.status for slot in slots),
             *(_shown(slot) for slot in slots),
             *(2 if slot.place is not None else 1 for slot in slots),
@@ -285,19 +263,10 @@ class Menus:
 
 
 def _slot(port: int, plugged: bool) -> Slot:
-    return Slot(plugged, Status.HUMAN if plugged else Status.NOBODY, -30.37 + 15.4 * port, -0.61)
-
-
-def _place(x: float, y: float) -> int | None:
-    """The place of the roster at a point; the last row has one box less at both ends."""
-    column, row = int((x - ROSTER_LEFT) // BOX), 2 - int((y - ROSTER_BOTTOM) // BOX)
-    if not (0 <= row < 3 and 0 <= column < COLUMNS):
-        return None
-    place = row * COLUMNS + column - (row == 2)
-    return place if row * COLUMNS <= place < len(ROSTER) else None
+    return Slot(plugged, Status.HUMAN if plugged else Status.NOBODY, *start_of(port))
 
 
 def _shown(slot: Slot) -> int:
     """The character that a port shows: that of its coin, else the one under the hand."""
-    place = slot.place if slot.place is not None else _place(slot.x, slot.y)
-    return NOBODY if place is None else place
+    place = slot.place if slot.place is not None else place_at(slot.x, slot.y)
+    return NOWHERE if place is None else place

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.melee.dolphin.stand_in.engine import MockGame
+from envs.melee.dolphin.stand_in.game import MockGame
 from envs.melee.dolphin.stand_in.say import say
 from envs.melee.replay import replace_file
 from envs.melee.slp.encode import metadata

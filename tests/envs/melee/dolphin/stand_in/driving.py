@@ -3,6 +3,8 @@
 import contextlib
 import os
 import socket
+import time
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +36,15 @@ def is_free(port):
     return True
 
 
+def wait_for(port):
+    """Wait until a UDP port is open, where that can be seen: libmelee asks a closed one again only a second later."""
+    table = Path("/proc/net/udp")
+    for _ in range(50):
+        if not table.exists() or f":{port:04X} " in table.read_text():
+            return
+        time.sleep(0.02)
+
+
 class Drive:
     """A console with its controllers, and how to get through the menus."""
 
@@ -54,6 +65,7 @@ class Drive:
         self.console.run(str(self.disc))
 
     def connect(self):
+        wait_for(self.console.slippi_port)
         assert self.console.connect()
         for pad in self.pads.values():
             pad.connect()
@@ -90,7 +102,7 @@ class Drive:
         return state, seen
 
     def quit(self, port=1):
-        """Leave a game by L+R+A+START: no frame comes while it stands still, so that controllers are flushed by hand."""
+        """Leave a game by L+R+A+START. While it stands still no frame comes: controllers are flushed by hand."""
         while self.state.frame < 0:
             self.step()
         pad = self.pads[port]
@@ -118,6 +130,17 @@ class Drive:
             (pad.press_button if controller["buttons"] >> i & 1 else pad.release_button)(NAMES[name])
 
 
+def end(console):
+    """Stop it; libmelee alone would wait a second for its worker, and for ever for one that never started."""
+    stream = console._slippstream
+    if stream._worker is not None and stream._worker.pid is not None:
+        stream._worker.kill()  # it may hold a lock that an orderly shutdown would wait for
+        stream._worker.join()
+        stream._buffer.close()
+    stream._worker = None
+    console.stop()
+
+
 @contextlib.contextmanager
 def running(files, ports=(1, 2), kinds=None, connect=True, **options):
     """A stand-in that runs and is connected."""
@@ -128,9 +151,7 @@ def running(files, ports=(1, 2), kinds=None, connect=True, **options):
             drive.connect()
         yield drive
     finally:
-        if drive.console._slippstream._worker.pid is None:
-            drive.console._slippstream._worker = None  # never connected: libmelee would wait for it
-        drive.console.stop()
+        end(drive.console)
         for pad in drive.pads.values():
             with contextlib.suppress(BrokenPipeError):
                 pad.disconnect()

@@ -7,9 +7,11 @@ import time
 
 import pytest
 
+from envs.errors import GameError
 from envs.melee.dolphin.stand_in import faults
 from envs.melee.dolphin.stand_in.disc import Disc, Fault
 from envs.melee.dolphin.stand_in.faults import CRASHED, Faults
+from envs.melee.dolphin.stand_in.journal import Journal
 from envs.melee.dolphin.stand_in.machine import GARBAGE
 from envs.melee.dolphin.stand_in.write import write_stand_in
 from tests.envs.melee.dolphin.stand_in.driving import Character, Stage, is_free, melee, running
@@ -74,8 +76,28 @@ def test_files_that_are_written_again_forget_what_happened_once(tmp_path):
 # ---- through libmelee
 
 
+def test_the_journal_tells_what_happened(tmp_path):
+    path = tmp_path / "journal"
+    disc = Disc(faults=(Fault(kind="wrong_stage"), Fault(kind="crash", at=5)), journal=str(path))
+    with running(write_stand_in(tmp_path, disc), polling_mode=True, polling_timeout=1.0) as drive:
+        drive.enter()
+        while drive.step() is not None:
+            pass
+        pid, port = drive.process.pid, drive.console.slippi_port
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["event"], line["kind"]) for line in lines] == [
+        *(("start", ""), ("fault", "wrong_stage"), ("playing", ""), ("fault", "crash")),
+    ]
+    assert {(line["pid"], line["port"]) for line in lines} == {(pid, port)}
+
+
+def test_a_journal_that_cannot_be_written(tmp_path):
+    with pytest.raises(GameError, match="journal"):
+        Journal(str(tmp_path / "none" / "journal"), 1)
+
+
 def test_crash(made):
-    with running(made("crash", at=20), polling_mode=True, polling_timeout=5.0) as drive:
+    with running(made("crash", at=20), polling_mode=True, polling_timeout=1.0) as drive:
         state, _ = drive.enter()
         while state is not None and state.frame < 100:
             last, state = state, drive.step()
@@ -168,7 +190,6 @@ def test_it_lives_and_its_port_is_closed(made, kind):
 def test_libmelee_gives_up_a_dead_port(made):
     with running(made("dead_port"), connect=False) as drive:
         assert not drive.console.connect()
-        drive.console._slippstream._worker = None
 
 
 def test_a_slow_boot_is_longer_than_libmelee_waits():

@@ -1,18 +1,23 @@
 """The stand-in through an unmodified libmelee: what a program sees that drives Dolphin."""
 
+import dataclasses
 import subprocess
 
 import numpy as np
 import pytest
 
+from envs.errors import GameError, ReplayError
 from envs.melee.bots import LADDER, NAMES
 from envs.melee.controller import ACTION_SPEC, HIGHEST, decode
 from envs.melee.dolphin.stand_in.disc import Disc
 from envs.melee.dolphin.stand_in.write import write_stand_in
 from envs.melee.mock import MockMelee
 from envs.melee.replay import read_replay
+from envs.melee.slp.container import find_stream
+from envs.melee.slp.encode import encode
 from envs.melee.state import CONTROLLER, records
 from tests.envs.melee.dolphin.stand_in.driving import Button, Character, Menu, Stage, melee, running
+from tests.envs.melee.slp_files import REAL, file_bytes, needs_real_files, synthetic
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -116,7 +121,7 @@ def test_mainline_without_a_screen(made):
     ("text", "line"),
     [
         ('{"sed": 1}', "unknown setting 'sed'; did you mean 'seed'?"),
-        ('{"pace": "fast"}', "pace must be float, got 'fast'"),
+        ('{"pace": "fast"}', 'pace must be a number, got "fast"'),
         ('{"faults": [{"kind": "crsh"}]}', "did you mean 'crash'?"),
         ('{"human": "bob"}', "unknown scripted player 'bob'"),
     ],
@@ -196,6 +201,22 @@ def test_a_computer_player_of_a_level(files, level):
             state = drive.step()
             assert_same_player(drive.console, state.players[2], game.state.players[0, 1])
             assert_same_player(drive.console, state.players[1], game.state.players[0, 0])
+
+
+def test_a_computer_player_at_a_port_without_a_controller(files):
+    with running(files, ports=(1,)) as drive:
+        while (state := drive.step()).menu_state is not Menu.IN_GAME:
+            other = state.players.get(2)
+            if state.menu_state is Menu.CHARACTER_SELECT and (
+                other.controller_status is not melee.enums.ControllerStatus.CONTROLLER_CPU
+                or other.character is not Character.MARTH
+            ):
+                drive.helper.change_controller_status(
+                    drive.pads[1], state, 2, melee.enums.ControllerStatus.CONTROLLER_CPU, Character.MARTH
+                )
+            else:
+                drive.helper.menu_helper_simple(state, drive.pads[1], Character.FOX, Stage.BATTLEFIELD, autostart=True)
+        assert (state.players[2].character, state.players[2].cpu_level) == (Character.MARTH, 1)
 
 
 def test_a_character_without_tables_cannot_be_put_down(files, capfd):
@@ -389,3 +410,74 @@ def test_frames_that_were_sent_wrong_are_sent_again(made, tmp_path):
     shown = replay.state.players[124 : 124 + len(played)]
     assert np.array_equal(shown["x"], np.stack(played)["x"].astype(np.float32))
     assert np.array_equal(shown["action"], np.stack(played)["action"])
+
+
+# ---- a file in place of a game
+
+
+def everything(state):
+    """All that libmelee tells of a frame."""
+    players = {
+        int(port): (
+            *(float(v) for v in (p.position.x, p.position.y, p.percent, p.shield_strength, p.speed_y_self)),
+            *(p.character, p.action, p.action_frame, int(p.stock), p.facing, p.on_ground, p.hitlag_left),
+            *map(float, (*p.controller_state.main_stick, *p.controller_state.c_stick, p.controller_state.l_shoulder)),
+            *p.controller_state.button.values(),
+            p.nana is None,
+        )
+        for port, p in state.players.items()
+    }
+    items = [(i.type, float(i.position.x), float(i.position.y), int(i.owner)) for i in state.projectiles]
+    return int(state.frame), state.stage, players, items, repr(state.fod_platforms)
+
+
+def states_of(path, count):
+    """Frames that libmelee reads from a file."""
+    console = melee.Console(path=str(path), is_dolphin=False)
+    assert console.connect()
+    return [everything(console.step()) for _ in range(count)]
+
+
+@needs_real_files
+@pytest.mark.parametrize("name", ["falco_falco_YS_v3.15_rollback", "marth_falconcpu_FoD_v3.18"])
+def test_a_real_file_is_served_as_it_is(made, name):
+    path = REAL / f"{name}.slp"
+    with running(made(replay=str(path))) as drive:
+        served = []
+        while (state := drive.step()).menu_state is Menu.IN_GAME and len(served) < 1000:
+            served.append(everything(state))
+    assert served[0][0] == -123
+    assert len(served) > 500
+    assert served == states_of(path, len(served))
+
+
+def test_a_file_is_served_to_its_end_and_again(made, tmp_path):
+    file_bytes(tmp_path, synthetic())
+    (tmp_path / "made.slp").rename(tmp_path / "served.slp")
+    options = {"save_replays": True, "replay_dir": str(tmp_path / "replays")}
+    with running(made(replay=str(tmp_path / "served.slp")), **options) as drive:
+        for _ in range(2):
+            state, _ = drive.enter()
+            seen = [everything(state)]
+            while (state := drive.step()).menu_state is Menu.IN_GAME:
+                seen.append(everything(state))
+            assert state.menu_state is Menu.UNKNOWN_MENU
+            assert seen == states_of(tmp_path / "served.slp", len(seen))
+    first, second = (find_events(path) for path in (tmp_path / "replays").glob("Game_*.slp"))
+    assert first == second == find_events(tmp_path / "served.slp")
+
+
+def find_events(path):
+    data = path.read_bytes()
+    stream = find_stream(data)
+    return data[stream.begin : stream.end]
+
+
+def test_a_file_that_cannot_be_served(made, tmp_path):
+    (tmp_path / "bad.slp").write_bytes(b"nothing")
+    with pytest.raises(ReplayError, match=r"bad\.slp: byte 0: not a \.slp file"):
+        made(replay=str(tmp_path / "bad.slp"))
+    path = tmp_path / "old.slp"
+    path.write_bytes(encode(dataclasses.replace(synthetic(), version=(2, 0, 0))))
+    with pytest.raises(GameError, match=r"version 2\.0\.0 cannot be served"):
+        made(replay=str(path))

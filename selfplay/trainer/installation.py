@@ -1,0 +1,77 @@
+"""What a run of real games needs on this machine, looked at before its folder is made."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from envs.errors import DolphinError
+from envs.melee.dolphin.disc import judge_disc
+from envs.melee.dolphin.install import check_disc, find_executable, version_of
+from envs.registry import find_game
+from selfplay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from envs.melee.dolphin.disc import Verdict
+    from envs.melee.dolphin.install import DolphinVersion
+    from selfplay.config import Config, EmulatorConfig
+
+DRIVER: Final = "melee"
+"""The module of libmelee."""
+
+
+def located(config: Config, tell: Callable[[str], object]) -> Config:
+    """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
+
+    Args:
+        config: of a run, new or resumed.
+        tell: is told what may be wrong with the disc.
+
+    Raises:
+        ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
+    """
+    game = config.game
+    if not find_game(game.type).live:
+        return config
+    if game.dolphin is None or game.iso is None:
+        missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"
+        raise ConfigError(f"--game-type {game.type} needs {missing}; scripts/doctor.py helps, and docs/dolphin.md")
+    if find_spec(DRIVER) is None:
+        raise ConfigError(f"--game-type {game.type} needs libmelee: pip install -e '.[dolphin]'")
+    executable, version = _dolphin(game.dolphin)
+    disc, verdict = _disc(game.iso)
+    _check_build(executable, version, config.emulator)
+    if verdict.mainline_only and not version.mainline:
+        raise ConfigError(f"--iso {disc}: {verdict.text}; {executable} is Ishiiruka, which cannot read it")
+    if verdict.level == "warning":
+        tell(f"--iso {disc}: {verdict.text}")
+    paths = {"dolphin": str(executable), "iso": str(disc)}
+    return config.model_copy(update={"game": game.model_copy(update=paths)})
+
+
+def _dolphin(path: str) -> tuple[Path, DolphinVersion]:
+    try:
+        executable = find_executable(path)
+        return executable, version_of(executable)
+    except DolphinError as error:
+        raise ConfigError(f"--dolphin {error}") from error
+
+
+def _disc(path: str) -> tuple[Path, Verdict]:
+    try:
+        return check_disc(path), judge_disc(path, hash_it=False)
+    except DolphinError as error:
+        raise ConfigError(f"--iso {error}") from error
+
+
+def _check_build(executable: Path, version: DolphinVersion, emulator: EmulatorConfig) -> None:
+    """Refuse what a build cannot do."""
+    if emulator.fast_forward and not version.can_fast_forward:
+        raise ConfigError(f"--fast-forward needs an ExiAI build, which {executable} is not")
+    if emulator.headless and not version.can_be_headless:
+        raise ConfigError(f"--headless needs ExiAI or a mainline build made for it; {executable} is Ishiiruka")
+    if emulator.human_port is not None and not version.can_show:
+        raise ConfigError(f"--human-port needs a Dolphin with a window; {executable} is ExiAI, which draws nothing")

@@ -1,0 +1,198 @@
+"""Rating games in several games at once, on mock games that fail in every way."""
+
+import threading
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from envs.errors import GameError
+from envs.melee import bots
+from envs.melee.dolphin.roster import PLAYERS as EVERYBODY
+from envs.melee.mock import MockMelee
+from selfplay.errors import RunnerError
+from selfplay.runner.arena import TRIES, Arena
+from selfplay.runner.match import MELEE, Contender, Pairing, Rules, game_options, play
+from tests.runner.test_match import PLAYERS, policy
+
+RULES = Rules(max_episode_frames=120)
+MEWTWO, FOXES = ("mewtwo", "mewtwo"), ("fox", "fox")
+ALL = PLAYERS | {"gen_0": Contender("gen_0", policy()), "gen_5": Contender("gen_5", policy(6, delay=2, seed=5))}
+
+
+class Opened(MockMelee):
+    """A game of an arena; ``steps`` counts down to a failure, or to a hang that only a kill ends."""
+
+    bot_names = EVERYBODY
+
+    def __init__(self, place, options, steps=10**9, *, hangs=False):
+        super().__init__(**options)
+        self.place, self.options = place, options
+        self.seated, self.closed, self.killed = [], False, threading.Event()
+        self._steps, self._hangs = steps, hangs
+
+    def reset(self, seeds):
+        self.seated.append(self.bots[0].tolist())
+        self.bots[self.bots >= len(bots.NAMES)] = 0  # the mock has nobody who could play for them
+        return super().reset(seeds)
+
+    def step(self, actions, acts=None):
+        self._steps -= 1
+        if self._steps < 0 and self._hangs:
+            assert self.killed.wait(60)
+        if self._steps < 0:
+            raise RunnerError("its process has ended")
+        return super().step(actions, acts)
+
+    def kill(self):
+        self.killed.set()
+        return True
+
+    def close(self):
+        assert not self.closed
+        self.closed = True
+
+
+class Made(list):
+    """The games that an arena opened; the first ones fail after ``steps``."""
+
+    def __init__(self, failing=0, steps=5, **more):
+        super().__init__()
+        self._failing, self._steps, self._more = failing, steps, more
+
+    def __call__(self, place, options):
+        fails = len(self) < self._failing
+        self.append(Opened(place, options, *([self._steps] if fails else []), **self._more))
+        return self[-1]
+
+
+def arena(made, places=1, limit_s=60.0):
+    return Arena(made, range(10, 10 + places), limit_s)
+
+
+def pairings(count, players=("random", "rusher"), characters=MEWTWO):
+    return [Pairing(players, characters, seed) for seed in range(count)]
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_games_are_those_that_are_played_side_by_side(places):
+    games = [
+        *pairings(3, ("gen_0", "gen_5")),
+        *pairings(2, ("rusher", "gen_0"), FOXES),
+        *pairings(2, ("gen_5", "random")),
+    ]
+    made = Made()
+    found = arena(made, places).play(games, ALL, RULES)
+    np.testing.assert_array_equal(np.stack(found), play(games, ALL, RULES))
+    assert {game.place for game in made} <= set(range(10, 10 + places))
+    assert all(game.closed for game in made)
+
+
+def test_a_game_stays_open_for_pairings_of_its_kind():
+    mixed = [pairing for pair in zip(pairings(3), pairings(3, characters=FOXES), strict=True) for pairing in pair]
+    made = Made()
+    arena(made).play(mixed, PLAYERS, RULES)
+    assert [game.options["characters"] for game in made] == [[["mewtwo", "mewtwo"]], [["fox", "fox"]]]
+    assert [len(game.seated) for game in made] == [3, 3]
+
+
+def test_players_have_their_seats_before_a_game_begins():
+    ours, theirs = bots.NAMES.index("rusher"), EVERYBODY.index("cpu_7")
+    players = ALL | {"cpu_7": Contender("cpu_7")}
+    made = Made()
+    games = [Pairing(pair, MEWTWO, 1) for pair in (("gen_0", "cpu_7"), ("cpu_7", "gen_0"), ("gen_0", "rusher"))]
+    options = [game_options([game], players, RULES) for game in games]
+    arena(made).play(games[:1], players, RULES)
+    assert made[0].seated == [[-1, theirs]]
+    assert [option["frame_skip"] for option in options] == [4, 4, 4]
+    assert options[0] == options[1] == options[2]
+    arena(made).play(games[2:], players, RULES)
+    assert made[1].seated == [[-1, ours]]
+
+
+def test_computer_players_are_no_scripted_ones():
+    cpu = Contender("cpu_7")
+    assert (cpu.is_cpu, cpu.version, cpu.frame_skip, cpu.delay) == (True, MELEE, 1, 0)
+    assert not Contender("rusher").is_cpu
+    assert not Contender("cpu_7", policy()).is_cpu
+
+
+def test_one_that_fails_is_replaced_and_its_pairing_played_again():
+    made = Made(failing=2)
+    found = arena(made).play(pairings(3), PLAYERS, RULES)
+    np.testing.assert_array_equal(np.stack(found), play(pairings(3), PLAYERS, RULES))
+    assert len(made) == 3
+    assert all(game.closed for game in made)
+
+
+def test_one_that_cannot_be_opened_counts_as_one_that_fails():
+    made, tries = Made(), []
+
+    def open_game(place, options):
+        tries.append(place)
+        if len(tries) < TRIES:
+            raise GameError("no disc in the drive")
+        return made(place, options)
+
+    assert all(row is not None for row in Arena(open_game, [0], 60.0).play(pairings(2), PLAYERS, RULES))
+
+
+def test_a_pairing_that_always_fails_is_given_up_and_the_others_are_played():
+    made = Counter()
+
+    def open_game(place, options):
+        kind = options["characters"][0][0]
+        made[kind] += 1
+        return Opened(place, options, 5 if kind == "fox" else 10**9)
+
+    games = [*pairings(1, characters=FOXES), *pairings(2)]
+    found = Arena(open_game, [0, 1], 60.0).play(games, PLAYERS, RULES)
+    assert [row is None for row in found] == [True, False, False]
+    assert made["fox"] == TRIES
+
+
+def test_where_none_can_be_played_the_first_cause_is_raised():
+    with pytest.raises(RunnerError, match="its process has ended"):
+        arena(Made(failing=99), 2).play(pairings(3), PLAYERS, RULES)
+
+
+def test_one_that_hangs_is_killed():
+    made = Made(failing=1, hangs=True)
+    found = arena(made, limit_s=0.05).play(pairings(1), PLAYERS, RULES)
+    assert found[0] is not None
+    assert [game.killed.is_set() for game in made] == [True, False]
+
+
+def test_a_stop_ends_all_games_and_is_no_failure():
+    made, stopped = Made(), threading.Event()
+    seen = []
+
+    def stop():
+        seen.append(1)
+        if len(seen) > 20:
+            stopped.set()
+        return stopped.is_set()
+
+    with pytest.raises(RunnerError, match="stopped"):
+        arena(made, 2).play(pairings(40), PLAYERS, RULES, stop)
+    assert len(made) <= 2
+    assert all(game.closed for game in made)
+
+
+def test_a_kill_reaches_games_that_hang():
+    made = Made(failing=2, hangs=True)
+    games = arena(made, 2)
+    stopped = threading.Event()
+
+    def end():
+        while len(made) < 2:
+            threading.Event().wait(0.001)
+        stopped.set()
+        games.kill()
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    with pytest.raises(RunnerError):
+        games.play(pairings(9), PLAYERS, RULES, stopped.is_set)
+    thread.join()
+    assert len(made) == 2

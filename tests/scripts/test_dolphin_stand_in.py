@@ -1,0 +1,65 @@
+"""The two files of a stand-in for Dolphin, from the command line."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from scripts import dolphin_stand_in
+from tests.scripts.commands import mistake, run
+
+SCRIPT = "dolphin_stand_in.py"
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in needs named pipes")
+
+
+def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
+    done = run(
+        SCRIPT, "a folder", "--seed", 7, "--persona", "ishiiruka", "--fault", "crash~500", "--fault", "wrong_stage@2!",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    program, disc = tmp_path / "a folder/dolphin", tmp_path / "a folder/disc.json"
+    assert json.loads(disc.read_text()) == {
+        "seed": 7,
+        "persona": "ishiiruka",
+        "faults": [{"kind": "crash", "every": 500}, {"kind": "wrong_stage", "at": 2, "once": True}],
+    }
+    next_line = shlex.split(done.stdout.splitlines()[-1].removeprefix("next: "))
+    assert next_line == [
+        *("python", "scripts/train_self_play.py", "--game-type", "dolphin"),
+        *("--dolphin", str(program), "--iso", str(disc)),
+    ]
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout[:12]) == (255, "Faster Melee")
+
+
+def test_the_module_does_the_same(tmp_path):
+    command = [sys.executable, "-m", "envs.melee.dolphin.stand_in", str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert json.loads((tmp_path / "disc.json").read_text()) == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--fault", "crsh@5"), "did you mean 'crash'?"),
+        (("--fault", "crash@soon"), "'soon' is no whole number"),
+        (("--pace", "-1"), "pace must be from 0 to 1000, got -1.0"),
+        (("--human", "bob"), "unknown scripted player 'bob'"),
+        (("--human-character", "peach"), "unknown human_character 'peach'"),
+        (("--replay", "none.slp"), "No such file"),
+        (("--colour", "red"), "unrecognized arguments"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path, capsys, monkeypatch, arguments, line):
+    monkeypatch.chdir(tmp_path)
+    assert line in mistake(capsys, SCRIPT, lambda: dolphin_stand_in.main(["folder", *arguments]))
+    assert not (tmp_path / "folder").exists()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert "file" in mistake(capsys, SCRIPT, lambda: dolphin_stand_in.main([str(tmp_path / "file" / "folder")]))
