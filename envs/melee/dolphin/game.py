@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import DolphinError, GameError
-from envs.melee.dolphin.emulator import Setup
+from envs.melee.dolphin.console import Setup
 from envs.melee.dolphin.install import check_disc, find_executable
-from envs.melee.dolphin.match import Dolphin, Recycling, Seat
-from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, level_of
+from envs.melee.dolphin.match import Dolphin, Recycling
+from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, Seat, level_of
 from envs.melee.slp.record import GAME_SET, TIME
 from envs.melee.tables import STAGES
 from envs.melee.watched import WatchedGame

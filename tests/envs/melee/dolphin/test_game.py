@@ -8,8 +8,7 @@ import pytest
 from envs.check import _check_batch
 from envs.errors import ActionError, DolphinError, GameError
 from envs.melee.controller import FIELDS, MAIN_X, NEUTRAL
-from envs.melee.dolphin.match import Seat
-from envs.melee.dolphin.roster import CHARACTERS
+from envs.melee.dolphin.roster import CHARACTERS, Seat
 from envs.melee.dolphin.stand_in.disc import Disc
 from envs.melee.episodes import ENDED_BY
 from envs.melee.mock import MockMelee

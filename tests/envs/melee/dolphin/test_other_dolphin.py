@@ -131,6 +131,7 @@ BUILDS = {
     "answers as Ishiiruka": {"answer": ["Faster Melee - Slippi (3.4.0)", "", 255]},
     "answers as ExiAI": {"answer": ["", "Faster Melee - Slippi (3.4.0) - ExiAI", 1], "leaves": True},
     "silent inputs between games": {"silent_flushes": 20},
+    "silence as it boots": {"boot_s": 1.5, "title": True},
 }
 
 
