@@ -14,14 +14,13 @@ import pytest
 from envs.errors import GameError
 from selfplay.errors import RunnerError
 from selfplay.runner.process_game import ProcessGame
-from tests.envs.melee.dolphin.emulators import Disc, disc_with, is_free, write_stand_in
+from tests.envs.melee.dolphin.emulators import PORT, Disc, disc_with, is_free, write_stand_in
 from tests.scripts.commands import is_alive, wait_for
 
 psutil = pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 ROOT = Path(__file__).parents[2]
 SEEDS = np.array([3], np.uint64)
-PORT = 52400
 OURS = re.compile(r"selfplay-|libmelee_|dolphin-")
 
 

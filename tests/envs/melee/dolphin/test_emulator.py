@@ -9,7 +9,7 @@ import pytest
 from envs.errors import DolphinError
 from envs.melee.controller import NEUTRAL
 from envs.melee.dolphin.stand_in.faults import CRASHED
-from tests.envs.melee.dolphin.emulators import SEEDS, Watch, disc_with, emulator_of, game_on, process_of
+from tests.envs.melee.dolphin.emulators import PORT, SEEDS, Watch, disc_with, emulator_of, game_on, process_of
 
 PATIENT = {"start_timeout_s": 30.0, "frame_timeout_s": 10.0}
 QUICK = {"start_timeout_s": 4.0, "frame_timeout_s": 1.0}
@@ -88,6 +88,7 @@ def test_garbage_in_the_countdown_is_not_read_for_ever(make):
         game.reset(SEEDS)
 
 
+@pytest.mark.slow
 def test_a_start_that_is_slower_than_libmelee_waits(make):
     game = make(disc_with(boot_s=11.0), start_timeout_s=40.0)
     begun = time.monotonic()
@@ -138,6 +139,6 @@ def test_ports_that_are_taken_are_passed_over(make):
     for game in games:
         game.reset(SEEDS)
     ports = [emulator_of(game).console.slippi_port for game in games]
-    assert ports[0] == 52300
-    assert ports[1] == 52302  # the next that slot 0 may take
-    assert ports[2] == 52301
+    assert ports[0] == PORT
+    assert ports[1] == PORT + 2  # the next that slot 0 may take
+    assert ports[2] == PORT + 1

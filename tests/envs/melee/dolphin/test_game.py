@@ -16,7 +16,16 @@ from envs.melee.replay import Recording, read_replay
 from envs.melee.slp.start import CPU, HUMAN
 from envs.melee.state import CONTROLLER, PLAYER
 from envs.melee.tables import STAGES
-from tests.envs.melee.dolphin.emulators import SEED, SEEDS, Watch, emulator_of, game_on, process_of, random_actions
+from tests.envs.melee.dolphin.emulators import (
+    PORT,
+    SEED,
+    SEEDS,
+    Watch,
+    emulator_of,
+    game_on,
+    process_of,
+    random_actions,
+)
 
 TOLERANCE = 2e-6  # events have the width of float32
 COMPARED = ("obs", "reward")
@@ -98,6 +107,7 @@ def run_right(rng, game):
     return actions
 
 
+@pytest.mark.slow
 def test_frame_skip_and_delay(make):
     options = {"frame_skip": 4, "delay": [0, 3], "max_episode_frames": 500, "stage": "dreamland", "stagger": True}
     game = make(**options)
@@ -111,12 +121,15 @@ def test_scripted_players_in_a_seat(make):
     play_beside_mock(game, 250, options)
 
 
-@pytest.mark.parametrize("stage", sorted(STAGES))
+@pytest.mark.parametrize(
+    "stage", [pytest.param(stage, marks=() if stage.startswith("f") else pytest.mark.slow) for stage in sorted(STAGES)]
+)
 def test_every_stage(make, stage):
     options = {"characters": ("sheik", "marth"), "stage": stage, "max_episode_frames": 60}
     play_beside_mock(make(**options), 70, options)
 
 
+@pytest.mark.slow
 def test_lock_step(make):
     """What is held after frame N is the input of frame N+1, on both ports, in 10,000 frames without a gap."""
     game = make(max_episode_frames=60_000)
@@ -153,7 +166,7 @@ def test_computer_players(make):
         for _ in range(60):
             game.step(neutral_actions(game))
     assert process_of(game).pid == pid
-    other = make(port=52310, cpu_level=4, max_episode_frames=120)
+    other = make(port=PORT + 5, cpu_level=4, max_episode_frames=120)
     assert other.outsider == 1
     other.reset(SEEDS)
     assert emulator_of(other).reader.start.ports[1].level == 4
@@ -209,9 +222,10 @@ def episodes_by_pid(game, count):
 def test_recycling_by_frames_is_staggered_by_slot(make):
     options = {"max_episode_frames": 77, "recycle_frames": 500, "slots": 2}  # 200 frames a game with its countdown
     assert episodes_by_pid(make(slot=0, **options), 5) == [0, 0, 2, 2, 2]
-    assert episodes_by_pid(make(slot=1, port=52310, **options), 5) == [0, 0, 0, 3, 3]
+    assert episodes_by_pid(make(slot=1, port=PORT + 5, **options), 5) == [0, 0, 0, 3, 3]
 
 
+@pytest.mark.slow
 def test_recycling_by_memory(make):
     disc = Disc(seed=SEED, leak_mb_per_1000_frames=400)
     game = make(disc, max_episode_frames=77, recycle_mb=100)  # 80 MB a game

@@ -20,6 +20,7 @@ pytest.importorskip("melee", reason="libmelee drives Dolphin")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the emulator of this test reads named pipes")
 psutil = pytest.importorskip("psutil")
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
+from tests.envs.melee.dolphin.emulators import PORT  # noqa: E402
 
 PROGRAM = Path(__file__).with_name("other_dolphin.py")
 CAP = 200  # frames of an episode that is cut short
@@ -42,7 +43,7 @@ def make(tmp_path, monkeypatch):
         program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         program.chmod(0o755)
         options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": CAP, **dict(options)}
-        made.append(DolphinMelee(dolphin=str(program), iso=str(iso), slippi_port=52100, **options))
+        made.append(DolphinMelee(dolphin=str(program), iso=str(iso), slippi_port=PORT, **options))
         return made[-1]
 
     yield make
@@ -135,7 +136,21 @@ BUILDS = {
 }
 
 
-@pytest.mark.parametrize("build", BUILDS)
+OFTEN = (  # the others are for ``-m slow``
+    "the start takes no input",
+    "no inputs shown, some are left over",
+    "start and first frame in one message",
+    "frames go on in a pause",
+    "stages are deaf at first",
+    "unknown bytes at the end of events",
+    "pipes before the port",
+    "silent inputs between games",
+)
+
+
+@pytest.mark.parametrize(
+    "build", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in BUILDS]
+)
 def test_first_game_lock_step_and_next_game(make, build):
     game = make(**BUILDS[build])
     start(game)
@@ -146,6 +161,7 @@ def test_first_game_lock_step_and_next_game(make, build):
     assert pid_of(game) == pid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [
@@ -175,6 +191,7 @@ def test_a_game_to_its_last_stock(make, build):
     assert pid_of(game) == pid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "slow", [{"loading_s": 3.0}, {"boot_s": 3.0}, {"quit_s": 3.0}, {"loading_s": 3.0, "start_flushes": 0}], ids=str
 )
