@@ -43,7 +43,7 @@ class DolphinMelee(WatchedGame):
         fast_forward: Faster than it could be shown; ExiAI builds alone can.
         replay_dir: Folder for replay files.
         start_timeout_s: Seconds in which a Dolphin must have started, and again in which a game must have begun.
-        frame_timeout_s: Seconds without a frame after which it counts as hung.
+        frame_timeout_s: Seconds without a frame after which it counts as hung; while a game loads four times as long.
         recycle_frames: Frames after which it is replaced by a fresh one, between two games; 0: never.
         recycle_mb: Megabytes by which it may grow until then; 0: any.
         **options: See ``Fight``.
