@@ -54,14 +54,16 @@ class _Tasks:
             alike = (i for i, task in enumerate(self._left) if task.options == options)
             return self._left.pop(next(alike, 0)) if self._left else None
 
-    def failed(self, task: _Task, error: Exception) -> None:
-        """Have it played again, by whoever comes first, or give it up."""
+    def failed(self, task: _Task, error: Exception) -> bool:
+        """Have it played again, by whoever comes first, or give it up; whether it is played again."""
         task.failures += 1
         with self._mutex:
-            if task.failures < TRIES:
+            again = task.failures < TRIES
+            if again:
                 self._left.append(task)
             else:
                 self.error = self.error or error
+            return again
 
     def stop(self) -> None:
         """Nothing is left to play."""
@@ -77,15 +79,22 @@ class Arena:
         places: As many games at once; what ``open_game`` is given.
         limit_s: Seconds after which a game counts as hung and is killed.
         ask: How networks are asked.
+        tell: Is told what went wrong, and what games tell of themselves; in any thread.
     """
 
     def __init__(
-        self, open_game: Callable[[int, Options], Stage], places: Sequence[int], limit_s: float, ask: Ask = directly
+        self,
+        open_game: Callable[[int, Options], Stage],
+        places: Sequence[int],
+        limit_s: float,
+        ask: Ask = directly,
+        tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._open = open_game
         self._places = places
         self._limit_s = limit_s
         self._ask = ask
+        self._tell = tell
         self._games: dict[int, Stage] = {}  # open ones, by place
         self._options: dict[int, Options] = {}  # that they were opened with
 
@@ -117,7 +126,9 @@ class Arena:
                         self._close(place)
                         if stop():
                             raise
-                        tasks.failed(task, error)
+                        again = tasks.failed(task, error)
+                        who = " against ".join(task.pairing.players)
+                        self._tell(f"rating game {who}: {error}; it is {'played again' if again else 'given up'}")
             except BaseException:
                 tasks.stop()
                 raise
@@ -145,7 +156,11 @@ class Arena:
             self._options[place] = task.options
         game = self._games[place]
         with _killed_after(self._limit_s, game):
-            return play_on(game, task.pairing, contenders, rules, stop, self._ask)
+            stats = play_on(game, task.pairing, contenders, rules, stop, self._ask)
+        for note in game.notes:
+            self._tell(f"rating games: {note}")
+        game.notes.clear()
+        return stats
 
     def _close(self, place: int) -> None:
         game = self._games.pop(place, None)

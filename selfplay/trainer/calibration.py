@@ -53,7 +53,7 @@ def way_of(config: Config, run: RunDir, tell: Callable[[str], None]) -> Way:
     """
     if not find_game(config.game.type).live:
         return Way()
-    emulators = arena(located(config, tell), run)
+    emulators = arena(located(config, tell), run, tell)
     return Way(emulators.play, 4 * len(rating_slots(config)))
 
 

@@ -17,7 +17,7 @@ from selfplay.runner.process_game import ProcessGame
 from selfplay.supervision import ParkPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from selfplay.checkpoint import RunDir
     from selfplay.config import Config
@@ -100,8 +100,8 @@ def rating_slots(config: Config) -> range:
     return range(config.run.num_games, 2 * config.run.num_games)
 
 
-def arena(config: Config, run: RunDir, ask: Ask = directly) -> Arena:
-    """Where rating games of a run are played."""
+def arena(config: Config, run: RunDir, tell: Callable[[str], object], ask: Ask = directly) -> Arena:
+    """Where rating games of a run are played; ``tell`` is told what goes wrong there."""
 
     def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
         alone = {"cpu_level": None, "human_port": None}  # who plays follows from the pairing
@@ -109,7 +109,7 @@ def arena(config: Config, run: RunDir, ask: Ask = directly) -> Arena:
         return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout)
 
     limit = _two_starts_s(config) + MEDIANS * config.game.max_episode_frames / FRAMES_A_SECOND
-    return Arena(open_game, rating_slots(config), limit, ask)
+    return Arena(open_game, rating_slots(config), limit, ask, tell)
 
 
 def rating_cost_s(config: Config) -> float:

@@ -41,9 +41,10 @@ DURING = 0.6  # part of the share that is spent while training; the rest is for 
 class RaterResource:
     """What the rating runner works on."""
 
-    def __init__(self, session: Session, ask: Ask = directly) -> None:
+    def __init__(self, session: Session, tell: Callable[[str], object], ask: Ask = directly) -> None:
+        """``tell`` is told of games that fail; ``ask`` is how networks are asked."""
         self._session = session
-        self._arena = arena(session.config, session.run, ask) if session.game.live else None
+        self._arena = arena(session.config, session.run, tell, ask) if session.game.live else None
         self._cancelled = False
 
     def work(

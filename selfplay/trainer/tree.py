@@ -142,7 +142,7 @@ class Tree:
             name: ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S) for name in self._session.blocks
         }
         if self.rater is not None:
-            rater = GameRunner(self._rater_board, lambda *_: RaterResource(self._session, self._ask))
+            rater = GameRunner(self._rater_board, lambda *_: RaterResource(self._session, self._feed.notice, self._ask))
             specs[RATER] = ChildSpec(RATER, rater.child())
         return specs
 

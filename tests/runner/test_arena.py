@@ -66,8 +66,8 @@ class Made(list):
         return self[-1]
 
 
-def arena(made, places=1, limit_s=60.0):
-    return Arena(made, range(10, 10 + places), limit_s)
+def arena(made, places=1, limit_s=60.0, tell=print):
+    return Arena(made, range(10, 10 + places), limit_s, tell=tell)
 
 
 def pairings(count, players=("random", "rusher"), characters=MEWTWO):
@@ -86,6 +86,17 @@ def test_games_are_those_that_are_played_side_by_side(places):
     np.testing.assert_array_equal(np.stack(found), play(games, ALL, RULES))
     assert {game.place for game in made} <= set(range(10, 10 + places))
     assert all(game.closed for game in made)
+
+
+def test_what_games_tell_is_told():
+    made, told = Made(), []
+    arena(made, tell=told.append).play(pairings(1), PLAYERS, RULES)
+    games = arena(lambda place, options: made[0], tell=told.append)
+    made[0].notes.append("a fresh one took its place")
+    made[0].closed = False
+    games.play(pairings(1), PLAYERS, RULES)
+    assert told == ["rating games: a fresh one took its place"]
+    assert made[0].notes == []
 
 
 def test_a_game_stays_open_for_pairings_of_its_kind():
@@ -118,8 +129,9 @@ def test_computer_players_are_no_scripted_ones():
 
 
 def test_one_that_fails_is_replaced_and_its_pairing_played_again():
-    made = Made(failing=2)
-    found = arena(made).play(pairings(3), PLAYERS, RULES)
+    made, told = Made(failing=2), []
+    found = arena(made, tell=told.append).play(pairings(3), PLAYERS, RULES)
+    assert told == ["rating game random against rusher: its process has ended; it is played again"] * 2
     np.testing.assert_array_equal(np.stack(found), play(pairings(3), PLAYERS, RULES))
     assert len(made) == 3
     assert all(game.closed for game in made)
@@ -145,8 +157,9 @@ def test_a_pairing_that_always_fails_is_given_up_and_the_others_are_played():
         made[kind] += 1
         return Opened(place, options, 5 if kind == "fox" else 10**9)
 
-    games = [*pairings(1, characters=FOXES), *pairings(2)]
-    found = Arena(open_game, [0, 1], 60.0).play(games, PLAYERS, RULES)
+    games, told = [*pairings(1, characters=FOXES), *pairings(2)], []
+    found = Arena(open_game, [0, 1], 60.0, tell=told.append).play(games, PLAYERS, RULES)
+    assert [line.rpartition(" ")[2] for line in told] == ["again", "again", "up"]
     assert [row is None for row in found] == [True, False, False]
     assert made["fox"] == TRIES
 
