@@ -113,6 +113,8 @@ class DolphinMelee(WatchedGame):
             Seat(character, level, person=seat == self._person)
             for seat, (character, level) in enumerate(zip(self._wanted, levels, strict=True))
         ]
+        if any(seat.cpu_level and seat.character == CHARACTERS["sheik"] for seat in seats):
+            raise DolphinError("a computer player cannot be sheik: the menus would give it zelda")
         self._dolphin.begin(seats, self._stage)
         self.state = self._dolphin.state
 

@@ -35,7 +35,7 @@ DEFAULTS = {
     "silent_flushes": 0,  # waits for so many inputs after a game without a word
     "after_end": 0,  # menu frames of no known screen after a game
     "results": 60,  # frames for which the results ignore START; None: there are none; "again": the next game begins
-    "pause": "lras",  # "lras", "running" (frames go on while paused), "bare" (no pause is needed), "none"
+    "pause": "lras",  # "clocked": reads inputs by the clock, "running": frames go on, "bare": quits without one, "none"
     "quit_s": 0.0,  # of silence after a game that was quit
     "start_flushes": 1,  # inputs that it takes between the start of a game and the first frame
     "free_frames": 0,  # that it plays at the start of a game without any input
@@ -157,6 +157,15 @@ def wait():
         service()
         select.select([pad.fd for pad in waiting], [], [], 0.002)
     service()
+
+
+def tick():
+    """A sixtieth of a second in which nobody is waited for."""
+    rest(1 / 60)
+    for pad in PADS.values():
+        pad.before = set(pad.held)
+        while pad.read():
+            pass
 
 
 class Hand:
@@ -306,7 +315,7 @@ def play(game):
                 paused = not paused
             if not paused or CHOSEN["pause"] == "running":
                 break
-            wait()
+            (tick if CHOSEN["pause"] == "clocked" else wait)()
     return end(game, 2)
 
 

@@ -170,6 +170,8 @@ def test_computer_players(make):
     assert other.outsider == 1
     other.reset(SEEDS)
     assert emulator_of(other).reader.start.ports[1].level == 4
+    with pytest.raises(DolphinError, match="a computer player cannot be sheik"):
+        make(cpu_level=4, characters=("fox", "sheik")).reset(SEEDS)
     with pytest.raises(DolphinError, match="both a computer player's and a person's"):
         make(cpu_level=4, human_port=2)
 

@@ -7,7 +7,6 @@ import json
 import shlex
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the emulator of
 psutil = pytest.importorskip("psutil")
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
 from tests.envs.melee.dolphin.emulators import PORT  # noqa: E402
+from tests.scripts.commands import is_alive  # noqa: E402
 
 PROGRAM = Path(__file__).with_name("other_dolphin.py")
 CAP = 200  # frames of an episode that is cut short
@@ -37,10 +37,10 @@ def make(tmp_path, monkeypatch):
     iso.write_bytes(b"x")
     made = []
 
-    def make(options=(), **choices):
+    def make(options=(), start="exec ", **choices):
         words = shlex.join([sys.executable, str(PROGRAM), json.dumps(choices)])
         program = tmp_path / "dolphin"
-        program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        program.write_text(f'#!/bin/sh\n{start}{words} "$@"\n')
         program.chmod(0o755)
         options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": CAP, **dict(options)}
         made.append(DolphinMelee(dolphin=str(program), iso=str(iso), slippi_port=PORT, **options))
@@ -114,6 +114,7 @@ BUILDS = {
     "menus as events of a game": {"menu_in_game": True},
     "no results": {"results": None},
     "frames go on in a pause": {"pause": "running"},
+    "inputs are read by the clock in a pause": {"pause": "clocked"},
     "no pause is needed to quit": {"pause": "bare"},
     "late banner": {"banner": 90},
     "slow cursor": {"speed": 0.6},
@@ -212,7 +213,7 @@ def test_a_game_that_cannot_be_quit_costs_the_emulator(make):
     in_step(game)
     cap(game)
     assert pid_of(game) != pid
-    assert not psutil.pid_exists(pid)
+    assert not is_alive(pid)
     in_step(game, 20)
 
 
@@ -262,6 +263,15 @@ def test_sheik_and_every_stage_of_the_screen(make):
     in_step(game, 20)
 
 
+def test_a_launcher_that_stays_is_no_shelter(make):
+    game = make(start="")
+    start(game)
+    (child,) = psutil.Process(pid_of(game)).children()
+    in_step(game, 5)
+    game.close()
+    assert not is_alive(child.pid)
+
+
 def test_what_it_started_itself_ends_with_it(make, tmp_path):
     mark = tmp_path / "pid"
     game = make(child=f"echo $$ > {mark}; exec sleep 600")
@@ -269,7 +279,4 @@ def test_what_it_started_itself_ends_with_it(make, tmp_path):
     pid = int(mark.read_text())
     assert psutil.pid_exists(pid)
     game.close()
-    deadline = time.monotonic() + 5
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert not is_alive(pid)
