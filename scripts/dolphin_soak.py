@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +24,7 @@ def main() -> int:
     if options.minutes <= 0 or options.num_games < 1 or (options.folder and options.folder.exists()):
         print("dolphin_soak.py: --minutes and --num-games must be above 0, --folder a new folder", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the trainer ends with us
     from selfplay.trainer.dolphin_soak import failures, soak
     from selfplay.trainer.machine import processor, usable_cores
 

@@ -78,7 +78,7 @@ class Bare:
 
     def _to_game(self) -> None:
         plans = [Plan(Pad(controller), CHARACTERS[CHARACTER]) for controller in self._controllers]
-        menus = Menus(plans, STAGES[STAGE], melee.MenuHelper(), start=True)
+        menus = Menus(plans, STAGES[STAGE], melee.MenuHelper(), person=False)
         while (state := self._console.step()).menu_state is not melee.Menu.IN_GAME or state.frame < 0:
             menus.press(state)
         for controller in self._controllers:

@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,38 +15,21 @@ import melee
 import psutil
 
 from envs.errors import DolphinError
+from envs.melee.dolphin.console import LOADING, Setup, check_build, make_console
 from envs.melee.dolphin.frames import FrameReader
-from envs.melee.dolphin.install import free_port, version_of
+from envs.melee.dolphin.install import free_port
 from envs.melee.dolphin.launch import guarded, last_words
 from envs.melee.dolphin.leftovers import MARK, end_marked
 from envs.melee.dolphin.pad import Pad
 from envs.melee.dolphin.stream import LOOK_S, Stream
 
 MEGABYTE: Final = 1 << 20
-LOADING: Final = 4  # times as long as for a frame is waited for the next screen
 PROMPT_AFTER_S: Final = 0.5  # of silence between two games, after which Dolphin may be waiting for us
 PROMPTS: Final = 60  # it is told to go on at most, once in so many seconds
 _PROMPT_S: Final = 0.05
 _QUIET_S: Final = 0.05  # without a message: Dolphin waits for us
 MAX_AHEAD: Final = 400  # messages that flushes too many can give
 _PIPE_S: Final = 0.05  # between two looks whether Dolphin has opened a pipe
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """How a Dolphin is run."""
-
-    executable: Path
-    disc: Path
-    slot: int = 0  # among all that run side by side: they get different ports
-    slots: int = 1
-    slippi_port: int = 51441
-    headless: bool = False
-    fast_forward: bool = False
-    paced: bool = False  # at the game's own speed: a person plays
-    replay_dir: Path | None = None
-    start_timeout_s: float = 60.0
-    frame_timeout_s: float = 5.0  # between two games ``LOADING`` times as long
 
 
 class Emulator:
@@ -85,10 +67,10 @@ class Emulator:
 
     def _start(self, ports: Sequence[int], human: int | None) -> None:
         setup = self._setup
-        _check_build(setup)
+        check_build(setup)
         port = free_port(setup.slippi_port, setup.slot, setup.slots)
         home = self._folder / "User"
-        self.console = _console(setup, port, home)
+        self.console = make_console(setup, port, home)
         self.console.exe_path = str(guarded(Path(self.console.exe_path), self._folder))
         controllers = [melee.Controller(self.console, number) for number in ports]
         if human is not None:
@@ -101,7 +83,7 @@ class Emulator:
             platform="headless" if bare else None,
         )
         while True:
-            self.console._slippstream = self._stream = Stream(port, self._idle)
+            self.console._slippstream = self._stream = Stream(port, self._idle, self.reader.feed)
             if self.console.connect():
                 break
         while self._unread:
@@ -144,6 +126,11 @@ class Emulator:
     def has_begun(self) -> bool:
         """Whether a game has begun that ``enter_game`` does not know of yet."""
         return self.reader.games > self._games and self.reader.first is not None
+
+    @property
+    def prompted(self) -> bool:
+        """Whether it was told to go on, perhaps too often, since it last settled."""
+        return self._prompts > 0
 
     def _idle(self, silent_s: float) -> float:
         """What is to be done while nothing comes; see ``Stream``.
@@ -192,19 +179,11 @@ class Emulator:
         except DolphinError:
             raise
         except Exception as error:  # whatever libmelee stumbles over
-            self._read_all()  # says better what is wrong, where it is the game's version
             raise DolphinError(f"libmelee cannot read what Dolphin sent: {error!r}") from error
         self._patience_s = LOADING * self._setup.frame_timeout_s
         if time.monotonic() > self._deadline:
             raise DolphinError(self._waiting_for)
-        self._read_all()
         return state
-
-    def _read_all(self) -> None:
-        """Read the game events that have come."""
-        payloads, self.stream.payloads = self.stream.payloads, []
-        for payload in payloads:
-            self.reader.feed(payload)
 
     def advance(self) -> bool:
         """Let it play a frame with what the pads hold, and wait for it; False: the game is over.
@@ -232,23 +211,21 @@ class Emulator:
         """Wait for a frame of the game without sending anything; False: menus came, or another game (``has_begun``)."""
         stream, reader = self.stream, self.reader
         while True:
-            message = stream.dispatch(False)
-            if message["type"] == "menu_event":
+            games = reader.games
+            if stream.dispatch(False)["type"] == "menu_event":
                 return self._game_over()
-            if stream.payloads:
-                (payload,), stream.payloads = stream.payloads, []
-                games, new = reader.games, reader.feed(payload)
-                if reader.games == self._games:
-                    if new:
-                        return True
-                    if new is False:
-                        self.flush()  # it waits after a frame that it repeats, too
-                    elif reader.end is not None and self._playing:
-                        self._game_over()
-                elif new:
-                    return self._game_over()
-                elif reader.games > games:
-                    self.flush()  # for the first frame, as libmelee does
+            new = stream.fed
+            if reader.games == self._games:
+                if new:
+                    return True
+                if new is False:
+                    self.flush()  # it waits after a frame that it repeats, too
+                elif reader.end is not None and self._playing:
+                    self._game_over()
+            elif new:
+                return self._game_over()
+            elif reader.games > games:
+                self.flush()  # for the first frame, as libmelee does
 
     def _game_over(self) -> bool:
         self._playing, self._patience_s = False, LOADING * self._setup.frame_timeout_s
@@ -264,18 +241,14 @@ class Emulator:
         while (left := deadline - time.monotonic()) > 0:
             if stream.has_message(left):
                 menu = stream.dispatch(False)["type"] == "menu_event"
-                self._read_all()
                 if menu or self.reader.end is not None:
                     self._game_over()
                     return True
         self._check()
         return False
 
-    def settle(self, quiet_s: float = _QUIET_S) -> bool:
+    def settle(self, quiet_s: float = _QUIET_S) -> None:
         """Read on until nothing comes for so many seconds: then Dolphin has used up all flushes, and waits.
-
-        Returns:
-            Whether anything came.
 
         Raises:
             DolphinError: it does not stop, so that it does not wait.
@@ -283,12 +256,10 @@ class Emulator:
         came = 0
         while self.stream.has_message(quiet_s):
             self.stream.dispatch(False)
-            self._read_all()
             came += 1
             if came > MAX_AHEAD:
                 raise DolphinError("Dolphin does not wait for its inputs: is BlockingPipes on?")
         self._prompts = 0
-        return came > 0
 
     def memory_mb(self) -> float:
         """Megabytes that its processes hold."""
@@ -315,47 +286,3 @@ class Emulator:
                 console._process.wait()
                 end_marked(str(self._folder))
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _check_build(setup: Setup) -> None:
-    """Whether this Dolphin runs, and can what is asked of it; libmelee would ask for its version without a deadline.
-
-    Raises:
-        DolphinError: it cannot.
-    """
-    version = version_of(setup.executable)
-    if setup.headless and not version.can_be_headless:
-        raise DolphinError(f"{setup.executable} cannot run without a window ({version.text}): leave --headless out")
-    if setup.fast_forward and not version.can_fast_forward:
-        raise DolphinError(f"{setup.executable} is no ExiAI build ({version.text}): leave --fast-forward out")
-    if setup.paced and not version.can_show:
-        raise DolphinError(f"{setup.executable} shows nothing that a person could play ({version.text})")
-
-
-def _console(setup: Setup, port: int, home: Path) -> Any:  # noqa: ANN401
-    """A console of libmelee's with everything that it writes into ``home``.
-
-    Raises:
-        DolphinError: the build cannot do what was asked for, or libmelee does not know it.
-    """
-    save = setup.replay_dir is not None
-    try:
-        return melee.Console(
-            path=str(setup.executable),
-            dolphin_home_path=str(home),
-            tmp_home_directory=False,
-            slippi_port=port,
-            blocking_input=True,
-            online_delay=0,
-            setup_gecko_codes=True,
-            fullscreen=False,
-            gfx_backend="Null" if setup.headless else "",
-            disable_audio=not setup.paced,
-            emulation_speed=1.0 if setup.paced else 0.0,
-            save_replays=save,
-            replay_dir=str(setup.replay_dir) if save else None,
-            use_exi_inputs=setup.fast_forward,
-            enable_ffw=setup.fast_forward,
-        )
-    except (OSError, ValueError, RuntimeError, AssertionError) as error:
-        raise DolphinError(f"{setup.executable}: libmelee cannot use it: {error}") from error

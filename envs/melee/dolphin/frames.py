@@ -84,8 +84,8 @@ class FrameReader:
     """Reads the events of one game after another.
 
     ``state`` is of the last whole frame, ports in rising order on its seats. ``start`` is of the game in progress, or
-    of the last one, as is ``first``, the number of its first frame; ``games`` counts those that have begun. ``end`` is
-    of the last one that has ended; who has seen it may put it back to None.
+    of the last one, as is ``first``, the number of its first frame. ``games`` counts those that have begun, ``frames``
+    the frames of all. ``end`` is of the last one that has ended; who has seen it may put it back to None.
     """
 
     def __init__(self) -> None:
@@ -96,6 +96,7 @@ class FrameReader:
         self.frame = _NO_FRAME
         self.first: int | None = None
         self.games = 0
+        self.frames = 0
         self._sizes: dict[int, int] = {}
         self._seats: dict[int, int] = {}  # by port
         self._pre: list[tuple[float, ...]] = [()] * NUM_SEATS
@@ -184,6 +185,7 @@ class FrameReader:
         if any(not event or event[0] != frame for event in (*self._pre, *self._post)):
             raise DolphinError(f"Dolphin sent frame {frame} without the events of both players")
         self.frame = frame
+        self.frames += 1
         if self.first is None:
             self.first = frame
         state = self.state

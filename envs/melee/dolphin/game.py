@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import DolphinError, GameError
-from envs.melee.dolphin.emulator import Setup
+from envs.melee.dolphin.console import Setup
 from envs.melee.dolphin.install import check_disc, find_executable
-from envs.melee.dolphin.match import Dolphin, Recycling, Seat
-from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, level_of
+from envs.melee.dolphin.match import Dolphin, Recycling
+from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, Seat, level_of
 from envs.melee.slp.record import GAME_SET, TIME
 from envs.melee.tables import STAGES
 from envs.melee.watched import WatchedGame
@@ -43,7 +43,7 @@ class DolphinMelee(WatchedGame):
         fast_forward: Faster than it could be shown; ExiAI builds alone can.
         replay_dir: Folder for replay files.
         start_timeout_s: Seconds in which a Dolphin must have started, and again in which a game must have begun.
-        frame_timeout_s: Seconds without a frame after which it counts as hung.
+        frame_timeout_s: Seconds without a frame after which it counts as hung; while a game loads four times as long.
         recycle_frames: Frames after which it is replaced by a fresh one, between two games; 0: never.
         recycle_mb: Megabytes by which it may grow until then; 0: any.
         **options: See ``Fight``.
@@ -113,6 +113,8 @@ class DolphinMelee(WatchedGame):
             Seat(character, level, person=seat == self._person)
             for seat, (character, level) in enumerate(zip(self._wanted, levels, strict=True))
         ]
+        if any(seat.cpu_level and seat.character == CHARACTERS["sheik"] for seat in seats):
+            raise DolphinError("a computer player cannot be sheik: the menus would give it zelda")
         self._dolphin.begin(seats, self._stage)
         self.state = self._dolphin.state
 

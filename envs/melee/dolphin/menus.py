@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STUCK: Final = 600  # frames on one screen after which a cursor that does not arrive is nudged
 NUDGE: Final = 7  # frames that a nudge takes
+WAIT: Final = 180  # frames in which a person may change their mind
 AGAIN: Final = 240  # frames on the stages after which one that was chosen is chosen once more
 _CHOICES: Final = (Menu.CHARACTER_SELECT, Menu.SLIPPI_ONLINE_CSS)
 _SCREENS: Final = (*_CHOICES, Menu.STAGE_SELECT)  # with cursors
@@ -39,13 +40,14 @@ class Menus:
         plans: The first is of a port that is no computer player, where there is one.
         stage: Melee's internal number.
         helper: libmelee's, of this emulator.
-        start: Whether we start the game once everybody is ready; a person does it otherwise.
+        person: Whether a person plays, too, who may start the game; if not for ``WAIT`` frames, we do.
     """
 
-    def __init__(self, plans: Sequence[Plan], stage: int, helper: MenuHelper, *, start: bool) -> None:
+    def __init__(self, plans: Sequence[Plan], stage: int, helper: MenuHelper, *, person: bool) -> None:
         self._plans = plans
         self._stage = Stage(stage)
-        self._start = start
+        self._wait = WAIT if person else 0
+        self._ready = 0  # frames for which everybody has been ready
         self._helper = helper
         self._screen: Menu | None = None
         self._frames = 0  # on this screen
@@ -74,18 +76,28 @@ class Menus:
         return self._frames == 0 and self._screen in _SCREENS
 
     def _choose_characters(self, state: Any) -> None:  # noqa: ANN401
-        ready = self._start and all(_is_settled(plan, state.players[plan.port]) for plan in self._plans)
+        settled = all(_is_settled(plan, state.players[plan.port]) for plan in self._plans)
+        self._ready = self._ready + 1 if settled and state.ready_to_start == 0 else 0
+        start = settled and self._ready >= self._wait
         for i, plan in enumerate(self._plans):
             if self._frames % STUCK > STUCK - NUDGE:
                 # A cursor that stops exactly at the rim of its target would stay there for ever.
                 plan.pad.release()
                 plan.pad.controller.tilt_analog(Button.BUTTON_MAIN, 0.8, 0.7)
-            elif not plan.cpu_level and state.players[plan.port].controller_status is ControllerStatus.CONTROLLER_CPU:
-                self._helper.change_controller_status(
-                    plan.pad.controller, state, plan.port, ControllerStatus.CONTROLLER_HUMAN
-                )
+            elif not plan.cpu_level and _is_computer(state.players[plan.port]):
+                self._make_human(state, plan)
             else:
-                self._help(state, i, autostart=ready and i == 0)
+                self._help(state, i, autostart=start and i == 0)
+
+    def _make_human(self, state: Any, plan: Plan) -> None:  # noqa: ANN401
+        """A computer player of the game before gives way: libmelee knows only the other direction."""
+        controller = plan.pad.controller
+        if not state.players[plan.port].is_holding_cpu_slider:
+            self._helper.change_controller_status(controller, state, plan.port, ControllerStatus.CONTROLLER_HUMAN)
+        else:
+            plan.pad.release()
+            if self._frames % 2:
+                controller.press_button(Button.BUTTON_A)
 
     def _help(self, state: Any, i: int, *, autostart: bool) -> None:  # noqa: ANN401
         plan = self._plans[i]
@@ -106,4 +118,9 @@ class Menus:
 def _is_settled(plan: Plan, player: Any) -> bool:  # noqa: ANN401
     """Whether a port has its character, and its level; Sheik is chosen as Zelda and changes with the stage."""
     wanted = Character.ZELDA if plan.character == Character.SHEIK.value else Character(plan.character)
-    return bool(player.character is wanted and player.coin_down and player.cpu_level == plan.cpu_level)
+    right = player.character is wanted and player.cpu_level == plan.cpu_level
+    return bool(right and player.coin_down and not player.is_holding_cpu_slider)
+
+
+def _is_computer(player: Any) -> bool:  # noqa: ANN401
+    return bool(player.controller_status is ControllerStatus.CONTROLLER_CPU)

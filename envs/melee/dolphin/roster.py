@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from envs.melee import bots
@@ -25,3 +26,12 @@ PLAYERS: Final = (*bots.NAMES, *CPU)
 def level_of(player: int) -> int:
     """The level of a computer player by its number in ``PLAYERS``, 0 for everybody else."""
     return max(player - len(bots.NAMES) + 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who plays."""
+
+    character: int  # Melee's internal number
+    cpu_level: int = 0  # of the game's own computer player
+    person: bool = False  # has a controller of its own, and chooses its character itself

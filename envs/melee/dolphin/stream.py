@@ -18,6 +18,7 @@ from envs.melee.dolphin.frames import MENU
 
 LOOK_S: Final = 0.25  # between two looks at the process while nothing comes
 ADDRESS: Final = "127.0.0.1"
+_EVENTS: Final = ("game_event", "menu_event")
 
 
 class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
@@ -27,14 +28,16 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         port: UDP port on this machine.
         idle: Called while nothing comes, with the seconds for which nothing has; gives the seconds until it wants to
             be called again, and raises where there is nothing more to wait for.
+        feed: Reads the events of a game, before libmelee does, which would read some damaged ones for ever.
     """
 
     _worker: Any  # process that talks to Dolphin, None once it has ended
 
-    def __init__(self, port: int, idle: Callable[[float], float]) -> None:
+    def __init__(self, port: int, idle: Callable[[float], float], feed: Callable[[bytes], bool | None]) -> None:
         super().__init__(ADDRESS, port)
         self._idle = idle
-        self.payloads: list[bytes] = []  # of game events since somebody last took them
+        self._feed = feed
+        self.fed: bool | None = None  # what ``feed`` made of the last message
 
     def connect(self) -> bool:
         """Connect once, which libmelee tries for ten seconds.
@@ -50,30 +53,30 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         return self.running
 
     def dispatch(self, polling_mode: bool, timeout: float = 0) -> dict[str, Any]:
-        """The next message; what its game event holds is added to ``payloads``.
+        """The next message, fed to ``feed`` if it is of a game.
 
         Dolphin is known to send menus as events of a game, too; those become what they are, and empty ones nothing.
 
         Raises:
-            DolphinError: it is none, the connection has ended, or see ``idle``.
+            DolphinError: it is none, the connection has ended, or see ``idle`` and ``feed``.
         """
         if not self._buffer.poll(LOOK_S):
             self._wait(LOOK_S)
+        payload = b""
         try:
             message: dict[str, Any] = super().dispatch(polling_mode=False)
-            if message["type"] == "game_event" and message.setdefault("payload", ""):
-                payload = base64.b64decode(message["payload"])
-                if payload[0] == MENU:
+            if message["type"] in _EVENTS:
+                payload = base64.b64decode(message.setdefault("payload", ""))
+                if not payload:
+                    message["type"] = "nothing"
+                elif payload[0] == MENU:
                     message["type"] = "menu_event"
-                else:
-                    self.payloads.append(payload)
-            if message["type"] == "menu_event" and not message.get("payload"):
-                message["type"] = "nothing"
         except EnetDisconnected:
             self._idle(0.0)
             raise DolphinError("Dolphin closed the connection") from None
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
             raise DolphinError(f"Dolphin sent what is no message: {error}") from error
+        self.fed = self._feed(payload) if message["type"] == "game_event" else None
         return message
 
     def has_message(self, seconds: float) -> bool:

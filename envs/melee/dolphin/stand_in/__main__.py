@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--replay", metavar="FILE", help="serve this .slp file, with no menus before it")
     made.add_argument("--rollback-every", type=int, metavar="N", help="send every Nth frame wrong, then once more")
     made.add_argument("--leak-mb-per-1000-frames", type=float, metavar="MB", help="take memory and never give it back")
+    made.add_argument("--journal", metavar="FILE", help="add starts, games and faults to this file")
     made.add_argument("--human", metavar="NAME", help="scripted player at ports of real controllers (default idle)")
     made.add_argument("--human-character", metavar="NAME", help="whom they choose (default fox)")
     return made
@@ -64,8 +65,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Write, and print what to type next; the exit code."""
     given = vars(parser().parse_args(arguments))
     folder = given.pop("folder")
-    if "replay" in given:
-        given["replay"] = str(Path(given["replay"]).resolve())
+    for name in ("replay", "journal"):
+        if name in given:
+            given[name] = str(Path(given[name]).resolve())
     try:
         program, disc = write_stand_in(folder, disc_of(given))
     except GameError as error:

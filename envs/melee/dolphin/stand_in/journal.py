@@ -6,6 +6,8 @@ import json
 import os
 import time
 
+from envs.errors import GameError
+
 
 class Journal:
     """Writes lines of JSON: ``wall`` (seconds), ``port``, ``pid``, ``event``, ``kind``; several programs may.
@@ -13,11 +15,17 @@ class Journal:
     Args:
         path: Of the file; None: nothing is written.
         port: The spectator port, which tells one program from others.
+
+    Raises:
+        GameError: the file cannot be written.
     """
 
     def __init__(self, path: str | None, port: int) -> None:
         self._port = port
-        self._file = None if path is None else os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            self._file = None if path is None else os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise GameError(f"journal {path}: {error.strerror}") from error
 
     def note(self, event: str, kind: str = "") -> None:
         """Add a line; it is in the file when this returns."""

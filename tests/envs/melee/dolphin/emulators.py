@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,8 @@ from envs.melee.dolphin.stand_in.disc import Disc, Fault  # noqa: E402
 from envs.melee.dolphin.stand_in.write import write_stand_in  # noqa: E402
 
 SEED = 11
+PORT = 20_000 + os.getpid() % 1_000 * 10  # the first of ten of this test session's own
 SEEDS = np.array([SEED], np.uint64)
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
 
 def disc_with(*faults, **settings):
@@ -30,7 +29,7 @@ def disc_with(*faults, **settings):
     return Disc(seed=SEED, faults=tuple(made), **settings)
 
 
-def game_on(folder, disc=None, port=52300, **options):
+def game_on(folder, disc=None, port=PORT, **options):
     """A game on a stand-in of its own."""
     program, image = write_stand_in(folder, Disc(seed=SEED) if disc is None else disc)
     return DolphinMelee(dolphin=str(program), iso=str(image), slippi_port=port, **options)
@@ -69,7 +68,7 @@ class Watch:
     def folders(self):
         return sorted(path.name for path in self._scratch.iterdir())
 
-    def assert_nothing_left(self, ports=(52300,)):
+    def assert_nothing_left(self, ports=(PORT,)):
         left = [child for child in psutil.Process().children(recursive=True) if child.pid not in self._before]
         left = [child for child in left if "resource_tracker" not in " ".join(child.cmdline())]
         assert left == []

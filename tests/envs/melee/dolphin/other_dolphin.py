@@ -35,7 +35,7 @@ DEFAULTS = {
     "silent_flushes": 0,  # waits for so many inputs after a game without a word
     "after_end": 0,  # menu frames of no known screen after a game
     "results": 60,  # frames for which the results ignore START; None: there are none; "again": the next game begins
-    "pause": "lras",  # "lras", "running" (frames go on while paused), "bare" (no pause is needed), "none"
+    "pause": "lras",  # "clocked": reads inputs by the clock, "running": frames go on, "bare": quits without one, "none"
     "quit_s": 0.0,  # of silence after a game that was quit
     "start_flushes": 1,  # inputs that it takes between the start of a game and the first frame
     "free_frames": 0,  # that it plays at the start of a game without any input
@@ -59,15 +59,13 @@ if "--version" in ARGUMENTS:
     sys.exit(CHOSEN["answer"][2])
 
 import enet  # noqa: E402 # only now: the answer comes at once
-from melee import enums  # noqa: E402
+from other_game import Game  # noqa: E402
 
 HOME = Path(ARGUMENTS[ARGUMENTS.index("-u") + 1])
-CSS = [enums.to_internal(number) for number in range(26)]
 ICONS = {
     0x1F: (1, -9), 0x20: (6.7, -9), 0x1C: (12.5, -9), 0x03: (15, 3.5), 0x08: (3.5, 15.5), 0x02: (10, 15.5),
 }  # fmt: skip
 BITS = {"A": 0x100, "B": 0x200, "X": 0x400, "Y": 0x800, "Z": 0x10, "L": 0x40, "R": 0x20, "START": 0x1000, "D_UP": 8}
-VERSION = tuple(CHOSEN["version"])
 
 
 class Pad:
@@ -159,6 +157,15 @@ def wait():
         service()
         select.select([pad.fd for pad in waiting], [], [], 0.002)
     service()
+
+
+def tick():
+    """A sixtieth of a second in which nobody is waited for."""
+    rest(1 / 60)
+    for pad in PADS.values():
+        pad.before = set(pad.held)
+        while pad.read():
+            pass
 
 
 class Hand:
@@ -274,75 +281,6 @@ def stages():
     return None
 
 
-SIZES = {
-    0x36: 0x2F8 if VERSION >= (3, 14) else 0x1A4, 0x3A: 0xC, 0x39: 6, 0x3D: 1200, 0x10: 516, 0x3B: 0x2C,
-    0x37: 0x42 if VERSION >= (3, 17) else 0x40 if VERSION >= (3, 15) else 0x3F,
-    0x38: 0x54 if VERSION >= (3, 16) else 0x50 if VERSION >= (3, 11) else 0x4C, 0x3C: 8, 0x3F: 9,
-}  # fmt: skip
-
-
-def event(command, *values):
-    """The bytes of an event: (offset, format, value) each, and the longer end that nobody knows."""
-    data = bytearray(SIZES[command] + 1 + (CHOSEN["longer"] if command in (0x36, 0x38) else 0))
-    data[0] = command
-    for offset, code, value in values:
-        struct.pack_into(f">{code}", data, offset, value)
-    return bytes(data)
-
-
-class Game:
-    """A game of two, frame by frame."""
-
-    def __init__(self, stage, held):
-        self.ports = [hand.port for hand in HANDS if hand.there]
-        self.ids = {}
-        for port in self.ports:
-            character = CSS[HANDS[port].coin]
-            if character is enums.Character.ZELDA and held.get(port):
-                character = enums.Character.SHEIK
-            self.ids[port] = character.value
-        self.stage, self.x, self.stocks = stage, dict.fromkeys(self.ports, 0.0), dict.fromkeys(self.ports, 4)
-        self.over = False
-
-    def start(self):
-        table = [(c, s + (CHOSEN["longer"] if c in (0x36, 0x38) else 0)) for c, s in SIZES.items() if c != 0x3F]
-        data = bytes([0x35, 1 + 3 * len(table)]) + b"".join(struct.pack(">BH", *row) for row in table)
-        values = [(1 + i, "B", number) for i, number in enumerate(VERSION)] + [(0x13, "H", self.stage)]
-        for port in range(4):
-            at = 0x65 + 0x24 * port
-            kind = 3 if port not in self.ports else int(HANDS[port].cpu)
-            values += [(at, "B", 2), (at + 1, "B", kind), (at + 2, "B", 4), (at + 0xF, "B", HANDS[port].level)]
-        data += event(0x36, *values)
-        if CHOSEN["gecko"]:
-            parts = range(0, SIZES[0x3D], 512)
-            for at in parts:
-                data += event(0x10, (0x201, "H", min(512, SIZES[0x3D] - at)), (0x203, "B", 0x3D),
-                              (0x204, "B", at == parts[-1]))  # fmt: skip
-        return data
-
-    def frame(self, number):
-        """The events before and after the fighters have moved."""
-        head, tail = event(0x3A, (1, "i", number)), b""
-        for port in self.ports:
-            PADS[port].tick() if port in PADS else None
-            x, y, bits = PADS[port].shown[0] if not HANDS[port].cpu else (0.0, 0.0, 0)
-            if number < 0 and not CHOSEN["shows_countdown"]:
-                x, y, bits = 0.0, 0.0, 0
-            head += event(0x37, (1, "i", number), (5, "B", port), (0x19, "f", x), (0x1D, "f", y), (0x2D, "I", bits),
-                          (0x31, "H", bits), (0x3B, "b", int(80 * x)))  # fmt: skip
-            if number > 0:
-                self.x[port] += 4.0 * x
-                if abs(self.x[port]) > 246.0:
-                    self.x[port], self.stocks[port] = 0.0, self.stocks[port] - 1
-            tail += event(0x38, (1, "i", number), (5, "B", port), (7, "B", self.ids[port]), (8, "H", 14),
-                          (0xA, "f", self.x[port]), (0x12, "f", 1.0), (0x1A, "f", 60.0), (0x21, "B", self.stocks[port]),
-                          (0x22, "f", number % 60), (0x32, "B", 2))  # fmt: skip
-        if CHOSEN["items"]:
-            head += event(0x3B, (1, "i", number), (5, "H", 54), (0x14, "f", 3.0), (0x22, "I", 7))
-        self.over = min(self.stocks.values()) <= 0
-        return head, tail + event(0x3C, (1, "i", number), (5, "i", number))
-
-
 def play(game):
     """To its end; whether it was quit."""
     GAMES.append(game)
@@ -372,17 +310,17 @@ def play(game):
         while CHOSEN["pause"] != "none":
             if anybody("START") and any({"L", "R", "A"} <= pad.held for pad in PADS.values()):
                 if paused or CHOSEN["pause"] == "bare":
-                    return end(7)
+                    return end(game, 7)
             elif anybody("START") and CHOSEN["pause"] != "bare":
                 paused = not paused
             if not paused or CHOSEN["pause"] == "running":
                 break
-            wait()
-    return end(2)
+            (tick if CHOSEN["pause"] == "clocked" else wait)()
+    return end(game, 2)
 
 
-def end(method):
-    events(event(0x39, (1, "B", method), (2, "b", 0 if method == 7 else -1)))
+def end(game, method):
+    events(game.event(0x39, (1, "B", method), (2, "b", 0 if method == 7 else -1)))
     say({"type": "end_game"})
     return method == 7
 
@@ -429,7 +367,7 @@ while True:
     characters()
     chosen = stages()
     rest(CHOSEN["loading_s"])
-    quit_it = play(Game(*chosen))
+    quit_it = play(Game(CHOSEN, HANDS, PADS, *chosen))
     while CHOSEN["results"] == "again":
-        quit_it = play(Game(*chosen))
+        quit_it = play(Game(CHOSEN, HANDS, PADS, *chosen))
     after(quit_it)

@@ -115,6 +115,27 @@ def test_what_is_no_game_is_refused(own, change, words):
         reader.feed(change(sent))
 
 
+def test_menus_end_what_is_read_of_a_message(own):
+    """Dolphin is known to send menus as events of a game."""
+    sent, reader = list(messages(own)), FrameReader()
+    assert [reader.feed(message) for message in sent[:2]] == [None, True]
+    assert reader.feed(sent[2] + b"\x3e" + bytes(73)) is True
+    assert reader.feed(b"\x3e" + bytes(73)) is None
+
+
+def test_games_frames_and_ends_are_counted(own):
+    sent, reader = list(messages(own)), FrameReader()
+    assert (reader.games, reader.frames, reader.first, reader.end) == (0, 0, None, None)
+    for game in (1, 2):
+        reader.feed(sent[0])
+        assert (reader.games, reader.first) == (game, None)
+        for message in sent[1:]:
+            reader.feed(message)
+        assert reader.first == 1  # the mock's own files begin at GO
+        assert reader.frames == game * reader.frame
+        assert reader.end is not None  # also once the next has begun
+
+
 def test_an_old_version_is_refused_by_name(own):
     first = next(iter(messages(own)))
     table = 1 + first[1]

@@ -7,9 +7,8 @@ import pytest
 
 from envs.check import _check_batch
 from envs.errors import ActionError, DolphinError, GameError
-from envs.melee.controller import MAIN_X, NEUTRAL
-from envs.melee.dolphin.match import Seat
-from envs.melee.dolphin.roster import CHARACTERS
+from envs.melee.controller import FIELDS, MAIN_X, NEUTRAL
+from envs.melee.dolphin.roster import CHARACTERS, Seat
 from envs.melee.dolphin.stand_in.disc import Disc
 from envs.melee.episodes import ENDED_BY
 from envs.melee.mock import MockMelee
@@ -17,10 +16,19 @@ from envs.melee.replay import Recording, read_replay
 from envs.melee.slp.start import CPU, HUMAN
 from envs.melee.state import CONTROLLER, PLAYER
 from envs.melee.tables import STAGES
-from tests.envs.melee.dolphin.emulators import SEED, SEEDS, Watch, emulator_of, game_on, process_of, random_actions
+from tests.envs.melee.dolphin.emulators import (
+    PORT,
+    SEED,
+    SEEDS,
+    Watch,
+    emulator_of,
+    game_on,
+    process_of,
+    random_actions,
+)
 
 TOLERANCE = 2e-6  # events have the width of float32
-FIELDS = ("obs", "reward")
+COMPARED = ("obs", "reward")
 
 
 def play_beside_mock(game, steps, options, choose=lambda rng, game: random_actions(rng)):
@@ -34,7 +42,7 @@ def play_beside_mock(game, steps, options, choose=lambda rng, game: random_actio
         compare_states(game.state, mock.state, step)
         actions = choose(rng, game)
         ours, theirs = game.step(actions), mock.step(actions)
-        for name in FIELDS:
+        for name in COMPARED:
             np.testing.assert_allclose(
                 getattr(ours, name), getattr(theirs, name), atol=TOLERANCE, rtol=1e-6, err_msg=f"{name} of step {step}"
             )
@@ -89,15 +97,17 @@ def test_games_that_end_by_stocks(make):
     """Both run to the right."""
     options = {"characters": ("falco", "sheik"), "stage": "yoshis_story", "max_episode_frames": 20_000}
     game = make(**options)
-    assert play_beside_mock(game, 1500, options, run_right)[:1] == ["stocks"]
+    assert play_beside_mock(game, 1100, options, run_right) == ["stocks"]
 
 
 def run_right(rng, game):
     actions = np.broadcast_to(NEUTRAL, (1, 2, len(NEUTRAL))).copy()
     actions[0, :, MAIN_X] = np.where(game._mirrored[0], 0, 16)
+    actions[0, :, FIELDS.index("X")] = game._episode["frames"][0] % 40 < 3  # over the edge, at which they teeter
     return actions
 
 
+@pytest.mark.slow
 def test_frame_skip_and_delay(make):
     options = {"frame_skip": 4, "delay": [0, 3], "max_episode_frames": 500, "stage": "dreamland", "stagger": True}
     game = make(**options)
@@ -111,17 +121,20 @@ def test_scripted_players_in_a_seat(make):
     play_beside_mock(game, 250, options)
 
 
-@pytest.mark.parametrize("stage", sorted(STAGES))
+@pytest.mark.parametrize(
+    "stage", [pytest.param(stage, marks=() if stage.startswith("f") else pytest.mark.slow) for stage in sorted(STAGES)]
+)
 def test_every_stage(make, stage):
     options = {"characters": ("sheik", "marth"), "stage": stage, "max_episode_frames": 60}
     play_beside_mock(make(**options), 70, options)
 
 
+@pytest.mark.slow
 def test_lock_step(make):
     """What is held after frame N is the input of frame N+1, on both ports, in 10,000 frames without a gap."""
-    dolphin = make(max_episode_frames=60_000)
-    dolphin.reset(SEEDS)
-    play, rng = dolphin._dolphin, np.random.default_rng(0)
+    game = make(max_episode_frames=60_000)
+    game.reset(SEEDS)
+    play, rng = game._dolphin, np.random.default_rng(0)
     records = np.zeros((10_000, 2), CONTROLLER)
     for name in ("main_x", "main_y", "c_x", "c_y"):
         records[name] = rng.integers(-8, 9, records.shape) / 8
@@ -130,7 +143,7 @@ def test_lock_step(make):
     wrong, frame, games = 0, 0, 0
     for inputs in records:
         if not play.advance(inputs) or (play.state.players["stocks"] <= 0).any():
-            play.begin([Seat(10), Seat(10)], "final_destination")
+            play.begin([Seat(16), Seat(16)], "final_destination")
             frame, games = 0, games + 1
             continue
         frame += 1
@@ -153,10 +166,12 @@ def test_computer_players(make):
         for _ in range(60):
             game.step(neutral_actions(game))
     assert process_of(game).pid == pid
-    other = make(port=52310, cpu_level=4, max_episode_frames=120)
+    other = make(port=PORT + 5, cpu_level=4, max_episode_frames=120)
     assert other.outsider == 1
     other.reset(SEEDS)
     assert emulator_of(other).reader.start.ports[1].level == 4
+    with pytest.raises(DolphinError, match="a computer player cannot be sheik"):
+        make(cpu_level=4, characters=("fox", "sheik")).reset(SEEDS)
     with pytest.raises(DolphinError, match="both a computer player's and a person's"):
         make(cpu_level=4, human_port=2)
 
@@ -168,7 +183,7 @@ def neutral_actions(game):
 @pytest.mark.parametrize("port", [1, 2])
 def test_a_person(make, port):
     """Chooses a character, and plays; the other seat is ours."""
-    disc = Disc(seed=SEED, human="walker", human_character="marth")
+    disc = Disc(seed=SEED, persona="mainline", human="walker", human_character="marth")
     game = make(disc, human_port=port, characters=("fox", "fox"), max_episode_frames=100)
     assert game.outsider == port - 1
     game.reset(SEEDS)
@@ -209,9 +224,10 @@ def episodes_by_pid(game, count):
 def test_recycling_by_frames_is_staggered_by_slot(make):
     options = {"max_episode_frames": 77, "recycle_frames": 500, "slots": 2}  # 200 frames a game with its countdown
     assert episodes_by_pid(make(slot=0, **options), 5) == [0, 0, 2, 2, 2]
-    assert episodes_by_pid(make(slot=1, port=52310, **options), 5) == [0, 0, 0, 3, 3]
+    assert episodes_by_pid(make(slot=1, port=PORT + 5, **options), 5) == [0, 0, 0, 3, 3]
 
 
+@pytest.mark.slow
 def test_recycling_by_memory(make):
     disc = Disc(seed=SEED, leak_mb_per_1000_frames=400)
     game = make(disc, max_episode_frames=77, recycle_mb=100)  # 80 MB a game

@@ -7,9 +7,11 @@ import time
 
 import pytest
 
+from envs.errors import GameError
 from envs.melee.dolphin.stand_in import faults
 from envs.melee.dolphin.stand_in.disc import Disc, Fault
 from envs.melee.dolphin.stand_in.faults import CRASHED, Faults
+from envs.melee.dolphin.stand_in.journal import Journal
 from envs.melee.dolphin.stand_in.machine import GARBAGE
 from envs.melee.dolphin.stand_in.write import write_stand_in
 from tests.envs.melee.dolphin.stand_in.driving import Character, Stage, is_free, melee, running
@@ -72,6 +74,26 @@ def test_files_that_are_written_again_forget_what_happened_once(tmp_path):
 
 
 # ---- through libmelee
+
+
+def test_the_journal_tells_what_happened(tmp_path):
+    path = tmp_path / "journal"
+    disc = Disc(faults=(Fault(kind="wrong_stage"), Fault(kind="crash", at=5)), journal=str(path))
+    with running(write_stand_in(tmp_path, disc), polling_mode=True, polling_timeout=1.0) as drive:
+        drive.enter()
+        while drive.step() is not None:
+            pass
+        pid, port = drive.process.pid, drive.console.slippi_port
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["event"], line["kind"]) for line in lines] == [
+        *(("start", ""), ("fault", "wrong_stage"), ("playing", ""), ("fault", "crash")),
+    ]
+    assert {(line["pid"], line["port"]) for line in lines} == {(pid, port)}
+
+
+def test_a_journal_that_cannot_be_written(tmp_path):
+    with pytest.raises(GameError, match="journal"):
+        Journal(str(tmp_path / "none" / "journal"), 1)
 
 
 def test_crash(made):

@@ -1,0 +1,144 @@
+"""What goes wrong with an emulator is told as what it is, in time, and nothing of it stays."""
+
+import tempfile
+import time
+
+import numpy as np
+import pytest
+
+from envs.errors import DolphinError
+from envs.melee.controller import NEUTRAL
+from envs.melee.dolphin.stand_in.faults import CRASHED
+from tests.envs.melee.dolphin.emulators import PORT, SEEDS, Watch, disc_with, emulator_of, game_on, process_of
+
+PATIENT = {"start_timeout_s": 30.0, "frame_timeout_s": 10.0}
+QUICK = {"start_timeout_s": 4.0, "frame_timeout_s": 1.0}
+DURING = {  # fault: (moment, words, deadlines)
+    "crash": (30, rf"ended with exit code {CRASHED} after frame 29", PATIENT),
+    "hang": (30, r"no frame from Dolphin for 1 s", QUICK),
+    "disconnect": (30, r"closed the connection", PATIENT),
+    "garbage": (30, r"no events of a game", PATIENT),
+    "truncated": (30, r"a part of an event 0x38", PATIENT),
+    "bad_json": (30, r"what is no message", PATIENT),
+}
+BEGINNING = {
+    "no_start": (r"ended with exit code 1 in the menus", PATIENT),
+    "dead_port": (r"opened no spectator port within 4 s", QUICK),
+    "old_version": (r"Slippi 2\.0\.0 is too old, 3\.8\.0 or newer", PATIENT),
+    "wrong_character": (r"began with \w+ on port 1, fox was asked for", PATIENT),
+    "wrong_stage": (r"began on \w+, battlefield was asked for", PATIENT),
+    "menu_crash": (rf"exit code {CRASHED} in the menus", PATIENT),
+}
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Makes games; nothing of them may be left."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    watch, games = Watch(scratch), []
+
+    def make(disc, **options):
+        options = {"characters": ("fox", "marth"), "stage": "battlefield", **options}
+        games.append(game_on(tmp_path / "stand_in", disc, **options))
+        return games[-1]
+
+    yield make
+    for game in games:
+        game.close()
+    watch.assert_nothing_left()
+
+
+def neutral():
+    return np.broadcast_to(NEUTRAL, (1, 2, len(NEUTRAL))).copy()
+
+
+def play(game, frames):
+    for _ in range(frames):
+        game.step(neutral())
+
+
+@pytest.mark.parametrize("kind", DURING)
+def test_faults_during_a_game(make, kind):
+    moment, words, deadlines = DURING[kind]
+    game = make(disc_with((kind, moment)), **deadlines)
+    game.reset(SEEDS)
+    play(game, moment - 1)
+    with pytest.raises(DolphinError, match=words) as caught:
+        play(game, 2)
+    assert "\n" not in str(caught.value)
+    game.close()
+    game.reset(SEEDS)  # a fresh emulator
+    play(game, moment - 1)
+
+
+@pytest.mark.parametrize("kind", BEGINNING)
+def test_faults_before_a_game(make, kind):
+    words, deadlines = BEGINNING[kind]
+    game = make(disc_with(kind), **deadlines)
+    with pytest.raises(DolphinError, match=words) as caught:
+        game.reset(SEEDS)
+    assert "\n" not in str(caught.value)
+
+
+def test_garbage_in_the_countdown_is_not_read_for_ever(make):
+    game = make(disc_with(("garbage", -123)), **PATIENT)
+    with pytest.raises(DolphinError, match="no events of a game"):
+        game.reset(SEEDS)
+
+
+@pytest.mark.slow
+def test_a_start_that_is_slower_than_libmelee_waits(make):
+    game = make(disc_with(boot_s=11.0), start_timeout_s=40.0)
+    begun = time.monotonic()
+    game.reset(SEEDS)
+    assert time.monotonic() - begun > 11.0
+    play(game, 5)
+
+
+def test_frames_that_are_sent_again(make):
+    """A wrong guess is acted on, so it counts; its correction does not, but Dolphin waits after it, too."""
+    game = make(disc_with(rollback_every=7))
+    game.reset(SEEDS)
+    for frame in range(1, 60):
+        game.step(neutral())
+        assert game.state.game["frame"][0] == frame
+
+
+def test_the_process_is_killed_in_between(make):
+    game = make(disc_with())
+    game.reset(SEEDS)
+    process_of(game).kill()
+    with pytest.raises(DolphinError, match="ended with signal 9"):
+        play(game, 3)
+    game.reset(SEEDS)
+    play(game, 3)
+
+
+def test_nobody_reads_the_pipes_any_more(make):
+    game = make(disc_with())
+    game.reset(SEEDS)
+    process_of(game).kill()
+    process_of(game).wait()
+    with pytest.raises(DolphinError, match="ended with signal 9 after frame 0"):
+        emulator_of(game).flush()
+
+
+def test_an_emulator_that_was_stopped_can_be_stopped_again(make):
+    game = make(disc_with())
+    game.reset(SEEDS)
+    game.close()
+    game.close()
+    with pytest.raises(DolphinError, match="no game was begun"):
+        emulator_of(game)
+
+
+def test_ports_that_are_taken_are_passed_over(make):
+    games = [make(disc_with(), slot=slot, slots=2) for slot in (0, 0, 1)]
+    for game in games:
+        game.reset(SEEDS)
+    ports = [emulator_of(game).console.slippi_port for game in games]
+    assert ports[0] == PORT
+    assert ports[1] == PORT + 2  # the next that slot 0 may take
+    assert ports[2] == PORT + 1

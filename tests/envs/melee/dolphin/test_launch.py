@@ -1,0 +1,58 @@
+"""A program that was started so ends with who started it, and what it said is known."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from envs.melee.dolphin.launch import LOG, guarded, last_words
+from tests.scripts.commands import is_alive, wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+
+
+def program(folder, body):
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_it_becomes_the_program_with_its_arguments(tmp_path):
+    script = guarded(program(tmp_path, 'echo "$0 has $# arguments: $2"; echo also this >&2; exit 7'), tmp_path)
+    done = subprocess.run([script, "-e", "a file"], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (7, b"", b"")
+    assert (tmp_path / LOG).read_text() == f"{tmp_path / 'program'} has 2 arguments: a file\nalso this\n"
+    assert last_words(tmp_path) == "also this"
+
+
+def test_it_ends_with_who_started_it(tmp_path):
+    script = guarded(program(tmp_path, "exec sleep 600"), tmp_path)
+    code = f"""
+        import subprocess, time
+        print(subprocess.Popen([{str(script)!r}]).pid, flush=True)
+        time.sleep(600)
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True) as parent:
+        pid = int(parent.stdout.readline())
+        wait_for(lambda: "sleep" in Path(f"/proc/{pid}/cmdline").read_text())
+        os.kill(parent.pid, signal.SIGKILL)
+    wait_for(lambda: not is_alive(pid))
+
+
+def test_a_program_that_is_not_there(tmp_path):
+    script = guarded(tmp_path / "none", tmp_path)
+    assert subprocess.run([script], check=False).returncode == 1
+    assert last_words(tmp_path) == f"{tmp_path / 'none'}: No such file or directory"
+
+
+def test_last_words(tmp_path):
+    assert last_words(tmp_path) == ""
+    (tmp_path / LOG).write_bytes(b"first\n" + b"x" * (1 << 20) + b"\nlast \xff one\n\n")
+    assert last_words(tmp_path) == "last � one"
+    (tmp_path / LOG).write_bytes(b"")
+    assert last_words(tmp_path) == ""

@@ -1,0 +1,32 @@
+"""Processes that an emulator has left behind."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)")
+from envs.melee.dolphin.leftovers import MARK, end_marked, marked
+from tests.scripts.commands import is_alive, wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+
+
+def test_processes_with_the_mark_end_and_no_others(tmp_path):
+    """One whose parent has ended, and which left session and group, is found all the same."""
+    mark, other = str(tmp_path / "a"), str(tmp_path / "ab")
+    command = ["/bin/sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & echo $!"]
+    pids = [
+        int(
+            subprocess.run(
+                command, env={MARK: value, "PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, check=True
+            ).stdout
+        )
+        for value in (mark, other)
+    ]
+    wait_for(lambda: [process.pid for process in marked(mark)] == pids[:1])
+    end_marked(mark)
+    assert [is_alive(pid) for pid in pids] == [False, True]
+    end_marked(other)
+    assert not is_alive(pids[1])
+    end_marked(mark)

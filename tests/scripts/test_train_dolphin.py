@@ -1,0 +1,159 @@
+"""Training on real games as a person starts it, with the stand-in in place of Dolphin and disc."""
+
+import json
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from envs.melee.dolphin.stand_in.disc import Disc, Fault
+from envs.melee.dolphin.stand_in.write import write_stand_in
+from selfplay.league.ledger import read_games
+from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run, start, wait_for
+
+pytest.importorskip("melee", reason="libmelee is not installed")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc"),
+    pytest.mark.timeout(300),
+]
+GAMES = 4
+PORT = 53_100
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """The folder for temporary files, of this test alone, to be found empty."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setitem(ENVIRONMENT, "TMPDIR", str(folder))
+    yield folder
+    wait_for(lambda: not left_in(folder))
+
+
+def left_in(folder):
+    return [path.name for path in folder.iterdir() if not path.name.startswith("torchinductor")]
+
+
+def arguments(tmp_path, disc=None, **more):
+    dolphin, iso = write_stand_in(tmp_path / "stand_in", disc or Disc())
+    given = {
+        "game-type": "dolphin",
+        "dolphin": dolphin,
+        "iso": iso,
+        "num-games": GAMES,
+        "slippi-port": PORT,
+        "rollout-length": 32,
+        "max-episode-frames": 400,
+        "hidden": 16,
+        "checkpoint": "run",
+        **more,
+    }
+    return [word for name, value in given.items() for word in (f"--{name}", value)]
+
+
+def descendants(pid):
+    """Of a process, as long as they are there."""
+    found = []
+    for child in children_of(pid):
+        found.append(child)
+        if Path(f"/proc/{child}/task").is_dir():
+            found += descendants(child)
+    return found
+
+
+def is_free(port):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
+    done = run(
+        "train_self_play.py",
+        *arguments(tmp_path, timesteps=6 * GAMES * 32, **{"save-interval": 3, "rating-share": 0.5}),
+        "--track-elo",
+        "--save-replays",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Elo Leaderboard" in done.stdout
+    assert "no image of a GameCube disc" in done.stdout  # a warning: stand-ins and modified discs are allowed
+    folder = tmp_path / "run"
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert all(row["losses/grad_norm"] > 0 for row in rows)
+    assert {"gen_0", "gen_3", "gen_6"} <= {path.name for path in (folder / "generations").iterdir()}
+    assert list((folder / "events").glob("**/events.out.tfevents.*"))
+    games = read_games(folder / "ledger.jsonl")
+    assert "gen_6" in games.players
+    assert any(player.startswith("cpu_") for player in games.players)
+    assert list((folder / "replays").glob("**/*.slp"))
+    assert all(is_free(port) for port in range(PORT, PORT + 2 * GAMES))
+
+
+def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch):
+    words = arguments(tmp_path, timesteps=10**6, **{"num-games": 2})
+    process = start("train_self_play.py", *words, cwd=tmp_path)
+    read_until(process, "Iter 2:")
+    process.send_signal(signal.SIGINT)
+    rest = process.stdout.read()
+    assert process.wait(60) == 130
+    process.stdout.close()
+    assert "Interrupted, and saved" in rest
+    done = [json.loads(line)["iteration"] for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()][-1]
+    again = run("train_self_play.py", "--resume", "--checkpoint", "run", "--timesteps", (done + 1) * 64, cwd=tmp_path)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert f"Iter {done + 1}:" in again.stdout
+
+
+def test_kill_9_of_the_trainer_leaves_nothing(tmp_path, scratch):
+    words = arguments(tmp_path, timesteps=10**6, **{"num-games": 2})
+    process = start("train_self_play.py", *words, cwd=tmp_path)
+    read_until(process, "Iter 1:")
+    family = descendants(process.pid)
+    assert len(family) >= 2 * 4  # a keeper, a worker, libmelee's own and a Dolphin for each game
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    wait_for(lambda: not any(is_alive(pid) for pid in family))
+    wait_for(lambda: not left_in(scratch))
+    assert all(is_free(port) for port in range(PORT, PORT + 4))
+
+
+def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scratch):
+    disc = Disc(faults=(Fault(kind="crash", at=300, once=True),))
+    done = run(
+        "train_self_play.py", *arguments(tmp_path, disc, timesteps=20 * 2 * 32, **{"num-games": 2}), cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Dolphin ended with exit code 139 after frame" in done.stdout
+    summary = json.loads((tmp_path / "run/summary.json").read_text())
+    assert summary["restarts"] == 1
+    assert summary["finished"]
+
+
+def test_a_dolphin_that_never_starts_ends_the_run_with_the_first_cause(tmp_path, scratch):
+    disc = Disc(faults=(Fault(kind="no_start"),))
+    done = run("train_self_play.py", *arguments(tmp_path, disc, timesteps=1000, **{"num-games": 1}), cwd=tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "Dolphin ended with exit code 1" in last
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [("--iso", "no-such.iso"), ("--dolphin", "no-such-dolphin")],
+)
+def test_what_is_missing_is_one_line_and_nothing_is_started(tmp_path, scratch, missing, words):
+    given = arguments(tmp_path, timesteps=1000)
+    given[given.index(missing) + 1] = str(tmp_path / words)
+    done = run("train_self_play.py", *given, cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert str(tmp_path / words) in line
+    assert not (tmp_path / "run").exists()
