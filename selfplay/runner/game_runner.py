@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -40,11 +41,41 @@ R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
 
+class Turns:
+    """Lets a few at once do what is hard on the machine. Who takes long must not keep the others from it.
+
+    Args:
+        at_once: How many.
+        longest_s: Seconds after which the next one has its turn, although the one before is not done.
+    """
+
+    def __init__(self, at_once: int, longest_s: float) -> None:
+        self._free = asyncio.Semaphore(at_once)
+        self._longest_s = longest_s
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a turn, and have it."""
+        await self._free.acquire()
+        kept = [self._free]
+
+        def give_back() -> None:
+            while kept:
+                kept.pop().release()
+
+        timer = asyncio.get_running_loop().call_later(self._longest_s, give_back)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            give_back()
+
+
 @dataclass(frozen=True, slots=True)
 class SlowOpening:
     """How to open what takes long: the runner is ready before it, so that nobody waits for its start."""
 
-    turns: asyncio.Semaphore  # how many open at once
+    turns: Turns
     prepare: Callable[[Any], object]  # what takes long, done in the runner's thread with what was opened
     within_s: float  # deadline of that
 
@@ -87,7 +118,7 @@ class GameRunner(Generic[R]):
                 ctx.ready()
             else:
                 ctx.ready()
-                async with self._opening.turns:
+                async with self._opening.turns.turn():
                     resource = await worker.submit(open_resource)
                     limit = self._opening.within_s
                     await _in_time(

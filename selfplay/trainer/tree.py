@@ -26,7 +26,7 @@ from selfplay.policy.memory import Ask, directly
 from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
-from selfplay.runner.game_runner import GameRunner, SlowOpening
+from selfplay.runner.game_runner import GameRunner, SlowOpening, Turns
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
 from selfplay.supervision import (
@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
-OPENING: Final = max(2, usable_cores())  # emulators at once: one that hangs must not keep the others from it
+OPENING: Final = max(2, usable_cores())  # emulators that start at once
+TURN_S: Final = 5.0  # after which the next one may start: one that hangs must not keep the others from it
 
 
 class Runners:
@@ -102,7 +103,8 @@ class Tree:
         live = session.game.live
         self._park = park_policy(config) if live else PARK
         self._ask: Ask = Together() if live else directly
-        self._opening = SlowOpening(asyncio.Semaphore(OPENING), Block.begin, opens_within_s(config)) if live else None
+        turns = Turns(OPENING, TURN_S)
+        self._opening = SlowOpening(turns, Block.begin, opens_within_s(config)) if live else None
         self.board: Board[Block] = Board(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
         )

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from selfplay.runner.board import Board, Job
-from selfplay.runner.game_runner import SlowOpening
+from selfplay.runner.game_runner import SlowOpening, Turns
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ChildParked, NotFoundError, ParkPolicy, StartError
 from tests.runner.pools import Resources, failures, runners, settle, throwing
@@ -74,7 +74,7 @@ def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
 
     async def main():
         board = Board(["a", "b"])
-        opening = SlowOpening(asyncio.Semaphore(1), prepare, within_s=60.0)
+        opening = SlowOpening(Turns(1, longest_s=60.0), prepare, within_s=60.0)
         async with runners(board, Resources(), "ab", opening=opening):
             await asyncio.to_thread(waiting.acquire)  # both are started, one of them opens
             await settle()
@@ -87,6 +87,25 @@ def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
     asyncio.run(main())
 
 
+def test_who_opens_for_long_gives_its_turn_to_the_next():
+    let, waiting = threading.Semaphore(0), threading.Semaphore(0)
+
+    def prepare(resource):
+        waiting.release()
+        let.acquire()
+
+    async def main():
+        board = Board(["a", "b"])
+        opening = SlowOpening(Turns(1, longest_s=0.02), prepare, within_s=60.0)
+        async with runners(board, Resources(), "ab", opening=opening):
+            for _ in range(2):
+                await asyncio.to_thread(waiting.acquire)  # the second opens although the first is not done
+            let.release(2)
+            assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("can_kill", [True, False])
 def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
     resources = Resources(can_kill=can_kill)
@@ -94,7 +113,7 @@ def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
 
     async def main():
         board = Board(["a"])
-        opening = SlowOpening(asyncio.Semaphore(1), hangs_first, within_s=0.05)
+        opening = SlowOpening(Turns(1, longest_s=60.0), hangs_first, within_s=0.05)
         async with runners(board, resources, "a", opening=opening) as (_, reports):
             assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
