@@ -44,7 +44,8 @@ class Emulators:
 
 def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
-    monkeypatch.setitem(GAMES, "dolphin", replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True))
+    mock = replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True, prepare=None)
+    monkeypatch.setitem(GAMES, "dolphin", mock)
     monkeypatch.setattr("selfplay.trainer.app.located", lambda config, tell: config)
     emulators = Emulators()
     for module in ("tree", "live"):
