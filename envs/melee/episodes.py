@@ -96,9 +96,8 @@ def step_games(
 ):  # fmt: skip
     """Play one step of every game and write what it gave; finished games start anew. See ``MockMelee.step``."""
     for b in range(len(game)):
-        _enter_choices(
-            b, frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
-        )
+        _scripted_choices(b, bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables)
+        _enter_choices(b, frame_skip, delay, episode, chosen, line)
         before_0, before_1 = players[b, 0].stocks, players[b, 1].stocks
         dealt_0, dealt_1 = memory[b, 0].damage_dealt, memory[b, 1].damage_dealt
         over = 0
@@ -120,13 +119,17 @@ def step_games(
 
 
 @rule
-def _enter_choices(
-    b, frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
-):  # fmt: skip
-    """What seats have chosen goes into their delay lines; scripted players choose first, where it is their turn."""
+def _scripted_choices(b, bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables):
+    """Let scripted players choose, where it is their turn."""
     for seat in range(2):
         if bot_kind[b, seat] >= 0 and episode[b].clock % bot_skip == 0:
             _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables)
+
+
+@rule
+def _enter_choices(b, frame_skip, delay, episode, chosen, line):
+    """What seats have chosen goes into their delay lines."""
+    for seat in range(2):
         _enter(chosen[b, seat], line[b, seat], episode[b].clock + delay[b, seat], frame_skip)
 
 
@@ -234,14 +237,22 @@ def hold_actions(actions, mirrored, bot_kind, acts, chosen):
 
 
 @compiled
-def choose_inputs(
-    frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
-):  # fmt: skip
-    """The beginning of a step of games whose frames come from elsewhere: what seats chose goes into their lines."""
+def choose_inputs(bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables):
+    """Let the scripted players of games choose whose frames come from elsewhere."""
     for b in range(len(game)):
-        _enter_choices(
-            b, frame_skip, bot_skip, delay, episode, game, players, bot_kind, bot_memory, chosen, line, tables
-        )
+        _scripted_choices(b, bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables)
+
+
+@compiled
+def begin_step(frame_skip, delay, episode, players, memory, chosen, line, start):
+    """The beginning of a step of one such game: what seats chose goes into their delay lines.
+
+    ``start`` [4] gets the stocks of both seats, and the damage that both have dealt.
+    """
+    _enter_choices(0, frame_skip, delay, episode, chosen, line)
+    for seat in range(2):
+        start[seat] = players[0, seat].stocks
+        start[2 + seat] = memory[0, seat].damage_dealt
 
 
 @compiled
@@ -281,17 +292,17 @@ def count_frame(episode, before, players, memory):
 
 @compiled
 def settle_step(
-    over, stocks, dealt, weights, episode, game, players, controllers, memory, mirrored, sums, tables, obs, reward,
+    over, start, weights, episode, game, players, controllers, memory, mirrored, sums, tables, obs, reward,
     terminated, truncated, final_obs, score, stats,
 ):  # fmt: skip
     """The end of a step of one such game: as ``step_games``, but nothing starts anew.
 
-    ``over``: whether the game has ended. ``stocks`` and ``dealt``: of both seats, before the step.
+    ``over``: whether the game has ended. ``start``: see ``begin_step``.
     """
-    dealt_0, dealt_1 = memory[0, 0].damage_dealt - dealt[0], memory[0, 1].damage_dealt - dealt[1]
+    dealt_0, dealt_1 = memory[0, 0].damage_dealt - start[2], memory[0, 1].damage_dealt - start[3]
     _settle(
-        0, over, stocks, dealt_0, dealt_1, weights, episode, game, players, controllers, memory, sums, tables, reward,
-        terminated, truncated, final_obs, score, stats,
+        0, over, (start[0], start[1]), dealt_0, dealt_1, weights, episode, game, players, controllers, memory, sums,
+        tables, reward, terminated, truncated, final_obs, score, stats,
     )  # fmt: skip
     for seat in range(2):
         mirrored[0, seat] = encode_seat(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from envs.melee import bots
 from envs.melee.controller import NEUTRAL
-from envs.melee.episodes import choose_inputs, count_frame, forget_episodes, next_inputs, settle_step
+from envs.melee.episodes import begin_step, choose_inputs, count_frame, forget_episodes, next_inputs, settle_step
 from envs.melee.fight import Fight
 from envs.melee.physics.compile import is_compiled, plain
 from envs.melee.physics.death import TIMER
@@ -48,6 +48,7 @@ class WatchedGame(Fight):
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401
         super().__init__(1, **options)
+        self._before_step = np.zeros(4)  # stocks of both seats, damage dealt by both
         self._now = self._arrays()
 
     def _begin(self) -> None:
@@ -99,15 +100,17 @@ class WatchedGame(Fight):
         """
         self._choose(actions, acts)
         now, batch = self._now, self._batch
-        stocks, dealt = tuple(now.players["stocks"][0].tolist()), tuple(now.memory["damage_dealt"][0].tolist())
-        ours = np.where(self.bots < len(bots.NAMES), self.bots, np.int8(-1))
-        choose_inputs(
-            self.frame_skip, self.bot_skip, self._delay, now.episode, now.game, now.players, ours, now.bot_memory,
-            now.chosen, now.line, self._tables,
-        )  # fmt: skip
+        if self.bots.max() >= 0:
+            ours = np.where(self.bots < len(bots.NAMES), self.bots, np.int8(-1))
+            choose_inputs(
+                self.bot_skip, now.episode, now.game, now.players, ours, now.bot_memory, now.chosen, self._tables
+            )
+        begin_step(
+            self.frame_skip, self._delay, now.episode, now.players, now.memory, now.chosen, now.line, self._before_step
+        )
         over = self._play_frames()
         settle_step(
-            over, stocks, dealt, self._rewards, now.episode, now.game, now.players, now.controllers, now.memory,
+            over, self._before_step, self._rewards, now.episode, now.game, now.players, now.controllers, now.memory,
             self._mirrored, self._sums, self._tables, batch.obs, batch.reward, batch.terminated, batch.truncated,
             batch.final_obs, batch.score, now.stats,
         )  # fmt: skip
@@ -144,4 +147,5 @@ def compile_rules() -> None:
     game = WatchedGame()
     game.state.players["stocks"] = 1
     game.reset(np.zeros(1, np.uint64))
+    game.bots[0, 1] = 0
     game.step(np.broadcast_to(NEUTRAL, (1, NUM_SEATS, len(NEUTRAL))))

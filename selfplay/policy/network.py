@@ -51,11 +51,17 @@ class ActorCritic(nn.Module):
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """Observations [N, D] to logits [N, L] and values [N], of a network without memory."""
-        return self._read_out(self.trunk(obs))
+        return self._read_out(self._dense(obs))
+
+    def _dense(self, x: Tensor) -> Tensor:
+        """The dense layers, called as functions: the way through a module's call takes as long as a small product."""
+        for layer in self.trunk:
+            x = layer.forward(x)
+        return x
 
     def step(self, obs: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One decision: observations [N, D] and memory [N, M] to logits, values and the memory after it."""
-        x, after = self.trunk(obs), []
+        x, after = self._dense(obs), []
         for layer, part in zip(self._layers, torch.split(memory, self._widths, 1), strict=True):
             x, part = layer.step(x, part)
             after.append(part)
@@ -67,7 +73,7 @@ class ActorCritic(nn.Module):
         ``fresh`` says before which decisions an episode began, and memory with it. Gives logits [N, T, L], values
         [N, T] and the memory after the last; the same numbers as T times ``step``, but for rounding.
         """
-        x, after = self.trunk(obs), []
+        x, after = self._dense(obs), []
         for layer, part in zip(self._layers, torch.split(memory, self._widths, 1), strict=True):
             x, part = layer.unroll(x, part, fresh)
             after.append(part)
@@ -78,7 +84,7 @@ class ActorCritic(nn.Module):
         return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
 
     def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        out = self.out(x)
+        out = self.out.forward(x)
         return out[..., :-1], out[..., -1]
 
     @property

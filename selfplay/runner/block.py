@@ -276,9 +276,10 @@ class _Segment:
     def outcome(self, t: int, batch: StepBatch, memory: Memory) -> None:
         """What a step gave; ``memory`` is still that of the episodes that ended in it."""
         self.reward[t] = batch.reward.reshape(-1)
-        self.boundary[t] = np.repeat(batch.ended, 2)
-        columns = np.flatnonzero(self.boundary[t])
-        if len(columns):
+        ended = batch.ended
+        self.boundary[t] = np.repeat(ended, 2)
+        if ended.any():
+            columns = np.flatnonzero(self.boundary[t])
             final = batch.final_obs.reshape(self.obs.shape[1:])[columns]
             remembered = self._remembered(memory, torch.from_numpy(columns))
             self._ended.append((t, columns, final, np.repeat(batch.terminated, 2)[columns], remembered))

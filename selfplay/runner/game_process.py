@@ -12,10 +12,12 @@ import ctypes
 import json
 import logging
 import os
+import select
 import signal
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,10 @@ from selfplay.runner.shared_block import layout, map_arrays, size_of
 if TYPE_CHECKING:
     from envs.api import StepBatch
 
-STEP = b"S\n"
+STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"
+"""A step of every seat, one of those in ``acts``, and the answer where there is nothing to say."""
+AWAKE_S = 3e-4
+"""Seconds for which a command is waited for without sleeping: to be woken takes a third of that, or more."""
 
 
 def pack(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -79,6 +84,20 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
+def _lines(commands: BinaryIO) -> Iterator[bytes]:
+    """Lines as they come, until the end; for a moment after each the next is waited for without sleeping."""
+    coming = select.poll()
+    coming.register(commands, select.POLLIN)
+    while True:
+        until = time.perf_counter() + AWAKE_S
+        while not coming.poll(0) and time.perf_counter() < until:
+            os.sched_yield()  # whoever else has work goes first
+        line = commands.readline()
+        if not line:
+            return
+        yield line
+
+
 def main() -> None:
     """Serve one block until the parent closes the pipe."""
     _die_with_parent()
@@ -118,24 +137,29 @@ def main() -> None:
         if game.legal is not None:
             shared["legal"][...] = game.legal
 
-    def step() -> StepBatch:
-        if isinstance(game, Fight) and not shared["acts"].all():
+    def step(line: bytes) -> StepBatch:
+        if line == STEP_SOME and isinstance(game, Fight):
             return game.step(shared["actions"], shared["acts"])
         return game.step(shared["actions"])
 
-    for line in commands:
+    def show(batch: StepBatch, names: tuple[str, ...]) -> None:
+        for name in names:
+            shared[name][...] = getattr(batch, name)
+
+    for line in _lines(commands):
         game.bots[:] = shared["bots"]  # the parent may have seated others since the last command
         try:
-            if line == STEP:
-                batch = step()
-                for name in ("obs", "reward", "terminated", "truncated", "final_obs", "score", "stats"):
-                    shared[name][...] = getattr(batch, name)
+            if line in (STEP, STEP_SOME):
+                batch = step(line)
+                show(batch, ("obs", "reward", "terminated", "truncated"))
+                if batch.ended.any():
+                    show(batch, ("final_obs", "score", "stats"))
                 show_legal()
                 if game.notes:
                     answer({"notes": game.notes})
                     game.notes.clear()
                 else:
-                    answers.write(b"{}\n")
+                    answers.write(DONE)
                 continue
             command = json.loads(line)
             if command["do"] == "reset":

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import GameError
 from selfplay.errors import RunnerError
-from selfplay.runner.game_process import STEP, pack, parse_dtype, unpack
+from selfplay.runner.game_process import DONE, STEP, STEP_SOME, pack, parse_dtype, unpack
 from selfplay.runner.keeper import Keeper, kill_group
 from selfplay.runner.shared_block import layout, map_arrays
 
@@ -100,8 +100,9 @@ class ProcessGame:
         """See ``VectorGame.step``; whose action counts, [B, P], means something to fights alone."""
         shared = self._shared
         shared["actions"][...] = actions
-        shared["acts"][...] = True if acts is None else acts
-        self._exchange(STEP)
+        if acts is not None:
+            shared["acts"][...] = acts
+        self._exchange(STEP if acts is None else STEP_SOME)
         return StepBatch(
             shared["obs"],
             shared["reward"],
@@ -175,6 +176,8 @@ class ProcessGame:
             stdin.write(line)
             stdin.flush()
             reply = stdout.readline()
+        if reply == DONE:
+            return {}
         if not reply.endswith(b"\n"):
             code = self._process.wait()
             raise RunnerError(f"game process {self.pid} ended with exit code {code} in the middle of a segment")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import select
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -36,6 +37,8 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
     def __init__(self, port: int, idle: Callable[[float], float], feed: Callable[[bytes], bool | None]) -> None:
         super().__init__(ADDRESS, port)
         self._idle = idle
+        self._coming = select.poll()  # made once: a connection's own way to ask takes as long as to read a frame
+        self._coming.register(self._buffer, select.POLLIN)
         self._feed = feed
         self.fed: bool | None = None  # what ``feed`` made of the last message
 
@@ -60,7 +63,7 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         Raises:
             DolphinError: it is none, the connection has ended, or see ``idle`` and ``feed``.
         """
-        if not self._buffer.poll(LOOK_S):
+        if not self.has_message(LOOK_S):
             self._wait(LOOK_S)
         payload = b""
         try:
@@ -81,12 +84,12 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
 
     def has_message(self, seconds: float) -> bool:
         """Whether there is a message, or will be within so many seconds."""
-        return bool(self._buffer.poll(seconds))
+        return bool(self._coming.poll(seconds * 1000.0))
 
     def _wait(self, silent_s: float = 0.0) -> None:
         """Until something comes; it is so long since something did."""
         begun = time.monotonic() - silent_s
-        while not self._buffer.poll(self._idle(time.monotonic() - begun)):
+        while not self.has_message(self._idle(time.monotonic() - begun)):
             pass
 
     def kill(self) -> None:
