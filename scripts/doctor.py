@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay.trainer.doctor import software
 from selfplay.trainer.doctor.finding import Plan
 
 if TYPE_CHECKING:
     import argparse
-
-FIRST_PORT = 51441  # libmelee's and the training's default
-LAST_BASE = 65000
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--headless", action="store_true", help="emulators are to run without windows")
     made.add_argument("--fast-forward", action="store_true", help="they are to run as fast as the machine can")
     made.add_argument(
-        "--slippi-port", type=int, default=FIRST_PORT, metavar="N", help="first of their ports (default: %(default)s)"
+        "--slippi-port", type=int, default=SLIPPI_PORT, metavar="N", help="first of their ports (default: %(default)s)"
     )
     made.add_argument("--num-games", type=int, default=1, metavar="N", help="emulators (default: %(default)s)")
     made.add_argument(
@@ -55,8 +53,8 @@ def plan_of(options: argparse.Namespace) -> Plan:
     """
     from selfplay.errors import ConfigError
 
-    if not 1024 <= options.slippi_port <= LAST_BASE:
-        raise ConfigError(f"--slippi-port {options.slippi_port}: 1024 to {LAST_BASE} is valid")
+    if not FIRST_PORT <= options.slippi_port <= LAST_PORT:
+        raise ConfigError(f"--slippi-port {options.slippi_port}: {FIRST_PORT} to {LAST_PORT} is valid")
     if options.num_games < 1:
         raise ConfigError(f"--num-games {options.num_games}: at least 1 is needed")
     return Plan(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
+from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay import options
 from selfplay.options import Fraction, Group, Positive
 
@@ -52,8 +53,8 @@ class EmulatorConfig(Group):
     )
     headless: bool = Field(False, description="Run without windows")
     fast_forward: bool = Field(False, description="Play as fast as the machine can; needs an ExiAI build")
-    slippi_port: Annotated[int, Field(ge=1024, le=65000)] = Field(
-        51441, description="First of the network ports on which emulators report their frames"
+    slippi_port: Annotated[int, Field(ge=FIRST_PORT, le=LAST_PORT)] = Field(
+        SLIPPI_PORT, description="First of the network ports on which emulators report their frames"
     )
     save_replays: bool = Field(False, description="Keep every game as a .slp file, in `replays` of the run's folder")
     start_timeout: Seconds = Field(60.0, description="Seconds until an emulator must be in its first game")

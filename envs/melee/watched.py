@@ -44,10 +44,15 @@ class WatchedGame(Fight):
     """One game (``VectorGame``); who plays its frames says how in ``_begin``, ``_frame`` and ``_is_decided``.
 
     ``bots`` may hold numbers beyond those of our scripted players: those that the other side plays itself.
+
+    Args:
+        restarts: Whether the next episode begins when one ends; else with ``reset``, and observations stay the last.
+        **options: See ``Fight``.
     """
 
-    def __init__(self, **options: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, restarts: bool = True, **options: Any) -> None:  # noqa: ANN401
         super().__init__(1, **options)
+        self._restarts = restarts
         self._before_step = np.zeros(4)  # stocks of both seats, damage dealt by both
         self._now = self._arrays()
 
@@ -114,7 +119,7 @@ class WatchedGame(Fight):
             self._mirrored, self._sums, self._tables, batch.obs, batch.reward, batch.terminated, batch.truncated,
             batch.final_obs, batch.score, now.stats,
         )  # fmt: skip
-        if batch.terminated[0] or batch.truncated[0]:
+        if self._restarts and (batch.terminated[0] or batch.truncated[0]):
             self._start(0)
             self._observe()
         return batch

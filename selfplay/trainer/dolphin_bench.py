@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from envs.melee.controller import BUTTONS
-from envs.melee.dolphin.install import free_port
+from envs.melee.dolphin.install import SLIPPI_PORT, free_port
 from envs.melee.dolphin.menus import Menus, Plan
 from envs.melee.dolphin.pad import Pad
 from envs.melee.mock import neutral_actions
@@ -61,7 +61,7 @@ class Bare:
     def __init__(self, place: Place, slot: int) -> None:
         self._console = melee.Console(
             path=str(place.dolphin),
-            slippi_port=free_port(51441, slot, 8),
+            slippi_port=free_port(SLIPPI_PORT, slot, 8),
             blocking_input=True,
             save_replays=False,
             emulation_speed=0,

@@ -104,7 +104,8 @@ def arena(config: Config, run: RunDir, tell: Callable[[str], object], ask: Ask =
     """Where rating games of a run are played; ``tell`` is told what goes wrong there."""
 
     def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
-        alone = {"cpu_level": None, "human_port": None}  # who plays follows from the pairing
+        # Who plays follows from the pairing, and so does when: one that began by itself would be quit again.
+        alone = {"cpu_level": None, "human_port": None, "restarts": False}
         emulator = emulator_options(config, run, slot) | alone
         return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout)
 

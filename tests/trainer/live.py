@@ -9,7 +9,7 @@ from envs.registry import GAMES
 
 EMULATOR = (
     "dolphin", "iso", "slot", "slots", "slippi_port", "headless", "fast_forward", "cpu_level", "human_port",
-    "replay_dir", "start_timeout_s", "frame_timeout_s", "recycle_frames", "recycle_mb",
+    "replay_dir", "start_timeout_s", "frame_timeout_s", "recycle_frames", "recycle_mb", "restarts",
 )  # fmt: skip
 """Options that only emulators have."""
 

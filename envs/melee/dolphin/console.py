@@ -9,7 +9,7 @@ from typing import Any, Final
 import melee
 
 from envs.errors import DolphinError
-from envs.melee.dolphin.install import version_of
+from envs.melee.dolphin.install import SLIPPI_PORT, version_of
 
 LOADING: Final = 4  # times as long as for a frame is waited for the next screen
 
@@ -22,7 +22,7 @@ class Setup:
     disc: Path
     slot: int = 0  # among all that run side by side: they get different ports
     slots: int = 1
-    slippi_port: int = 51441
+    slippi_port: int = SLIPPI_PORT
     headless: bool = False
     fast_forward: bool = False
     paced: bool = False  # at the game's own speed: a person plays

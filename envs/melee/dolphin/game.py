@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from envs.errors import DolphinError, GameError
 from envs.melee.dolphin.console import Setup
-from envs.melee.dolphin.install import check_disc, find_executable
+from envs.melee.dolphin.install import SLIPPI_PORT, check_disc, find_executable
 from envs.melee.dolphin.match import Dolphin, Recycling
 from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, Seat, level_of
 from envs.melee.slp.record import GAME_SET, TIME
@@ -46,6 +46,7 @@ class DolphinMelee(WatchedGame):
         frame_timeout_s: Seconds without a frame after which it counts as hung; while a game loads four times as long.
         recycle_frames: Frames after which it is replaced by a fresh one, between two games; 0: never.
         recycle_mb: Megabytes by which it may grow until then; 0: any.
+        restarts: Whether the next game begins when one ends, as ``VectorGame`` has it, or only when it is ``reset``.
         **options: See ``Fight``.
 
     Raises:
@@ -65,7 +66,7 @@ class DolphinMelee(WatchedGame):
         human_port: int | None = None,
         slot: int = 0,
         slots: int = 1,
-        slippi_port: int = 51441,
+        slippi_port: int = SLIPPI_PORT,
         headless: bool = False,
         fast_forward: bool = False,
         replay_dir: str | None = None,
@@ -73,13 +74,14 @@ class DolphinMelee(WatchedGame):
         frame_timeout_s: float = 5.0,
         recycle_frames: int = 0,
         recycle_mb: int = 0,
+        restarts: bool = True,
         **options: Any,  # noqa: ANN401
     ) -> None:
         if num_games != 1:
             raise GameError(f"a Dolphin plays one game at a time, not {num_games}")
         if cpu_level is not None and human_port is not None:
             raise DolphinError("the other seat cannot be both a computer player's and a person's")
-        super().__init__(**options)
+        super().__init__(restarts=restarts, **options)
         self._cpu_level = cpu_level or 0
         self._stage = next(name for name, number in STAGES.items() if number == self.state.game["stage"][0])
         ports = (1, 2) if human_port is None else tuple(sorted((human_port, 2 if human_port == 1 else 1)))

@@ -39,6 +39,8 @@ _EXI_AI: Final = re.compile(r"Faster Melee - Slippi \((?P<version>[^)]*)\) - Exi
 _KILL_GRACE_S: Final = 1.0  # what an AppImage needs to unmount itself
 _ANSWER_BYTES: Final = 1 << 16
 
+SLIPPI_PORT: Final = 51441  # libmelee's own default
+FIRST_PORT, LAST_PORT = 1024, 65000  # that the ports of a run may begin with
 PORT_TRIES: Final = 50
 
 

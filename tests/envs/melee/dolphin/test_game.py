@@ -272,3 +272,15 @@ def test_the_contract_of_games(make):
     assert game.snapshot() == {}
     with pytest.raises(DolphinError, match="snapshot"):
         game.restore({})
+
+
+def test_where_games_do_not_restart_one_ends_with_its_last_observation(make):
+    game = make(restarts=False, max_episode_frames=60)
+    game.reset(np.zeros(1, np.uint64))
+    while not (batch := game.step(np.array(NEUTRAL)[None, None].repeat(2, 1))).ended[0]:
+        pass
+    np.testing.assert_array_equal(batch.obs, batch.final_obs)
+    assert game.state.game["frame"][0] == 60
+    obs = game.reset(np.zeros(1, np.uint64))
+    assert game.state.game["frame"][0] == 0
+    assert (obs != batch.final_obs).any()
