@@ -13,14 +13,15 @@ import psutil
 MARK: Final = "SELFPLAY_DOLPHIN"
 """Environment variable that all processes of an emulator have: those that it left behind have no parent to tell."""
 GRACE_S: Final = 0.5  # in which they end by themselves: an AppImage unmounts its files
+KILLED_S: Final = 5.0  # after which one that does not end although it was killed is left to the system
 _LOOK_S: Final = 0.01
 
 
 def end_marked(value: str) -> None:
     """Wait for the end of all processes whose ``MARK`` has this value, and kill those that stay."""
-    deadline = time.monotonic() + GRACE_S
-    while found := list(marked(value)):
-        if time.monotonic() > deadline:
+    begun = time.monotonic()
+    while (found := list(marked(value))) and (waited := time.monotonic() - begun) < KILLED_S:
+        if waited > GRACE_S:
             for process in found:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
