@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from typing import Any, Final
 
 import psutil
 
+from envs.melee.dolphin.install import is_free
 from envs.melee.dolphin.stand_in.disc import Disc, Fault
 from envs.melee.dolphin.stand_in.write import write_stand_in
 
@@ -115,7 +115,7 @@ def soak(folder: Path, minutes: float, games: int, tell: Callable[[str], object]
         **_growth(memory),
         "processes_left": sum(_belongs(pid, folder) for pid in set(psutil.pids()) - before),
         "temporary_files_left": sum(not path.name.startswith(FOREIGN) for path in temporary.iterdir()),
-        "ports_left": sum(not _is_free(port) for port in range(BASE_PORT, BASE_PORT + 8 * games)),
+        "ports_left": sum(not is_free(port) for port in range(BASE_PORT, BASE_PORT + 8 * games)),
     }
 
 
@@ -212,12 +212,3 @@ def _belongs(pid: int, folder: Path) -> bool:
         return str(folder) in " ".join((*process.cmdline(), process.environ().get("TMPDIR", "")))
     except psutil.Error:
         return False
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True

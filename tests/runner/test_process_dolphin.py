@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from envs.errors import GameError
+from envs.melee.dolphin.install import is_free
 from selfplay.errors import RunnerError
 from selfplay.runner.process_game import ProcessGame
-from tests.envs.melee.dolphin.emulators import PORT, Disc, disc_with, is_free, write_stand_in
+from tests.envs.melee.dolphin.emulators import PORT, Disc, disc_with, write_stand_in
 from tests.scripts.commands import is_alive, wait_for
 
 psutil = pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)")

@@ -2,12 +2,12 @@
 
 import json
 import signal
-import socket
 import sys
 from pathlib import Path
 
 import pytest
 
+from envs.melee.dolphin.install import is_free
 from envs.melee.dolphin.stand_in.disc import Disc, Fault
 from envs.melee.dolphin.stand_in.write import write_stand_in
 from selfplay.league.ledger import read_games
@@ -61,15 +61,6 @@ def descendants(pid):
         if Path(f"/proc/{child}/task").is_dir():
             found += descendants(child)
     return found
-
-
-def is_free(port):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):

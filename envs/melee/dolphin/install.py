@@ -235,12 +235,21 @@ def free_port(base: int, slot: int, slots: int) -> int:
     """
     tries = range(base + slot, 65536, slots)[:PORT_TRIES]
     for port in tries:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
+        if is_free(port):
             return port
     raise DolphinError(
         f"--slippi-port {base}: no free UDP port for game {slot} in {len(tries)} tries; give another from 1024 to 65535"
     )
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody has a UDP port of this machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def _status(path: Path, valid: str) -> os.stat_result:

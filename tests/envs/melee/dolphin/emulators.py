@@ -1,7 +1,6 @@
 """Games on the project's stand-in for Dolphin, for tests: made, compared with the mock's own, and seen off."""
 
 import os
-import socket
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ psutil = pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)"
 
 from envs.melee.controller import ACTION_SPEC  # noqa: E402
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
+from envs.melee.dolphin.install import is_free
 from envs.melee.dolphin.leftovers import marked  # noqa: E402
 from envs.melee.dolphin.stand_in.disc import Disc, Fault  # noqa: E402
 from envs.melee.dolphin.stand_in.write import write_stand_in  # noqa: E402
@@ -46,16 +46,6 @@ def emulator_of(game):
 
 def process_of(game):
     return emulator_of(game).console._process
-
-
-def is_free(port):
-    """Whether nobody has a UDP port."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 class Watch:

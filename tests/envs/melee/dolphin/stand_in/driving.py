@@ -26,16 +26,6 @@ def free_port():
         return found.getsockname()[1]
 
 
-def is_free(port):
-    """Whether nobody has a UDP port."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
 def wait_for(port):
     """Wait until a UDP port is open, where that can be seen: libmelee asks a closed one again only a second later."""
     table = Path("/proc/net/udp")

@@ -8,13 +8,14 @@ import time
 import pytest
 
 from envs.errors import GameError
+from envs.melee.dolphin.install import is_free
 from envs.melee.dolphin.stand_in import faults
 from envs.melee.dolphin.stand_in.disc import Disc, Fault
 from envs.melee.dolphin.stand_in.faults import CRASHED, Faults
 from envs.melee.dolphin.stand_in.journal import Journal
 from envs.melee.dolphin.stand_in.machine import GARBAGE
 from envs.melee.dolphin.stand_in.write import write_stand_in
-from tests.envs.melee.dolphin.stand_in.driving import Character, Stage, is_free, melee, running
+from tests.envs.melee.dolphin.stand_in.driving import Character, Stage, melee, running
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
