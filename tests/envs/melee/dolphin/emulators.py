@@ -13,7 +13,7 @@ psutil = pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)"
 
 from envs.melee.controller import ACTION_SPEC  # noqa: E402
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
-from envs.melee.dolphin.install import is_free
+from envs.melee.dolphin.install import is_free  # noqa: E402
 from envs.melee.dolphin.leftovers import marked  # noqa: E402
 from envs.melee.dolphin.stand_in.disc import Disc, Fault  # noqa: E402
 from envs.melee.dolphin.stand_in.write import write_stand_in  # noqa: E402
