@@ -19,14 +19,15 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, metavar="F", help="(default: %(default)s)")
     parser.add_argument("--num-games", type=int, default=4, metavar="N", help="stand-ins (default: %(default)s)")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="where all files go, and stay; it must not exist")
-    parser.add_argument("--write", action="store_true", help="put the figures into docs/data/dolphin_soak.json")
+    parser.add_argument("--write", action="store_true", help="put the figures into docs/")
     options = parser.parse_args()
     if options.minutes <= 0 or options.num_games < 1 or (options.folder and options.folder.exists()):
         print("dolphin_soak.py: --minutes and --num-games must be above 0, --folder a new folder", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the trainer ends with us
-    from selfplay.trainer.dolphin_soak import failures, soak
+    from selfplay.trainer.dolphin_soak import failures, soak, table
     from selfplay.trainer.machine import processor, usable_cores
+    from selfplay.trainer.pages import put_between
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "soak").absolute()
@@ -37,6 +38,7 @@ def main() -> int:
     print(text)
     if options.write:
         (ROOT / "docs/data/dolphin_soak.json").write_text(f"{text}\n", encoding="utf-8")
+        put_between(ROOT / "docs/dolphin.md", "dolphin soak", table(figures))
     return 1 if wrong else 0
 
 

@@ -136,6 +136,29 @@ def failures(figures: dict[str, Any]) -> list[str]:
     return wrong
 
 
+def table(figures: dict[str, Any]) -> str:
+    """The figures for people, as a table."""
+    faults = "".join(
+        f"| `{kind}` | {count} | {figures['told'].get(kind, '-')} |\n" for kind, count in figures["injected"].items()
+    )
+    rows = {
+        "minutes, games": f"{figures['minutes']:g}, {figures['games']}",
+        "machine": f"{figures['processor']}, {figures['cores']} cores",
+        "iterations, median and longest time between two": f"{figures['iterations']}, {figures['median_gap_s']:.1f} s, "
+        f"{figures['longest_gap_s']:.1f} s",
+        "restarts of runners": figures["restarts"],
+        "outages, median and longest": f"{figures['outages']}, {figures['median_outage_s']:.1f} s, "
+        f"{figures['longest_outage_s']:.1f} s",
+        "longest outage of one fault that is seen at once": f"{figures['longest_single_outage_s']:.1f} s",
+        "outages that took too long": len(figures["too_long"]),
+        "growth of the trainer after two minutes": f"{figures['memory_growth_mb']:.1f} MB",
+        "processes, temporary files, ports left": f"{figures['processes_left']}, {figures['temporary_files_left']}, "
+        f"{figures['ports_left']}",
+    }
+    shown = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
+    return f"| fault | injected | told |\n|---|---|---|\n{faults}\n| figure | value |\n|---|---|\n{shown}".rstrip()
+
+
 def _watch(trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str], object]) -> Samples:
     """Seconds and megabytes of the trainer, while it runs."""
     started = time.monotonic()
