@@ -160,7 +160,8 @@ class Emulator:
         if code is not None:
             said = last_words(self._folder)
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            when = "in the menus" if self.reader.start is None else f"after frame {self.reader.frame}"
+            playing = self._playing or self.has_begun
+            when = f"after frame {self.reader.frame}" if playing else "in the menus"
             raise DolphinError(f"Dolphin ended with {how} {when}{f': {said}' if said else ''}")
         if time.monotonic() > self._deadline:
             raise DolphinError(self._waiting_for)
