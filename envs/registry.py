@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,28 +67,27 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     return DolphinMelee(**options)
 
 
+_MOCK: Final = GameEntry(
+    make=MockMelee,
+    obs_width=OBS_WIDTH,
+    actions=ACTION_SPEC,
+    encoder_version=ENCODER_VERSION,
+    ladder=bots.LADDER,
+    fighter=True,
+    starts_at_once=rules_are_compiled,
+)
+_DOLPHIN: Final = replace(  # all that policies see and do is the same
+    _MOCK,
+    make=_dolphin,
+    ladder=roster.CPU,
+    starts_at_once=watched.rules_are_compiled,
+    prepare=watched.compile_rules,
+    live=True,
+    characters=roster.CHARACTERS,
+)
 GAMES: Final[dict[str, GameEntry]] = {
-    "mock": GameEntry(
-        make=MockMelee,
-        obs_width=OBS_WIDTH,
-        actions=ACTION_SPEC,
-        encoder_version=ENCODER_VERSION,
-        ladder=bots.LADDER,
-        fighter=True,
-        starts_at_once=rules_are_compiled,
-    ),
-    "dolphin": GameEntry(
-        make=_dolphin,
-        obs_width=OBS_WIDTH,
-        actions=ACTION_SPEC,
-        encoder_version=ENCODER_VERSION,
-        ladder=roster.CPU,
-        fighter=True,
-        starts_at_once=watched.rules_are_compiled,
-        prepare=watched.compile_rules,
-        live=True,
-        characters=roster.CHARACTERS,
-    ),
+    "mock": _MOCK,
+    "dolphin": _DOLPHIN,
     "rps": _known(ROCK_PAPER_SCISSORS),
     "pennies": _known(MATCHING_PENNIES),
     "kuhn": _known(Kuhn()),

@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.melee import bots
 from envs.melee.bots.hands import release
-from envs.melee.controller import C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
+from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.death import CREDIT_FRAMES
@@ -23,6 +23,8 @@ from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
 
 SPAWN_JITTER: Final = 8.0  # units; both seats start that much nearer or farther at most, so that games differ
+WIDTH: Final = ACTION_SPEC.width  # as plain numbers, which compiled rules can read
+NUM_BUTTONS: Final = ACTION_SPEC.binary
 ENDED_BY: Final = ("stocks", "timer", "cap")
 
 # Counts of one episode, for each seat.
@@ -215,7 +217,7 @@ def hold_actions(actions, mirrored, bot_kind, acts, chosen):
     """
     for b in range(len(actions)):
         for seat in range(2):
-            for i in range(13):
+            for i in range(WIDTH):
                 if not 0 <= actions[b, seat, i] <= HIGHEST[i]:
                     return False
     for b in range(len(actions)):
@@ -230,7 +232,7 @@ def hold_actions(actions, mirrored, bot_kind, acts, chosen):
             hand.c_y = (float(code[C_Y]) - CENTRE) / CENTRE
             hand.shoulder = float(code[SHOULDER]) / (SHOULDER_CODES - 1)
             buttons = 0
-            for i in range(8):
+            for i in range(NUM_BUTTONS):
                 buttons |= int(code[i]) << i
             hand.buttons = buttons
     return True

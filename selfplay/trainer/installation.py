@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import DolphinError
 from envs.melee.dolphin.disc import judge_disc
-from envs.melee.dolphin.install import check_disc, find_executable, version_of
+from envs.melee.dolphin.install import check_build, check_disc, find_executable, version_of
 from envs.registry import find_game
 from selfplay.errors import ConfigError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from envs.melee.dolphin.disc import Verdict
     from envs.melee.dolphin.install import DolphinVersion
-    from selfplay.config import Config, EmulatorConfig
+    from selfplay.config import Config
 
 DRIVER: Final = "melee"
 """The module of libmelee."""
@@ -43,7 +43,17 @@ def located(config: Config, tell: Callable[[str], object]) -> Config:
         raise ConfigError(f"--game-type {game.type} needs libmelee: pip install -e '.[dolphin]'")
     executable, version = _dolphin(game.dolphin)
     disc, verdict = _disc(game.iso)
-    _check_build(executable, version, config.emulator)
+    emulator = config.emulator
+    try:
+        check_build(
+            executable,
+            version,
+            headless=emulator.headless,
+            fast_forward=emulator.fast_forward,
+            person=emulator.human_port is not None,
+        )
+    except DolphinError as error:
+        raise ConfigError(str(error)) from error
     if verdict.mainline_only and not version.mainline:
         raise ConfigError(f"--iso {disc}: {verdict.text}; {executable} is Ishiiruka, which cannot read it")
     if verdict.level == "warning":
@@ -65,13 +75,3 @@ def _disc(path: str) -> tuple[Path, Verdict]:
         return check_disc(path), judge_disc(path, hash_it=False)
     except DolphinError as error:
         raise ConfigError(f"--iso {error}") from error
-
-
-def _check_build(executable: Path, version: DolphinVersion, emulator: EmulatorConfig) -> None:
-    """Refuse what a build cannot do."""
-    if emulator.fast_forward and not version.can_fast_forward:
-        raise ConfigError(f"--fast-forward needs an ExiAI build, which {executable} is not")
-    if emulator.headless and not version.can_be_headless:
-        raise ConfigError(f"--headless needs ExiAI or a mainline build made for it; {executable} is Ishiiruka")
-    if emulator.human_port is not None and not version.can_show:
-        raise ConfigError(f"--human-port needs a Dolphin with a window; {executable} is ExiAI, which draws nothing")

@@ -9,7 +9,7 @@ from typing import Any, Final
 import melee
 
 from envs.errors import DolphinError
-from envs.melee.dolphin.install import SLIPPI_PORT, version_of
+from envs.melee.dolphin.install import SLIPPI_PORT
 
 LOADING: Final = 4  # times as long as for a frame is waited for the next screen
 
@@ -29,21 +29,6 @@ class Setup:
     replay_dir: Path | None = None
     start_timeout_s: float = 60.0
     frame_timeout_s: float = 5.0  # between two games ``LOADING`` times as long
-
-
-def check_build(setup: Setup) -> None:
-    """Whether this Dolphin runs, and can what is asked of it; libmelee would ask for its version without a deadline.
-
-    Raises:
-        DolphinError: it cannot.
-    """
-    version = version_of(setup.executable)
-    if setup.headless and not version.can_be_headless:
-        raise DolphinError(f"{setup.executable} cannot run without a window ({version.text}): leave --headless out")
-    if setup.fast_forward and not version.can_fast_forward:
-        raise DolphinError(f"{setup.executable} is no ExiAI build ({version.text}): leave --fast-forward out")
-    if setup.paced and not version.can_show:
-        raise DolphinError(f"{setup.executable} shows nothing that a person could play ({version.text})")
 
 
 def make_console(setup: Setup, port: int, home: Path) -> Any:  # noqa: ANN401

@@ -15,9 +15,9 @@ import melee
 import psutil
 
 from envs.errors import DolphinError
-from envs.melee.dolphin.console import LOADING, Setup, check_build, make_console
+from envs.melee.dolphin.console import LOADING, Setup, make_console
 from envs.melee.dolphin.frames import FrameReader
-from envs.melee.dolphin.install import free_port
+from envs.melee.dolphin.install import check_build, free_port, version_of
 from envs.melee.dolphin.launch import guarded, last_words
 from envs.melee.dolphin.leftovers import MARK, end_marked
 from envs.melee.dolphin.pad import Pad
@@ -67,7 +67,14 @@ class Emulator:
 
     def _start(self, ports: Sequence[int], human: int | None) -> None:
         setup = self._setup
-        check_build(setup)
+        # libmelee asks for the version, too, but without a deadline.
+        check_build(
+            setup.executable,
+            version_of(setup.executable),
+            headless=setup.headless,
+            fast_forward=setup.fast_forward,
+            person=setup.paced,
+        )
         port = free_port(setup.slippi_port, setup.slot, setup.slots)
         home = self._folder / "User"
         self.console = make_console(setup, port, home)

@@ -38,19 +38,14 @@ _FLAG_BYTE, _FLAG_BIT = HITSTUN_FLAG
 
 
 def _reader(fields: Sequence[Field], names: Sequence[str]) -> Callable[[bytes, int], tuple[float, ...]]:
-    """What unpacks some fields of an event, in their order of ``names``, at an offset of its command byte."""
-    chosen = sorted((f for f in fields if f.name in names), key=lambda f: f.offset)
+    """What unpacks some fields of an event at an offset of its command byte, in the order in which they stand in it."""
     code, at = ">", 0
-    for f in chosen:
+    for f in sorted((f for f in fields if f.name in names), key=lambda f: f.offset):
         base = np.dtype(f.type)
         count = int(np.prod(base.shape)) if base.shape else 1
         code += f"{f.offset - at}x{count if base.shape else ''}{'s' if base.shape else base.char}"
         at = f.offset + base.itemsize
-    unpack = struct.Struct(code).unpack_from
-    order = [[f.name for f in chosen].index(name) for name in names]
-    if order == list(range(len(order))):
-        return unpack
-    return lambda data, start: tuple(map(unpack(data, start).__getitem__, order))
+    return struct.Struct(code).unpack_from
 
 
 # The fields of an event that a PLAYER and a CONTROLLER are made of, in the order in which they stand in the event.

@@ -242,6 +242,20 @@ def free_port(base: int, slot: int, slots: int) -> int:
     )
 
 
+def check_build(executable: Path, version: DolphinVersion, *, headless: bool, fast_forward: bool, person: bool) -> None:
+    """Whether a build can do what is asked of it.
+
+    Raises:
+        DolphinError: it cannot; names the flag.
+    """
+    if fast_forward and not version.can_fast_forward:
+        raise DolphinError(f"--fast-forward needs an ExiAI build, which {executable} is not")
+    if headless and not version.can_be_headless:
+        raise DolphinError(f"--headless needs ExiAI or a mainline build made for it; {executable} is Ishiiruka")
+    if person and not version.can_show:
+        raise DolphinError(f"--human-port needs a Dolphin with a window; {executable} is ExiAI, which draws nothing")
+
+
 def is_free(port: int) -> bool:
     """Whether nobody has a UDP port of this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

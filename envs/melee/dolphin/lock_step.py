@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import DolphinError
-from envs.melee.controller import NEUTRAL, decode
 from envs.melee.state import CONTROLLER, records
 
 if TYPE_CHECKING:
@@ -50,17 +49,15 @@ def count_down(emulator: Emulator, seat: int | None, place: int | None) -> None:
 
 def _lateness(emulator: Emulator, pulse: int, seat: int, place: int) -> int | None:
     """Frames by which an input after frame ``pulse`` comes too late; None where it is not seen at all."""
-    neutral, right = (records(CONTROLLER, 1) for _ in range(2))
-    for hands in (neutral, right):
-        decode(NEUTRAL[None], hands)
+    neutral, right = records(CONTROLLER, 2)  # all 0 is hands off
     right["main_x"] = 1.0
     pad = emulator.pads[place]
     while emulator.reader.frame < pulse:
         _advance(emulator)
-    pad.hold(right[0])
+    pad.hold(right)
     for late in range(LATEST):
         _advance(emulator)
-        pad.hold(neutral[0])
+        pad.hold(neutral)
         if emulator.reader.state.controllers["main_x"][0, seat] > 0.5:
             return late
     return None
