@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"
 """A step of every seat, one of those in ``acts``, and the answer where there is nothing to say."""
 AWAKE_S = 3e-4
-"""Seconds for which a command is waited for without sleeping: to be woken takes a third of that, or more."""
+"""Seconds for which a command is waited for without sleeping: who sleeps answers a policy's frame some 25 us later."""
 
 
 def pack(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _lines(commands: BinaryIO) -> Iterator[bytes]:
     while True:
         until = time.perf_counter() + AWAKE_S
         while not coming.poll(0) and time.perf_counter() < until:
-            os.sched_yield()  # whoever else has work goes first
+            time.sleep(0)  # whoever else has work goes first; not every system has sched_yield
         line = commands.readline()
         if not line:
             return
