@@ -1,6 +1,7 @@
 """Games on the project's stand-in for Dolphin, for tests: made, compared with the mock's own, and seen off."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +67,13 @@ class Watch:
         assert not [port for port in ports if not is_free(port)]
         for folder in self._scratch.glob("dolphin-*"):
             assert not list(marked(str(folder)))
+
+
+@contextmanager
+def games_in(scratch):
+    """A list for games whose temporary files are in a folder; afterwards they are closed, and nothing may be left."""
+    watch, games = Watch(scratch), []
+    yield games
+    for game in games:
+        game.close()
+    watch.assert_nothing_left()

@@ -1,6 +1,5 @@
 """What goes wrong with an emulator is told as what it is, in time, and nothing of it stays."""
 
-import tempfile
 import time
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from envs.errors import DolphinError
 from envs.melee.controller import NEUTRAL
 from envs.melee.dolphin.stand_in.faults import CRASHED
-from tests.envs.melee.dolphin.emulators import PORT, SEEDS, Watch, disc_with, emulator_of, game_on, process_of
+from tests.envs.melee.dolphin.emulators import PORT, SEEDS, disc_with, emulator_of, game_on, games_in, process_of
 
 PATIENT = {"start_timeout_s": 30.0, "frame_timeout_s": 10.0}
 QUICK = {"start_timeout_s": 4.0, "frame_timeout_s": 1.0}
@@ -32,22 +31,16 @@ BEGINNING = {
 
 
 @pytest.fixture
-def make(tmp_path, monkeypatch):
+def make(tmp_path, scratch):
     """Makes games; nothing of them may be left."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    watch, games = Watch(scratch), []
+    with games_in(scratch) as games:
 
-    def make(disc, **options):
-        options = {"characters": ("fox", "marth"), "stage": "battlefield", **options}
-        games.append(game_on(tmp_path / "stand_in", disc, **options))
-        return games[-1]
+        def make(disc, **options):
+            options = {"characters": ("fox", "marth"), "stage": "battlefield", **options}
+            games.append(game_on(tmp_path / "stand_in", disc, **options))
+            return games[-1]
 
-    yield make
-    for game in games:
-        game.close()
-    watch.assert_nothing_left()
+        yield make
 
 
 def neutral():

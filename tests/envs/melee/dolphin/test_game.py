@@ -1,7 +1,5 @@
 """The bridge on the stand-in, whose games are the mock's: what comes out must be what the mock gives directly."""
 
-import tempfile
-
 import numpy as np
 import pytest
 
@@ -20,9 +18,9 @@ from tests.envs.melee.dolphin.emulators import (
     PORT,
     SEED,
     SEEDS,
-    Watch,
     emulator_of,
     game_on,
+    games_in,
     process_of,
     random_actions,
 )
@@ -70,21 +68,15 @@ def compare_states(ours, theirs, step):
 
 
 @pytest.fixture
-def make(tmp_path, monkeypatch):
+def make(tmp_path, scratch):
     """Makes games; nothing of them may be left."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    watch, games = Watch(scratch), []
+    with games_in(scratch) as games:
 
-    def make(disc=None, **options):
-        games.append(game_on(tmp_path / f"stand_in_{len(games)}", disc, **options))
-        return games[-1]
+        def make(disc=None, **options):
+            games.append(game_on(tmp_path / f"stand_in_{len(games)}", disc, **options))
+            return games[-1]
 
-    yield make
-    for game in games:
-        game.close()
-    watch.assert_nothing_left()
+        yield make
 
 
 def test_every_frame_is_the_mocks(make):

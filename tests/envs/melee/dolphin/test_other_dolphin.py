@@ -6,7 +6,6 @@ Each case: the first game, two hundred frames in lock step, its end, and the nex
 import json
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +27,8 @@ RIGHT = 16
 
 
 @pytest.fixture
-def make(tmp_path, monkeypatch):
+def make(tmp_path, scratch):
     """Makes a game on an emulator with some choices; nothing of it may be left behind."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     iso = tmp_path / "disc.iso"
     iso.write_bytes(b"x")
     made = []
