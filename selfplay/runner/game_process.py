@@ -12,12 +12,10 @@ import ctypes
 import json
 import logging
 import os
-import select
 import signal
 import sys
-import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"
 """A step of every seat, one of those in ``acts``, and the answer where there is nothing to say."""
-AWAKE_S = 3e-4
-"""Seconds for which a command is waited for without sleeping: who sleeps answers a policy's frame some 25 us later."""
 
 
 def pack(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -84,20 +80,6 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-def _lines(commands: BinaryIO) -> Iterator[bytes]:
-    """Lines as they come, until the end; for a moment after each the next is waited for without sleeping."""
-    coming = select.poll()
-    coming.register(commands, select.POLLIN)
-    while True:
-        until = time.perf_counter() + AWAKE_S
-        while not coming.poll(0) and time.perf_counter() < until:
-            time.sleep(0)  # whoever else has work goes first; not every system has sched_yield
-        line = commands.readline()
-        if not line:
-            return
-        yield line
-
-
 def main() -> None:
     """Serve one block until the parent closes the pipe."""
     _die_with_parent()
@@ -146,7 +128,7 @@ def main() -> None:
         for name in names:
             shared[name][...] = getattr(batch, name)
 
-    for line in _lines(commands):
+    for line in commands:
         game.bots[:] = shared["bots"]  # the parent may have seated others since the last command
         try:
             if line in (STEP, STEP_SOME):
