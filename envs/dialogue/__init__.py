@@ -1,0 +1,1 @@
+"""Games of words: two seats take turns in writing."""

@@ -1,0 +1,98 @@
+"""The contract of a game of words between two seats: text in, a turn or a verdict out.
+
+Who plays need not know the rules: a seat reads its ``system`` text once, then, whenever it is to move, what
+``observe`` has for it, and answers with text. One object is one game; nothing here is shared between games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+SEATS: Final = 2
+AGREED: Final = "agreed"
+LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "turns", "refused", "cut_off", "context", "failed"
+"""Why a game ended otherwise: no turns left, too many refused replies, a reply cut off at its token limit, a
+conversation longer than the model's context, an error of who generates."""
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One reply of a seat, as the game took it."""
+
+    seat: int
+    text: str  # whole
+    private: str  # of it, what stands before the tag: nobody else reads it
+    kind: str  # the tag's word; "" where there is none
+    error: str | None = None  # why the game refused it, as the seat is told; None: it counts
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a game ended."""
+
+    rewards: tuple[float, float]  # of the seats, penalties for refused replies included
+    reason: str  # AGREED, or one of the words above, or the game's own
+
+
+class DialogueGame(Protocol):
+    """One game. A reply that breaks the rules is no exception but a turn with an ``error``, told to its mover alone."""
+
+    @property
+    def mover(self) -> int:
+        """The seat that is to write."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """None while the game goes on."""
+        ...
+
+    @property
+    def turns(self) -> Sequence[Turn]:
+        """All replies so far, refused ones included."""
+        ...
+
+    def system(self, seat: int) -> str:
+        """The rules as a seat is told them, before everything else; "" where it is told none."""
+        ...
+
+    def observe(self, seat: int) -> str:
+        """What the seat has not been told yet; asking for it means that it has been told."""
+        ...
+
+    def act(self, text: str) -> Turn:
+        """The mover's reply, without the token that ends it."""
+        ...
+
+    def fail(self, reason: str) -> None:
+        """End the game without agreement: reward 0 for both seats, in zero-sum games too."""
+        ...
+
+    def record(self) -> JsonObject:
+        """The state, and what was done with it, as JSON."""
+        ...
+
+
+class Scripted(Protocol):
+    """A scripted player for one seat of one game; it reads what its seat is told, and nothing else."""
+
+    def reply(self, observation: str) -> str:
+        """What to write now. ``observation`` is all that the seat was told since its last reply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueEntry:
+    """What a trainer needs to know of a game of words."""
+
+    rules: type[Any]  # frozen dataclass of settings, JSON-able
+    states: Callable[[Any, Sequence[int]], list[Any]]  # (rules, seeds) -> a state each
+    start: Callable[[Any, Any], DialogueGame]  # (rules, state)
+    players: Mapping[str, Callable[[Any, int], Scripted]]  # name -> (rules, seed); weakest first
+    teacher: str  # whose games the embedded model begins with
+    words: Callable[[Any], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
+    shared_reward: bool  # both seats are given the same

@@ -1,0 +1,135 @@
+"""Scripted players of the matching game, of several strengths: opponents, teachers and rating anchors.
+
+They say what they know as triples, read the triples of the other seat, and propose what looks best to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from envs.dialogue.matching import parse_proposal, proposal_text
+from envs.dialogue.states import Floats, MatchingRules, assignment
+from envs.dialogue.wording import Fact, facts_in, facts_text, table_in
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a player plays."""
+
+    messages: tuple[int, int] = (0, 0)  # that it sends before it proposes: from, to
+    facts: tuple[int, int] = (1, 3)  # in a message: from, to
+    best_first: bool = False  # facts with the largest values first, instead of any
+    noise: float = 0.0  # standard deviation of the error with which a cell's worth is judged, in points
+    bar: float = 0.0  # share of its own best assignment that a proposal must be worth to be accepted
+    guesses: bool = False  # proposes anything
+
+
+STYLES: Final[dict[str, Style]] = {
+    "random": Style(guesses=True),
+    "greedy": Style(),
+    "teacher": Style(messages=(0, 2), noise=1.0, bar=0.8),
+    "pooling": Style(messages=(1, 3), bar=0.8),
+    "pooling_best": Style(messages=(2, 3), facts=(3, 4), best_first=True, bar=0.9),
+}
+"""By name, weakest first."""
+
+
+@final
+class MatchingPlayer:
+    """Plays one seat of one game (``Scripted``)."""
+
+    def __init__(self, rules: MatchingRules, style: Style, seed: int) -> None:
+        self._rules = rules
+        self._style = style
+        self._rng = np.random.default_rng(seed)
+        self._messages = int(self._rng.integers(style.messages[0], style.messages[1] + 1))
+        self._own: dict[tuple[int, int], int] | None = None
+        self._heard: dict[tuple[int, int], int] = {}
+        self._unsaid: list[Fact] = []
+        self._taken = 0  # turns of both
+
+    def reply(self, observation: str) -> str:
+        """See ``Scripted``."""
+        if self._own is None:
+            self._look(observation)
+            _, _, said = observation.partition("\n[")
+            said = f"[{said}"
+        else:
+            said = observation
+        kind = _kind(said)
+        self._taken += kind != ""
+        if kind == "message":
+            self._heard |= {(reviewer, paper): value for reviewer, paper, value in facts_in(said)}
+        answer = self._answer(said) if kind == "propose" else self._speak()
+        self._taken += 1
+        return answer
+
+    def _look(self, observation: str) -> None:
+        facts = table_in(self._rules, observation)
+        self._own = {(reviewer, paper): value for reviewer, paper, value in facts}
+        order = self._rng.permutation(len(facts))
+        self._unsaid = [facts[i] for i in order]
+        if self._style.best_first:
+            self._unsaid.sort(key=lambda fact: -fact[2])
+
+    def _speak(self) -> str:
+        left = self._rules.max_turns - self._taken
+        if self._messages > 0 and self._unsaid and left > 2:
+            self._messages -= 1
+            low, high = self._style.facts
+            count = int(self._rng.integers(low, high + 1))
+            facts, self._unsaid = self._unsaid[:count], self._unsaid[count:]
+            return f"[message]{facts_text(facts)}"
+        if self._style.guesses:
+            rows, columns = np.arange(self._rules.size), self._rng.permutation(self._rules.size)
+        else:
+            rows, columns = assignment(self._judged(self._style.noise))
+        return proposal_text(list(zip(rows.tolist(), columns.tolist(), strict=True)), self._rules)
+
+    def _answer(self, said: str) -> str:
+        pairs = parse_proposal(said.partition("]")[2].strip(), self._rules)
+        if isinstance(pairs, str):  # its mover was told so
+            return "[reject]"
+        judged = self._judged(0.0)
+        rows, columns = assignment(judged)
+        worth = sum(judged[pair] for pair in pairs)
+        left = self._rules.max_turns - self._taken
+        return "[accept]" if left <= 3 or worth >= self._style.bar * judged[rows, columns].sum() else "[reject]"
+
+    def _judged(self, noise: float) -> Floats:
+        """What the cells seem to be worth, in points of the player's own table."""
+        own = self._own or {}
+        values = np.full((self._rules.size,) * 2, self._scale() * self._rules.unseen)
+        for cell, value in self._heard.items():
+            values[cell] = value * self._exchange()
+        for cell, value in own.items():
+            values[cell] = value
+        return np.asarray(values + self._rng.normal(0.0, noise * self._scale(), values.shape) if noise else values)
+
+    def _scale(self) -> float:
+        """The factor of the own table, as it seems."""
+        own = self._own or {}
+        if not self._rules.scaled or not own:
+            return 1.0
+        return max(1.0, float(np.mean(list(own.values()))) / ((self._rules.values - 1) / 2))
+
+    def _exchange(self) -> float:
+        """Points of the own table for one of the other's: by cells that both know, else by their means."""
+        own = self._own or {}
+        if not self._rules.scaled or not self._heard:
+            return 1.0
+        both = [cell for cell in self._heard if self._heard[cell] > 0 and own.get(cell, 0) > 0]
+        if both:
+            return float(np.median([own[cell] / self._heard[cell] for cell in both]))
+        mean = float(np.mean(list(self._heard.values())))
+        return self._scale() * (self._rules.values - 1) / 2 / mean if mean else 1.0
+
+
+def _kind(said: str) -> str:
+    for kind in ("message", "propose", "accept", "reject"):
+        if f"[{kind}]" in said:
+            return kind
+    return ""

@@ -1,0 +1,229 @@
+"""States of the matching game: who knows what of a table, and how good the best assignment is.
+
+The rules of how states are drawn are those of dialop (Lin et al., "Decision-Oriented Dialogue for Human-AI
+Collaboration", TACL 2024). Letters in shapes: N states, n reviewers and as many papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from envs.errors import GameError
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+PAPERS: Final = ("BLEU", "Electra", "GloVe", "GLUE", "LLaMA", "RoBERTa", "QuAC", "SWAG")
+REVIEWERS: Final = (
+    "Ava Li", "Daniel Nguyen", "Sofia Patel", "Andrei Petrov", "Morgan Reed", "Joseph Santos", "Ethan Smith",
+    "Noah Wilson",
+)  # fmt: skip
+BATCH: Final = 256  # tables tried at once for a state
+TRIES: Final = 2_000  # of such batches, before the settings count as impossible
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingRules:
+    """Settings of the game. The defaults are dialop's."""
+
+    size: int = 8  # n, 2 to 8
+    known: float = 0.4  # probability that a player sees a cell
+    values: int = 100  # cells are worth 0 to values - 1
+    unseen: float = 50.0  # what a cell is worth that nobody sees
+    hardness: float = 1.25  # the best assignment is more than that times what either player would choose alone
+    scaled: bool = True  # each player sees values times a factor of its own, from 1 to 10
+    max_turns: int = 30  # in all
+    retries: int = 8  # refused replies that a turn may have; one more ends the game
+    error_penalty: float = 0.0  # taken from the seat's reward for each
+    table: str = "csv"  # `csv`, or `triples`: the form of messages
+    told: str = "full"  # `full`: the rules and an example; `nothing`
+
+    def __post_init__(self) -> None:
+        """Refuse what is no game.
+
+        Raises:
+            GameError: names the setting.
+        """
+        for name, fine, valid in (
+            ("size", 2 <= self.size <= len(PAPERS), f"2 to {len(PAPERS)}"),
+            ("known", 0 < self.known <= 1, "above 0, at most 1"),
+            ("values", 2 <= self.values <= 1000, "2 to 1000"),
+            ("unseen", 0 <= self.unseen < self.values, "0 to below values"),
+            ("hardness", self.hardness >= 1, "at least 1"),
+            ("max_turns", self.max_turns >= 2, "at least 2"),
+            ("retries", self.retries >= 0, "at least 0"),
+            ("error_penalty", self.error_penalty >= 0, "at least 0"),
+            ("table", self.table in ("csv", "triples"), "csv or triples"),
+            ("told", self.told in ("full", "nothing"), "full or nothing"),
+        ):
+            if not fine:
+                raise GameError(f"matching: {name} is {getattr(self, name)!r} (valid: {valid})")
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        """Columns of the table."""
+        return PAPERS[: self.size]
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Rows of the table."""
+        return REVIEWERS[: self.size]
+
+
+LAPTOP: Final = MatchingRules(
+    size=4, values=10, unseen=4.5, scaled=False, max_turns=8, retries=0, table="triples", told="nothing"
+)
+"""The game that a newcomer sees learned on two cores."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchingState:
+    """A game before its first word."""
+
+    table: Floats  # [n, n] reviewers x papers, cells that nobody sees included
+    masks: Bools  # [2, n, n] what each player sees
+    scales: tuple[float, float]
+    best: float  # what the best assignment is worth
+
+    def shown(self, seat: int) -> list[tuple[int, int, int]]:
+        """Cells that a seat sees, row by row: (reviewer, paper, value times the seat's factor, rounded down)."""
+        rows, columns = np.nonzero(self.masks[seat])
+        shown = (self.table[rows, columns] * self.scales[seat]).astype(int)
+        return list(zip(rows.tolist(), columns.tolist(), shown.tolist(), strict=True))
+
+    def worth(self, pairs: Sequence[tuple[int, int]]) -> float:
+        """Sum of the cells (reviewer, paper)."""
+        return float(sum(self.table[reviewer, paper] for reviewer, paper in pairs))
+
+    def solo(self, seat: int, unseen: float) -> float:
+        """What the assignment is worth that looks best to a seat alone."""
+        rows, columns = assignment(np.where(self.masks[seat], self.table, unseen))
+        return float(self.table[rows, columns].sum())
+
+    def to_json(self) -> dict[str, Any]:
+        """dialop's field names."""
+        return {
+            "table": [[int(v) if float(v).is_integer() else float(v) for v in row] for row in self.table],
+            "mask1": self.masks[0].astype(int).tolist(),
+            "mask2": self.masks[1].astype(int).tolist(),
+            "scale1": self.scales[0],
+            "scale2": self.scales[1],
+            "best_assignment_reward": int(self.best) if float(self.best).is_integer() else self.best,
+        }
+
+    @classmethod
+    def from_json(cls, document: object) -> MatchingState:
+        """The state of a game that was written as JSON; other fields are ignored.
+
+        Raises:
+            GameError: a field is missing, of another shape, or its numbers do not agree.
+        """
+        match document:
+            case {"table": table, "mask1": first, "mask2": second, "scale1": own, "scale2": other, **rest}:
+                pass
+            case _:
+                raise GameError("matching: a state needs table, mask1, mask2, scale1 and scale2")
+        values = _square("table", table, float)
+        masks = np.stack([_square("mask1", first, bool), _square("mask2", second, bool)])
+        if masks.shape[1:] != values.shape or not 2 <= len(values) <= len(PAPERS):
+            raise GameError(f"matching: a table of shape {values.shape} with masks of shape {masks.shape[1:]}")
+        scales = _scale("scale1", own), _scale("scale2", other)
+        best = float(values[assignment(values)].sum())
+        told = rest.get("best_assignment_reward", best)
+        if not isinstance(told, (int, float)) or abs(told - best) > 1e-6:
+            raise GameError(f"matching: best_assignment_reward is {told!r}, but the best assignment is worth {best:g}")
+        return cls(values, masks, scales, best)
+
+
+def _square(name: str, value: object, kind: type) -> NDArray[Any]:
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise GameError(f"matching: {name} is no table of numbers") from error
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all() or (array < 0).any():
+        raise GameError(f"matching: {name} must be square and without negative numbers")
+    if kind is bool and not np.isin(array, (0, 1)).all():
+        raise GameError(f"matching: {name} must consist of 0 and 1")
+    return array.astype(kind)
+
+
+def _scale(name: str, value: object) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1e6:
+        raise GameError(f"matching: {name} is {value!r} (valid: above 0)")
+    return float(value)
+
+
+def assignment(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Reviewers and papers of the assignment with the largest sum, by SciPy's solver."""
+    rows, columns = linear_sum_assignment(values, maximize=True)
+    return np.asarray(rows), np.asarray(columns)
+
+
+def draw_states(rules: MatchingRules, seeds: Sequence[int]) -> list[MatchingState]:
+    """A state for each seed, whatever the other seeds are.
+
+    Raises:
+        GameError: such states do not occur.
+    """
+    return [_draw(rules, seed) for seed in seeds]
+
+
+def _draw(rules: MatchingRules, seed: int) -> MatchingState:
+    """Tables are drawn until one is so hard that talking pays (dialop's filter)."""
+    rng = np.random.default_rng(seed)
+    shape = (BATCH, rules.size, rules.size)
+    for _ in range(TRIES):
+        masks = rng.random((2, *shape)) < rules.known
+        table = np.where(masks.any(0), rng.integers(0, rules.values, shape), rules.unseen)
+        best = _best(table)[0]
+        hard = np.ones(BATCH, np.bool_)
+        for seat in range(2):
+            chosen = _best(np.where(masks[seat], table, rules.unseen))[1]
+            alone = np.take_along_axis(table, chosen[:, :, None], 2).sum((1, 2))
+            hard &= alone * rules.hardness < best
+        if hard.any():
+            i = int(np.argmax(hard))
+            scales = tuple(rng.uniform(1, 10, 2).tolist()) if rules.scaled else (1.0, 1.0)
+            return MatchingState(table[i], masks[:, i], scales, float(best[i]))
+    raise GameError(f"matching: no state is as hard as {rules.hardness:g} with known {rules.known:g}")
+
+
+@cache
+def _steps(size: int) -> list[list[tuple[int, int, int]]]:
+    """By row: (columns taken before, column, columns taken after), as bit sets."""
+    return [
+        [(s, c, s | 1 << c) for s in range(1 << size) if s.bit_count() == row for c in range(size) if not s >> c & 1]
+        for row in range(size)
+    ]
+
+
+def _best(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Best sums [N] and the columns [N, n] of the rows, for many tables at once.
+
+    Dynamic programming over the sets of columns that the first rows take (Held and Karp, 1962).
+    """
+    count, size = values.shape[:2]
+    sums = np.full((1 << size, count), -np.inf)
+    last = np.zeros((1 << size, count), np.int8)
+    sums[0] = 0.0
+    columns = np.ascontiguousarray(values.transpose(1, 2, 0))
+    for row, steps in enumerate(_steps(size)):
+        for before, column, after in steps:
+            candidate = sums[before] + columns[row, column]
+            better = candidate > sums[after]
+            sums[after] = np.where(better, candidate, sums[after])
+            last[after] = np.where(better, column, last[after])
+    chosen = np.zeros((count, size), np.int64)
+    taken = np.full(count, (1 << size) - 1)
+    games = np.arange(count)
+    for row in reversed(range(size)):
+        chosen[:, row] = last[taken, games]
+        taken ^= 1 << chosen[:, row]
+    return sums[-1], chosen

@@ -1,0 +1,1 @@
+"""Language models as players: what they read, how they write, and how likely they write it."""

@@ -1,0 +1,59 @@
+"""What games of words give to a learner: each game twice, as either seat lived it, in groups that compare.
+
+Letters in shapes: T tokens of a conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One game from one seat. What was sampled is never encoded anew: these are the ids that the model gave."""
+
+    index: int  # the initial state; both instances of a game share it, and so do all games on that state
+    game_id: str
+    seat: int
+    ids: NDArray[np.int32]  # [T] all that the seat read and wrote, prompt included
+    sampled: NDArray[np.bool_]  # [T] tokens that this policy sampled, the ends of its turns included
+    logprob: NDArray[np.float32]  # [T] of the sampling distribution, where sampled; 0 elsewhere
+    reward: float  # of the game, for this seat
+
+    @property
+    def written(self) -> int:
+        """Tokens that train."""
+        return int(self.sampled.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueGroup:
+    """Games on one initial state from one seat: whose rewards may be compared."""
+
+    index: int
+    seat: int
+    instances: tuple[Instance, ...]
+
+    @property
+    def rewards(self) -> NDArray[np.float64]:
+        """[G] of the instances."""
+        return np.array([instance.reward for instance in self.instances])
+
+
+def grouped(instances: Iterable[Instance]) -> list[DialogueGroup]:
+    """Instances by (index, seat), in the order of those; in whatever order the games came to an end.
+
+    An instance without a token of its own says nothing to the learner and is left out.
+    """
+    groups: dict[tuple[int, int], list[Instance]] = {}
+    for instance in instances:
+        if instance.written:
+            groups.setdefault((instance.index, instance.seat), []).append(instance)
+    return [
+        DialogueGroup(index, seat, tuple(sorted(found, key=lambda instance: instance.game_id)))
+        for (index, seat), found in sorted(groups.items())
+    ]
