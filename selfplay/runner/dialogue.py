@@ -1,0 +1,174 @@
+"""Plays games of words, many at once: whoever is to move in any of them is asked together.
+
+A round asks every writer once for the replies of all games that wait for it. A reply is text to the game, and ids to
+the learner; neither is made from the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, JsonObject, Scripted, Turn, Verdict
+from selfplay.errors import describe
+from selfplay.policy.language.conversation import Conversation, Reply, Writer
+from selfplay.rollout.dialogue import Instance
+from selfplay.seeding import derive
+
+ScriptedMaker = Callable[[int], Scripted]
+"""A scripted player for one game, by seed."""
+Player = Writer | ScriptedMaker
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """A game to be played."""
+
+    index: int  # of the initial state
+    game_id: str
+    game: DialogueGame
+    seed: int
+    players: tuple[Player, Player]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A game that has come to its end."""
+
+    index: int
+    game_id: str
+    seed: int
+    verdict: Verdict
+    turns: tuple[Turn, ...]
+    record: JsonObject
+    read: tuple[tuple[str, ...], tuple[str, ...]]  # what each seat was told: its rules, then before each reply
+    instances: tuple[Instance, ...]  # of the seats that a writer played
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A game that raised."""
+
+    game_id: str
+    why: str
+
+
+@dataclass(slots=True, eq=False)
+class _Seat:
+    """One side of a game."""
+
+    player: Player
+    system: str
+    conversation: Conversation | None = None
+    scripted: Scripted | None = None
+    read: list[str] = field(default_factory=list)
+
+
+class _Table:
+    """A game with its two sides."""
+
+    def __init__(self, fixture: Fixture) -> None:
+        self.fixture = fixture
+        self.game = fixture.game
+        self.seats = [_Seat(player, fixture.game.system(seat)) for seat, player in enumerate(fixture.players)]
+        self.lost: str | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.lost is not None or self.game.verdict is not None
+
+    @property
+    def seat(self) -> _Seat:
+        """Whose turn it is."""
+        return self.seats[self.game.mover]
+
+    def take(self, reply: Reply) -> None:
+        """A writer's reply."""
+        if not reply.room:
+            self.game.fail(CONTEXT)
+        elif not reply.ended:
+            self.game.fail(CUT_OFF)
+        else:
+            self.game.act(reply.text)
+
+    def result(self) -> Played | Lost:
+        fixture, verdict = self.fixture, self.game.verdict
+        if self.lost is not None or verdict is None:
+            return Lost(fixture.game_id, self.lost or FAILED)
+        instances = tuple(
+            seat.conversation.instance(fixture.index, fixture.game_id, number, verdict.rewards[number])
+            for number, seat in enumerate(self.seats)
+            if seat.conversation is not None
+        )
+        read = tuple((seat.system, *seat.read) for seat in self.seats)
+        return Played(
+            fixture.index, fixture.game_id, fixture.seed, verdict, tuple(self.game.turns), self.game.record(),
+            (read[0], read[1]), instances,
+        )  # fmt: skip
+
+
+def play_games(fixtures: Sequence[Fixture], cancelled: Callable[[], bool] = lambda: False) -> list[Played | Lost]:
+    """Play them all to their ends; results in their order, of those that have ended when it is cancelled."""
+    tables = [_Table(fixture) for fixture in fixtures]
+    try:
+        while not cancelled() and (running := [table for table in tables if not table.over]):
+            waiting: dict[int, list[_Table]] = {}
+            for table in running:
+                waiting.setdefault(id(table.seat.player), []).append(table)
+            for asked in waiting.values():
+                _ask(asked)
+    finally:
+        _close(tables)
+    return [table.result() for table in tables if table.over]
+
+
+def _ask(tables: list[_Table]) -> None:
+    """One player's turn in all games that wait for it."""
+    player = tables[0].seat.player
+    if callable(player):
+        for table in tables:
+            _guarded(table, lambda t=table: _ask_scripted(t, player))
+        return
+    going_on: list[_Table] = []
+    for table in tables:
+        _guarded(table, lambda t=table: _listen(t, player, going_on))
+    if going_on:
+        pairs = [(table.seat.conversation, table.seat.read[-1]) for table in going_on]
+        player.go_on([c for c, _ in pairs if c is not None], [text for _, text in pairs])
+    asked = [(table, table.seat.conversation) for table in tables if table.lost is None]
+    replies = player.reply([conversation for _, conversation in asked if conversation is not None])
+    for (table, _), reply in zip(asked, replies, strict=True):
+        _guarded(table, lambda t=table, r=reply: t.take(r))
+
+
+def _listen(table: _Table, player: Writer, going_on: list[_Table]) -> None:
+    seat = table.seat
+    seat.read.append(table.game.observe(table.game.mover))
+    if seat.conversation is None:
+        seed = derive(table.fixture.seed, "words", table.game.mover)
+        seat.conversation = player.open(seed, seat.system, seat.read[0])
+    else:
+        going_on.append(table)
+
+
+def _ask_scripted(table: _Table, player: ScriptedMaker) -> None:
+    seat = table.seat
+    if seat.scripted is None:
+        seat.scripted = player(derive(table.fixture.seed, "scripted", table.game.mover))
+    seat.read.append(table.game.observe(table.game.mover))
+    table.game.act(seat.scripted.reply(seat.read[-1]))
+
+
+def _guarded(table: _Table, step: Callable[[], object]) -> None:
+    """A game that raises is lost, and no other with it."""
+    try:
+        step()
+    except Exception as error:
+        table.lost = describe(error)
+
+
+def _close(tables: Sequence[_Table]) -> None:
+    for table in tables:
+        for seat in table.seats:
+            if seat.conversation is not None and not callable(seat.player):
+                seat.player.close([seat.conversation])
