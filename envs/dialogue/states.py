@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from envs.dialogue.hardness import best_columns, first_hard
 from envs.errors import GameError
 
 Floats = NDArray[np.float64]
@@ -104,8 +104,7 @@ class MatchingState:
 
     def solo(self, seat: int, unseen: float) -> float:
         """What the assignment is worth that looks best to a seat alone."""
-        rows, columns = assignment(np.where(self.masks[seat], self.table, unseen))
-        return float(self.table[rows, columns].sum())
+        return _worth(self.table, best_columns(np.where(self.masks[seat], self.table, unseen)))
 
     def to_json(self) -> dict[str, Any]:
         """dialop's field names."""
@@ -181,49 +180,14 @@ def _draw(rules: MatchingRules, seed: int) -> MatchingState:
     shape = (BATCH, rules.size, rules.size)
     for _ in range(TRIES):
         masks = rng.random((2, *shape)) < rules.known
-        table = np.where(masks.any(0), rng.integers(0, rules.values, shape), rules.unseen)
-        best = _best(table)[0]
-        hard = np.ones(BATCH, np.bool_)
-        for seat in range(2):
-            chosen = _best(np.where(masks[seat], table, rules.unseen))[1]
-            alone = np.take_along_axis(table, chosen[:, :, None], 2).sum((1, 2))
-            hard &= alone * rules.hardness < best
-        if hard.any():
-            i = int(np.argmax(hard))
+        tables = np.where(masks.any(0), rng.integers(0, rules.values, shape), float(rules.unseen))
+        i = first_hard(tables, masks, rules.unseen, rules.hardness)
+        if i >= 0:
             scales = tuple(rng.uniform(1, 10, 2).tolist()) if rules.scaled else (1.0, 1.0)
-            return MatchingState(table[i], masks[:, i], scales, float(best[i]))
+            table = tables[i].copy()
+            return MatchingState(table, masks[:, i].copy(), scales, _worth(table, best_columns(table)))
     raise GameError(f"matching: no state is as hard as {rules.hardness:g} with known {rules.known:g}")
 
 
-@cache
-def _steps(size: int) -> list[list[tuple[int, int, int]]]:
-    """By row: (columns taken before, column, columns taken after), as bit sets."""
-    return [
-        [(s, c, s | 1 << c) for s in range(1 << size) if s.bit_count() == row for c in range(size) if not s >> c & 1]
-        for row in range(size)
-    ]
-
-
-def _best(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Best sums [N] and the columns [N, n] of the rows, for many tables at once.
-
-    Dynamic programming over the sets of columns that the first rows take (Held and Karp, 1962).
-    """
-    count, size = values.shape[:2]
-    sums = np.full((1 << size, count), -np.inf)
-    last = np.zeros((1 << size, count), np.int8)
-    sums[0] = 0.0
-    columns = np.ascontiguousarray(values.transpose(1, 2, 0))
-    for row, steps in enumerate(_steps(size)):
-        for before, column, after in steps:
-            candidate = sums[before] + columns[row, column]
-            better = candidate > sums[after]
-            sums[after] = np.where(better, candidate, sums[after])
-            last[after] = np.where(better, column, last[after])
-    chosen = np.zeros((count, size), np.int64)
-    taken = np.full(count, (1 << size) - 1)
-    games = np.arange(count)
-    for row in reversed(range(size)):
-        chosen[:, row] = last[taken, games]
-        taken ^= 1 << chosen[:, row]
-    return sums[-1], chosen
+def _worth(table: Floats, columns: NDArray[np.int64]) -> float:
+    return float(table[np.arange(len(table)), columns].sum())
