@@ -45,7 +45,7 @@ def first_hard(tables: Floats, masks: Bools, unseen: float, hardness: float) -> 
 
 
 def best_columns(values: Floats) -> Ints:
-    """[n] the column of each row in an assignment with the largest sum of [n, n]; of equal ones, the filter's choice."""
+    """[n] the column of each row in an assignment with the largest sum, of [n, n]; of equal ones, the filter's."""
     memory = _memory(len(values))
     _search(np.ascontiguousarray(values, np.float64), memory)
     return memory.columns

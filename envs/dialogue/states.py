@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ REVIEWERS: Final = (
     "Ava Li", "Daniel Nguyen", "Sofia Patel", "Andrei Petrov", "Morgan Reed", "Joseph Santos", "Ethan Smith",
     "Noah Wilson",
 )  # fmt: skip
+MOST: Final = 100_000  # that a cell or a factor of a written state may be
 BATCH: Final = 256  # tables tried at once for a state
 TRIES: Final = 2_000  # of such batches, before the settings count as impossible
 
@@ -103,18 +104,18 @@ class MatchingState:
         return float(sum(self.table[reviewer, paper] for reviewer, paper in pairs))
 
     def solo(self, seat: int, unseen: float) -> float:
-        """What the assignment is worth that looks best to a seat alone."""
+        """What the assignment is worth that looks best to a seat alone; of equal ones, the hardness filter's choice."""
         return _worth(self.table, best_columns(np.where(self.masks[seat], self.table, unseen)))
 
     def to_json(self) -> dict[str, Any]:
-        """dialop's field names."""
+        """The state under the field names of dialop."""
         return {
-            "table": [[int(v) if float(v).is_integer() else float(v) for v in row] for row in self.table],
+            "table": [[number(value) for value in row] for row in self.table],
             "mask1": self.masks[0].astype(int).tolist(),
             "mask2": self.masks[1].astype(int).tolist(),
             "scale1": self.scales[0],
             "scale2": self.scales[1],
-            "best_assignment_reward": int(self.best) if float(self.best).is_integer() else self.best,
+            "best_assignment_reward": number(self.best),
         }
 
     @classmethod
@@ -129,34 +130,43 @@ class MatchingState:
                 pass
             case _:
                 raise GameError("matching: a state needs table, mask1, mask2, scale1 and scale2")
-        values = _square("table", table, float)
-        masks = np.stack([_square("mask1", first, bool), _square("mask2", second, bool)])
-        if masks.shape[1:] != values.shape or not 2 <= len(values) <= len(PAPERS):
-            raise GameError(f"matching: a table of shape {values.shape} with masks of shape {masks.shape[1:]}")
-        scales = _scale("scale1", own), _scale("scale2", other)
+        values = _square("table", table, MOST)
+        masks = [_square("mask1", first, 1), _square("mask2", second, 1)]
+        if any(mask.shape != values.shape for mask in masks) or not np.isin(masks, (0, 1)).all():
+            raise GameError(f"matching: mask1 and mask2 must be {len(values)} x {len(values)}, of 0 and 1")
         best = float(values[assignment(values)].sum())
+        if best <= 0:
+            raise GameError("matching: no assignment of this table is worth anything")
         told = rest.get("best_assignment_reward", best)
-        if not isinstance(told, (int, float)) or abs(told - best) > 1e-6:
+        if not isinstance(told, (int, float)) or not abs(told - best) <= 1e-6:
             raise GameError(f"matching: best_assignment_reward is {told!r}, but the best assignment is worth {best:g}")
-        return cls(values, masks, scales, best)
+        return cls(values, np.array(masks, np.bool_), (_scale("scale1", own), _scale("scale2", other)), best)
 
 
-def _square(name: str, value: object, kind: type) -> NDArray[Any]:
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError) as error:
-        raise GameError(f"matching: {name} is no table of numbers") from error
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all() or (array < 0).any():
-        raise GameError(f"matching: {name} must be square and without negative numbers")
-    if kind is bool and not np.isin(array, (0, 1)).all():
-        raise GameError(f"matching: {name} must consist of 0 and 1")
-    return array.astype(kind)
+def number(value: float) -> int | float:
+    """As JSON of dialop has it: whole numbers without a point."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _square(name: str, value: object, most: float) -> Floats:
+    """[n, n] of a list of lists of numbers from 0 to ``most``."""
+    rows = value if isinstance(value, list) and 2 <= len(value) <= len(PAPERS) else []
+    if not rows or any(not isinstance(row, list) or len(row) != len(rows) for row in rows):
+        raise GameError(f"matching: {name} must be a square of 2 to {len(PAPERS)} rows")
+    for cell in (cell for row in rows for cell in row):
+        if not _is_number(cell) or not 0 <= cell <= most:
+            raise GameError(f"matching: {name} has a cell {str(cell)[:20]!r} (valid: numbers from 0 to {most:g})")
+    return np.array(rows, np.float64)
 
 
 def _scale(name: str, value: object) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1e6:
-        raise GameError(f"matching: {name} is {value!r} (valid: above 0)")
+    if not _is_number(value) or not 0 < value <= MOST:
+        raise GameError(f"matching: {name} is {str(value)[:20]!r} (valid: above 0, at most {MOST:g})")
     return float(value)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def assignment(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
