@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn, Verdict
-from envs.dialogue.parsing import Reply, take_apart
+from envs.dialogue.parsing import Reply, refused, take_apart
 from envs.dialogue.proposals import Pairs, parse_proposal, refusal
 from envs.dialogue.states import number
-from envs.dialogue.wording import KINDS, opening, refused, system, told
+from envs.dialogue.wording import KINDS, opening, system, told
 from envs.errors import GameError
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import Final, final
 
 import numpy as np
 
+from envs.dialogue.parsing import is_refusal
 from envs.dialogue.proposals import parse_proposal, proposal_text
 from envs.dialogue.states import Floats, MatchingRules, assignment
-from envs.dialogue.wording import Fact, facts_in, facts_text, heard, is_refusal, table_in
+from envs.dialogue.wording import Fact, facts_in, facts_text, heard, table_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class MatchingPlayer:
 
     def _answer(self, proposal: str) -> str:
         pairs = parse_proposal(proposal, self._rules)
-        if isinstance(pairs, str):  # its mover was told so
+        if isinstance(pairs, str):  # the game passes none on
             return "[reject]"
         judged = self._judged(0.0)
         rows, columns = assignment(judged)

@@ -13,13 +13,12 @@ from typing import Final
 
 import numpy as np
 
-from envs.dialogue.parsing import Reply, take_apart
+from envs.dialogue.parsing import Reply, is_refusal, take_apart
 from envs.dialogue.proposals import HEAD, proposal_text
 from envs.dialogue.states import PAPERS, REVIEWERS, MatchingRules, MatchingState
 
 KINDS: Final = ("message", "propose", "accept", "reject")
 """Words that are tags."""
-ERROR: Final = "Error: "
 _PARTNER: Final = "Partner: "
 _TABLE: Final = "Fits that you see:"
 
@@ -128,22 +127,12 @@ def told(rules: MatchingRules, kind: str, body: str) -> str:
     return said if rules.told == "nothing" else _PARTNER + said
 
 
-def refused(error: str) -> str:
-    """Why a reply does not count, as its mover reads it."""
-    return ERROR + error
-
-
 def heard(observation: str) -> Reply:
     """What the partner said, of all that a seat was told since its last reply; kind "" where that was nothing.
 
     What is said holds no further tag, since the last one counts, and neither does an ``opening``.
     """
     return take_apart("" if is_refusal(observation) else observation, KINDS)
-
-
-def is_refusal(observation: str) -> bool:
-    """Whether a seat is told that its reply was ``refused``; it is told nothing else then."""
-    return observation.startswith(ERROR)
 
 
 def table_in(rules: MatchingRules, observation: str) -> list[Fact]:
