@@ -40,7 +40,7 @@ class KuhnRules:
         """
         for name, fine, valid in (
             ("retries", self.retries >= 0, "at least 0"),
-            ("error_penalty", self.error_penalty >= 0, "at least 0"),
+            ("error_penalty", 0 <= self.error_penalty <= 100, "0 to 100"),
             ("told", self.told in ("full", "nothing"), "full or nothing"),
         ):
             if not fine:

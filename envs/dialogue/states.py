@@ -25,6 +25,7 @@ REVIEWERS: Final = (
     "Ava Li", "Daniel Nguyen", "Sofia Patel", "Andrei Petrov", "Morgan Reed", "Joseph Santos", "Ethan Smith",
     "Noah Wilson",
 )  # fmt: skip
+LARGEST_FACTOR: Final = 10.0  # by which a player sees values multiplied
 MOST: Final = 100_000  # that a cell or a factor of a written state may be
 BATCH: Final = 256  # tables tried at once for a state
 TRIES: Final = 2_000  # of such batches, before the settings count as impossible
@@ -60,7 +61,7 @@ class MatchingRules:
             ("hardness", self.hardness >= 1, "at least 1"),
             ("max_turns", self.max_turns >= 2, "at least 2"),
             ("retries", self.retries >= 0, "at least 0"),
-            ("error_penalty", self.error_penalty >= 0, "at least 0"),
+            ("error_penalty", 0 <= self.error_penalty <= 100, "0 to 100"),
             ("table", self.table in ("csv", "triples"), "csv or triples"),
             ("told", self.told in ("full", "nothing"), "full or nothing"),
         ):
@@ -193,7 +194,7 @@ def _draw(rules: MatchingRules, seed: int) -> MatchingState:
         tables = np.where(masks.any(0), rng.integers(0, rules.values, shape), float(rules.unseen))
         i = first_hard(tables, masks, rules.unseen, rules.hardness)
         if i >= 0:
-            scales = tuple(rng.uniform(1, 10, 2).tolist()) if rules.scaled else (1.0, 1.0)
+            scales = tuple(rng.uniform(1, LARGEST_FACTOR, 2).tolist()) if rules.scaled else (1.0, 1.0)
             table = tables[i].copy()
             return MatchingState(table, masks[:, i].copy(), scales, _worth(table, best_columns(table)))
     raise GameError(f"matching: no state is as hard as {rules.hardness:g} with known {rules.known:g}")
