@@ -37,7 +37,7 @@ ifneq ($(TORCH_INDEX),)
 	$(PIP) install --no-deps --index-url $(TORCH_INDEX) $(TORCH)
 endif
 	@echo "== packages (torch is the largest), and this project in place"
-	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev,video,dolphin]'
+	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev,video,dolphin,dialogue]'
 	@touch $@
 	@echo "== ready: $(BIN)/python"
 
@@ -49,7 +49,7 @@ test: .venv
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
 
 test-extras: .venv
-	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,$(EXTRAS)]'
+	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,dialogue,$(EXTRAS)]'
 	$(PIP) install $(PEERS)
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"

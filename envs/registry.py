@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.errors import DolphinError, UnknownNameError
+from envs.errors import DolphinError, GameError, UnknownNameError
 from envs.known.block import TableGame
 from envs.known.kuhn import Kuhn
 from envs.known.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
@@ -22,6 +22,7 @@ from envs.melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
+    from envs.dialogue.contract import DialogueEntry
     from envs.known.rules import Rules
     from envs.known.table import Table
 
@@ -97,15 +98,40 @@ KNOWN: Final = tuple(name for name, entry in GAMES.items() if entry.table is not
 """Games with known answers."""
 
 
+DIALOGUE: Final = ("matching", "kuhn_text")
+"""Games of words; what is known of them is loaded where one is asked for (``find_dialogue``)."""
+
+
 def find_game(name: str) -> GameEntry:
     """The game of that name.
 
     Raises:
         UnknownNameError: there is none.
+        GameError: it is a game of words.
     """
+    if name in DIALOGUE:
+        raise GameError(f"{name} is a game of words, which is not played here (valid: {', '.join(sorted(GAMES))})")
     if name not in GAMES:
-        raise UnknownNameError("game", name, GAMES)
+        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE))
     return GAMES[name]
+
+
+def find_dialogue(name: str) -> DialogueEntry:
+    """The game of words of that name.
+
+    Raises:
+        UnknownNameError: there is none.
+        GameError: it is no game of words, or what these games need is not installed.
+    """
+    if name in GAMES:
+        raise GameError(f"{name} is no game of words (valid: {', '.join(sorted(DIALOGUE))})")
+    if name not in DIALOGUE:
+        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE))
+    try:
+        from envs.dialogue import registry
+    except ModuleNotFoundError as error:
+        raise GameError(f"{error.name} is missing, which {name} needs: pip install -e '.[dialogue]'") from error
+    return registry.DIALOGUE[name]
 
 
 def make_game(name: str, **options: Any) -> ScriptedGame:  # noqa: ANN401

@@ -90,9 +90,12 @@ class DialogueEntry:
     """What a trainer needs to know of a game of words."""
 
     rules: type[Any]  # frozen dataclass of settings, JSON-able
+    configure: Callable[[bool, Mapping[str, Any]], Any]  # (for the embedded model, settings that were given) -> rules
     states: Callable[[Any, Sequence[int]], list[Any]]  # (rules, seeds) -> a state each
+    load: Callable[[object], Any]  # the state that a ``record`` began with, whatever else is in it
     start: Callable[[Any, Any], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Any, int], Scripted]]  # name -> (rules, seed); weakest first
     teacher: str  # whose games the embedded model begins with
     words: Callable[[Any], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
+    references: Callable[[Any, Any], Mapping[str, float]]  # (rules, state) -> rewards that are known without playing
     shared_reward: bool  # both seats are given the same

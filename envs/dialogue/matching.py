@@ -7,21 +7,17 @@ best one; without agreement it is 0.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final, final
+from typing import TYPE_CHECKING, final
 
 from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn, Verdict
-from envs.dialogue.parsing import Reply, take_apart
-from envs.dialogue.states import MatchingRules, MatchingState
-from envs.dialogue.wording import opening, system, told
+from envs.dialogue.parsing import Reply, refused, take_apart
+from envs.dialogue.proposals import Pairs, parse_proposal, refusal
+from envs.dialogue.states import number
+from envs.dialogue.wording import KINDS, opening, system, told
 from envs.errors import GameError
 
-KINDS: Final = ("message", "propose", "accept", "reject")
-_LINE: Final = re.compile(r"\s*-\s*([^:]+?)\s*:\s*(.+?)\s*")
-
-Pairs = tuple[tuple[int, int], ...]
-"""(reviewer, paper) of an assignment, by paper as they were named."""
+if TYPE_CHECKING:
+    from envs.dialogue.states import MatchingRules, MatchingState
 
 
 @final
@@ -73,38 +69,35 @@ class Matching:
 
     def fail(self, reason: str) -> None:
         """See ``DialogueGame``."""
+        if self.verdict is not None:
+            raise GameError("matching: the game is over")
         self._end(reason)
 
     def record(self) -> JsonObject:
         """See ``DialogueGame``; field names are dialop's."""
-        worth = self.state.worth(self.proposal) if self.proposal is not None and self.score else 0.0
-        return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": worth}
+        agreed = self.verdict is not None and self.verdict.reason == AGREED
+        worth = self.state.worth(self.proposal or ()) if agreed else 0.0
+        return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": number(worth)}
 
     def _problem(self, reply: Reply) -> str | None:
         """Why a reply is against the rules; whether a proposal is one is another question."""
         if not reply.kind:
-            return f"Begin what you say with one of {', '.join(f'[{kind}]' for kind in KINDS)}."
+            return refusal("tag")
         answers = reply.kind in ("accept", "reject")
         if answers and self.proposal is None:
-            return "There is no proposal to accept or reject."
+            return refusal("nothing proposed")
         if not answers and self.proposal is not None:
-            return "There is a proposal: answer it with [accept] or [reject] first."
+            return refusal("unanswered")
         if reply.kind == "message" and not reply.body:
-            return "The message is empty."
+            return refusal("empty")
         return None
 
     def _take(self, reply: Reply) -> None:
-        seat, body = self.mover, reply.body
-        if reply.kind == "message":
-            self._log.append({"type": "message", "player": seat, "message": {"data": body, "from_player": seat, "type": "utterance"}})
-        elif reply.kind == "propose" and self.proposal is not None:
-            self._log.append({"type": "proposal", "player": seat, "proposal": body, "proposal_ids": [list(p) for p in self.proposal]})
-        else:
-            self._log.append({"type": "proposal_response", "player": seat, "response": {"accept": reply.kind == "accept", "from_player": seat}})
-        self._news[1 - seat].append(told(self.rules, reply.kind, body))
+        self._log.append(self._entry(reply))
+        self._news[1 - self.mover].append(told(self.rules, reply.kind, reply.body))
         self._taken += 1
         self._tries = 0
-        self.mover = 1 - seat
+        self.mover = 1 - self.mover
         if reply.kind == "accept" and self.proposal is not None:
             self.score = self.state.worth(self.proposal) / self.state.best
             self._end(AGREED)
@@ -113,8 +106,20 @@ class Matching:
         elif reply.kind == "reject":
             self.proposal = None
 
+    def _entry(self, reply: Reply) -> JsonObject:
+        """A line of dialop's log."""
+        seat = self.mover
+        if reply.kind == "message":
+            message = {"data": reply.body, "from_player": seat, "type": "utterance"}
+            return {"type": "message", "player": seat, "message": message}
+        if reply.kind == "propose":
+            pairs = [list(pair) for pair in self.proposal or ()]
+            return {"type": "proposal", "player": seat, "proposal": reply.body, "proposal_ids": pairs}
+        response = {"accept": reply.kind == "accept", "from_player": seat}
+        return {"type": "proposal_response", "player": seat, "response": response}
+
     def _refuse(self, error: str) -> None:
-        self._news[self.mover].append(f"Error: {error}")
+        self._news[self.mover].append(refused(error))
         self._refused[self.mover] += 1
         self._tries += 1
         if self._tries > self.rules.retries:
@@ -123,36 +128,3 @@ class Matching:
     def _end(self, reason: str) -> None:
         paid = [self.score - self.rules.error_penalty * refused for refused in self._refused]
         self.verdict = Verdict((paid[0], paid[1]), reason)
-
-
-def parse_proposal(body: str, rules: MatchingRules) -> Pairs | str:
-    """The pairs that a proposal names, or what is wrong with it.
-
-    Names match exactly, and each is found in the whole list of names, wherever in the proposal it stands.
-    """
-    head, *lines = [line for line in re.split(r"\n|<br/>", body.replace("&emsp;", " ")) if line.strip()] or [""]
-    if head.strip().lower() != "proposal:":
-        return "A proposal begins with the line 'Proposal:'."
-    if len(lines) != rules.size:
-        return f"A proposal has {rules.size} lines ' - Paper: Reviewer', one a paper; yours has {len(lines)}."
-    pairs = []
-    for line in lines:
-        found = _LINE.fullmatch(line)
-        if found is None:
-            return f"'{line.strip()}' is no line ' - Paper: Reviewer'."
-        paper, reviewer = found.groups()
-        if paper not in rules.papers:
-            return f"There is no paper '{paper}'."
-        if reviewer not in rules.reviewers:
-            return f"There is no reviewer '{reviewer}'."
-        pairs.append((rules.reviewers.index(reviewer), rules.papers.index(paper)))
-    for side, what in ((1, "paper"), (0, "reviewer")):
-        if len({pair[side] for pair in pairs}) < rules.size:
-            return f"Every {what} must be named once."
-    return tuple(pairs)
-
-
-def proposal_text(pairs: Sequence[tuple[int, int]], rules: MatchingRules) -> str:
-    """The reply that proposes (reviewer, paper), papers in the order of the table."""
-    lines = [f"\n - {rules.papers[paper]}: {rules.reviewers[reviewer]}" for reviewer, paper in sorted(pairs, key=lambda p: p[1])]
-    return "[propose] Proposal:" + "".join(lines)

@@ -1,4 +1,7 @@
-"""What a reply says: the last tag counts, case does not, and what stands before it is private."""
+"""What a reply says, and how its mover is told that it does not count.
+
+The last tag counts, case does not, and what stands before it is private.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+ERROR: Final = "Error: "
 _TAG: Final = re.compile(r"\[(\w+)\]")
 
 
@@ -30,3 +34,13 @@ def take_apart(text: str, kinds: tuple[str, ...]) -> Reply:
         return Reply(text.strip(), "", "")
     tag = found[-1]
     return Reply(text[: tag.start()].strip(), tag[1].lower(), text[tag.end() :].strip())
+
+
+def refused(error: str) -> str:
+    """Why a reply does not count, as its mover reads it."""
+    return ERROR + error
+
+
+def is_refusal(observation: str) -> bool:
+    """Whether a seat is told that its reply was ``refused``; it is told nothing else then."""
+    return observation.startswith(ERROR)

@@ -10,9 +10,10 @@ from typing import Final, final
 
 import numpy as np
 
-from envs.dialogue.matching import parse_proposal, proposal_text
+from envs.dialogue.parsing import is_refusal
+from envs.dialogue.proposals import parse_proposal, proposal_text
 from envs.dialogue.states import Floats, MatchingRules, assignment
-from envs.dialogue.wording import Fact, facts_in, facts_text, table_in
+from envs.dialogue.wording import Fact, facts_in, facts_text, heard, table_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +51,26 @@ class MatchingPlayer:
         self._heard: dict[tuple[int, int], int] = {}
         self._unsaid: list[Fact] = []
         self._taken = 0  # turns of both
+        self._said = ""  # last
 
     def reply(self, observation: str) -> str:
         """See ``Scripted``."""
+        if is_refusal(observation):
+            return self._try_again()
         if self._own is None:
             self._look(observation)
-            _, _, said = observation.partition("\n[")
-            said = f"[{said}"
-        else:
-            said = observation
-        kind = _kind(said)
-        self._taken += kind != ""
-        if kind == "message":
-            self._heard |= {(reviewer, paper): value for reviewer, paper, value in facts_in(said)}
-        answer = self._answer(said) if kind == "propose" else self._speak()
+        said = heard(observation)
+        self._taken += said.kind != ""
+        if said.kind == "message":
+            self._heard |= {(reviewer, paper): value for reviewer, paper, value in facts_in(self._rules, said.body)}
+        self._said = self._answer(said.body) if said.kind == "propose" else self._speak()
         self._taken += 1
-        return answer
+        return self._said
+
+    def _try_again(self) -> str:
+        """After a refusal, which the rules as this player knows them do not explain: the other thing one can do."""
+        self._said = "[reject]" if self._said.startswith("[propose]") else self._propose()
+        return self._said
 
     def _look(self, observation: str) -> None:
         facts = table_in(self._rules, observation)
@@ -83,15 +88,18 @@ class MatchingPlayer:
             count = int(self._rng.integers(low, high + 1))
             facts, self._unsaid = self._unsaid[:count], self._unsaid[count:]
             return f"[message]{facts_text(facts)}"
+        return self._propose()
+
+    def _propose(self) -> str:
         if self._style.guesses:
             rows, columns = np.arange(self._rules.size), self._rng.permutation(self._rules.size)
         else:
             rows, columns = assignment(self._judged(self._style.noise))
         return proposal_text(list(zip(rows.tolist(), columns.tolist(), strict=True)), self._rules)
 
-    def _answer(self, said: str) -> str:
-        pairs = parse_proposal(said.partition("]")[2].strip(), self._rules)
-        if isinstance(pairs, str):  # its mover was told so
+    def _answer(self, proposal: str) -> str:
+        pairs = parse_proposal(proposal, self._rules)
+        if isinstance(pairs, str):  # the game passes none on
             return "[reject]"
         judged = self._judged(0.0)
         rows, columns = assignment(judged)
@@ -126,10 +134,3 @@ class MatchingPlayer:
             return float(np.median([own[cell] / self._heard[cell] for cell in both]))
         mean = float(np.mean(list(self._heard.values())))
         return self._scale() * (self._rules.values - 1) / 2 / mean if mean else 1.0
-
-
-def _kind(said: str) -> str:
-    for kind in ("message", "propose", "accept", "reject"):
-        if f"[{kind}]" in said:
-            return kind
-    return ""

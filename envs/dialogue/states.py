@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from envs.dialogue.hardness import best_columns, first_hard
 from envs.errors import GameError
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,8 @@ REVIEWERS: Final = (
     "Ava Li", "Daniel Nguyen", "Sofia Patel", "Andrei Petrov", "Morgan Reed", "Joseph Santos", "Ethan Smith",
     "Noah Wilson",
 )  # fmt: skip
+LARGEST_FACTOR: Final = 10.0  # by which a player sees values multiplied
+MOST: Final = 100_000  # that a cell or a factor of a written state may be
 BATCH: Final = 256  # tables tried at once for a state
 TRIES: Final = 2_000  # of such batches, before the settings count as impossible
 
@@ -59,7 +61,7 @@ class MatchingRules:
             ("hardness", self.hardness >= 1, "at least 1"),
             ("max_turns", self.max_turns >= 2, "at least 2"),
             ("retries", self.retries >= 0, "at least 0"),
-            ("error_penalty", self.error_penalty >= 0, "at least 0"),
+            ("error_penalty", 0 <= self.error_penalty <= 100, "0 to 100"),
             ("table", self.table in ("csv", "triples"), "csv or triples"),
             ("told", self.told in ("full", "nothing"), "full or nothing"),
         ):
@@ -103,19 +105,18 @@ class MatchingState:
         return float(sum(self.table[reviewer, paper] for reviewer, paper in pairs))
 
     def solo(self, seat: int, unseen: float) -> float:
-        """What the assignment is worth that looks best to a seat alone."""
-        rows, columns = assignment(np.where(self.masks[seat], self.table, unseen))
-        return float(self.table[rows, columns].sum())
+        """What the assignment is worth that looks best to a seat alone; of equal ones, the hardness filter's choice."""
+        return _worth(self.table, best_columns(np.where(self.masks[seat], self.table, unseen)))
 
     def to_json(self) -> dict[str, Any]:
-        """dialop's field names."""
+        """The state under the field names of dialop."""
         return {
-            "table": [[int(v) if float(v).is_integer() else float(v) for v in row] for row in self.table],
+            "table": [[number(value) for value in row] for row in self.table],
             "mask1": self.masks[0].astype(int).tolist(),
             "mask2": self.masks[1].astype(int).tolist(),
             "scale1": self.scales[0],
             "scale2": self.scales[1],
-            "best_assignment_reward": int(self.best) if float(self.best).is_integer() else self.best,
+            "best_assignment_reward": number(self.best),
         }
 
     @classmethod
@@ -130,34 +131,43 @@ class MatchingState:
                 pass
             case _:
                 raise GameError("matching: a state needs table, mask1, mask2, scale1 and scale2")
-        values = _square("table", table, float)
-        masks = np.stack([_square("mask1", first, bool), _square("mask2", second, bool)])
-        if masks.shape[1:] != values.shape or not 2 <= len(values) <= len(PAPERS):
-            raise GameError(f"matching: a table of shape {values.shape} with masks of shape {masks.shape[1:]}")
-        scales = _scale("scale1", own), _scale("scale2", other)
+        values = _square("table", table, MOST)
+        masks = [_square("mask1", first, 1), _square("mask2", second, 1)]
+        if any(mask.shape != values.shape for mask in masks) or not np.isin(masks, (0, 1)).all():
+            raise GameError(f"matching: mask1 and mask2 must be {len(values)} x {len(values)}, of 0 and 1")
         best = float(values[assignment(values)].sum())
+        if best <= 0:
+            raise GameError("matching: no assignment of this table is worth anything")
         told = rest.get("best_assignment_reward", best)
-        if not isinstance(told, (int, float)) or abs(told - best) > 1e-6:
+        if not isinstance(told, (int, float)) or not abs(told - best) <= 1e-6:
             raise GameError(f"matching: best_assignment_reward is {told!r}, but the best assignment is worth {best:g}")
-        return cls(values, masks, scales, best)
+        return cls(values, np.array(masks, np.bool_), (_scale("scale1", own), _scale("scale2", other)), best)
 
 
-def _square(name: str, value: object, kind: type) -> NDArray[Any]:
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError) as error:
-        raise GameError(f"matching: {name} is no table of numbers") from error
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all() or (array < 0).any():
-        raise GameError(f"matching: {name} must be square and without negative numbers")
-    if kind is bool and not np.isin(array, (0, 1)).all():
-        raise GameError(f"matching: {name} must consist of 0 and 1")
-    return array.astype(kind)
+def number(value: float) -> int | float:
+    """As JSON of dialop has it: whole numbers without a point."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _square(name: str, value: object, most: float) -> Floats:
+    """[n, n] of a list of lists of numbers from 0 to ``most``."""
+    rows = value if isinstance(value, list) and 2 <= len(value) <= len(PAPERS) else []
+    if not rows or any(not isinstance(row, list) or len(row) != len(rows) for row in rows):
+        raise GameError(f"matching: {name} must be a square of 2 to {len(PAPERS)} rows")
+    for cell in (cell for row in rows for cell in row):
+        if not _is_number(cell) or not 0 <= cell <= most:
+            raise GameError(f"matching: {name} has a cell {str(cell)[:20]!r} (valid: numbers from 0 to {most:g})")
+    return np.array(rows, np.float64)
 
 
 def _scale(name: str, value: object) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1e6:
-        raise GameError(f"matching: {name} is {value!r} (valid: above 0)")
+    if not _is_number(value) or not 0 < value <= MOST:
+        raise GameError(f"matching: {name} is {str(value)[:20]!r} (valid: above 0, at most {MOST:g})")
     return float(value)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def assignment(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -181,49 +191,14 @@ def _draw(rules: MatchingRules, seed: int) -> MatchingState:
     shape = (BATCH, rules.size, rules.size)
     for _ in range(TRIES):
         masks = rng.random((2, *shape)) < rules.known
-        table = np.where(masks.any(0), rng.integers(0, rules.values, shape), rules.unseen)
-        best = _best(table)[0]
-        hard = np.ones(BATCH, np.bool_)
-        for seat in range(2):
-            chosen = _best(np.where(masks[seat], table, rules.unseen))[1]
-            alone = np.take_along_axis(table, chosen[:, :, None], 2).sum((1, 2))
-            hard &= alone * rules.hardness < best
-        if hard.any():
-            i = int(np.argmax(hard))
-            scales = tuple(rng.uniform(1, 10, 2).tolist()) if rules.scaled else (1.0, 1.0)
-            return MatchingState(table[i], masks[:, i], scales, float(best[i]))
+        tables = np.where(masks.any(0), rng.integers(0, rules.values, shape), float(rules.unseen))
+        i = first_hard(tables, masks, rules.unseen, rules.hardness)
+        if i >= 0:
+            scales = tuple(rng.uniform(1, LARGEST_FACTOR, 2).tolist()) if rules.scaled else (1.0, 1.0)
+            table = tables[i].copy()
+            return MatchingState(table, masks[:, i].copy(), scales, _worth(table, best_columns(table)))
     raise GameError(f"matching: no state is as hard as {rules.hardness:g} with known {rules.known:g}")
 
 
-@cache
-def _steps(size: int) -> list[list[tuple[int, int, int]]]:
-    """By row: (columns taken before, column, columns taken after), as bit sets."""
-    return [
-        [(s, c, s | 1 << c) for s in range(1 << size) if s.bit_count() == row for c in range(size) if not s >> c & 1]
-        for row in range(size)
-    ]
-
-
-def _best(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Best sums [N] and the columns [N, n] of the rows, for many tables at once.
-
-    Dynamic programming over the sets of columns that the first rows take (Held and Karp, 1962).
-    """
-    count, size = values.shape[:2]
-    sums = np.full((1 << size, count), -np.inf)
-    last = np.zeros((1 << size, count), np.int8)
-    sums[0] = 0.0
-    columns = np.ascontiguousarray(values.transpose(1, 2, 0))
-    for row, steps in enumerate(_steps(size)):
-        for before, column, after in steps:
-            candidate = sums[before] + columns[row, column]
-            better = candidate > sums[after]
-            sums[after] = np.where(better, candidate, sums[after])
-            last[after] = np.where(better, column, last[after])
-    chosen = np.zeros((count, size), np.int64)
-    taken = np.full(count, (1 << size) - 1)
-    games = np.arange(count)
-    for row in reversed(range(size)):
-        chosen[:, row] = last[taken, games]
-        taken ^= 1 << chosen[:, row]
-    return sums[-1], chosen
+def _worth(table: Floats, columns: NDArray[np.int64]) -> float:
+    return float(table[np.arange(len(table)), columns].sum())

@@ -1,64 +1,167 @@
-"""What the players of the matching game are told, in words."""
+"""What the players of the matching game are told, in words, and how those words are read again.
+
+Two ways of telling (``MatchingRules.told``): `full`, for a model that knows language, with rules and an example; and
+`nothing`, for one that learns the game from games alone: bare cells, and what the partner said.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
 
+import numpy as np
+
+from envs.dialogue.parsing import Reply, is_refusal, take_apart
+from envs.dialogue.proposals import HEAD, proposal_text
 from envs.dialogue.states import PAPERS, REVIEWERS, MatchingRules, MatchingState
+
+KINDS: Final = ("message", "propose", "accept", "reject")
+"""Words that are tags."""
+_PARTNER: Final = "Partner: "
+_TABLE: Final = "Fits that you see:"
 
 Fact = tuple[int, int, int]
 """(reviewer, paper, value) as its owner sees it."""
+
+
+# ---------------------------------------------------------------- rules
 
 
 def system(rules: MatchingRules) -> str:
     """The rules, with an example; nothing where the players are told nothing."""
     if rules.told == "nothing":
         return ""
-    raise NotImplementedError
+    return "\n\n".join([_aim(rules), _moves(rules), _example(rules)])
+
+
+def _aim(rules: MatchingRules) -> str:
+    n = rules.size
+    parts = [
+        f"You and a partner assign {n} reviewers to {n} papers: every paper gets one reviewer, and every reviewer one "
+        f"paper. How well a reviewer fits a paper is a number from 0 to {rules.values - 1}, the higher the better. "
+        "Each of you sees some of these numbers only, and yours are not your partner's.",
+        f"A fit that neither of you sees counts {rules.unseen:g}.",
+    ]
+    if rules.scaled:
+        parts.append(
+            "Before you are shown them, your numbers are multiplied by a factor from 1 to 10 that nobody tells you, "
+            "and your partner's by another one: compare numbers that both of you see to find out how the two go "
+            "together."
+        )
+    if rules.table == "csv":
+        parts.append(
+            "Your table has a line for each reviewer and a column for each paper; what you do not see is empty."
+        )
+    aim = (
+        "Both of you win the same: the sum of the fits of the assignment that you agree on, as a share of the largest "
+        f"sum that is possible. If you have not agreed after {rules.max_turns} turns, yours and your partner's "
+        "together, you win nothing. So tell each other what matters, then agree on the best."
+    )
+    names = f"Papers: {', '.join(rules.papers)}.\nReviewers: {', '.join(rules.reviewers)}."
+    return "\n".join([" ".join(parts), aim, names])
+
+
+def _moves(rules: MatchingRules) -> str:
+    refusal = "A reply that breaks these rules ends the game, and you win nothing."
+    if rules.retries:
+        refusal = (
+            f"If a reply breaks these rules, you are told why, and you write another one, up to {rules.retries} times "
+            "in a turn; your partner does not learn of it."
+        )
+    if rules.error_penalty:
+        refusal += f" Each such reply costs you {rules.error_penalty:g}."
+    return (
+        "You write in turns; if your table is all that you have been told, you begin. A turn is one of these:\n"
+        "[message] and any text: your partner reads it. A short way to tell a fit is `Paper Reviewer number`.\n"
+        f"[propose] {HEAD} and below it a line ` - Paper: Reviewer` for each of the papers, with names exactly as "
+        "above.\n"
+        "[accept]: you agree to your partner's proposal, and the game ends.\n"
+        "[reject]: you do not, and it goes on.\n"
+        "A proposal must be accepted or rejected in the next turn. What you write before the tag is for yourself: "
+        f"your partner does not read it. If you write several tags, the last one counts. {refusal}"
+    )
+
+
+def _example(rules: MatchingRules) -> str:
+    """A short game of two papers, in the same words as the real one."""
+    small = replace(rules, size=2)
+    top = rules.values - 1
+    table = np.array([[0.7 * top, 0.2 * top], [0.9 * top, 0.8 * top]]).round()
+    masks = np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]], np.bool_)
+    state = MatchingState(table, masks, (1.0, 1.0), float(table[0, 0] + table[1, 1]))
+    mine, other = ("; ".join(facts_text([fact]).strip() for fact in state.shown(seat)) for seat in range(2))
+    lines = [
+        "A game of 2 papers, as one player saw it:",
+        opening(small, state, 0),
+        f"You: Both fit {PAPERS[0]}; I need to know the rest. [message] {mine}. What do you see?",
+        told(small, "message", f"{other}."),
+        f"You: {proposal_text([(0, 0), (1, 1)], small)}",
+        told(small, "accept", ""),
+    ]
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- observations
 
 
 def opening(rules: MatchingRules, state: MatchingState, seat: int) -> str:
-    """The table as a seat sees it."""
+    """The table as a seat sees it; no tag is in it."""
+    shown = state.shown(seat)
     if rules.table == "triples":
-        return facts_text(state.shown(seat))
-    header = "," + ",".join(rules.papers)
-    cells = {(reviewer, paper): str(value) for reviewer, paper, value in state.shown(seat)}
+        if rules.told == "nothing":
+            return facts_text(shown)
+        return "\n".join([_TABLE, *(facts_text([fact]).strip() for fact in shown)])
+    cells = {(reviewer, paper): str(value) for reviewer, paper, value in shown}
     rows = [
-        f"{name}," + ",".join(cells.get((row, column), "") for column in range(rules.size))
+        ",".join([name, *(cells.get((row, column), "") for column in range(rules.size))])
         for row, name in enumerate(rules.reviewers)
     ]
-    return "\n".join(["Reviewer Paper Similarity Scores:", header, *rows])
+    return "\n".join([_TABLE, _header(rules), *rows])
 
 
 def told(rules: MatchingRules, kind: str, body: str) -> str:
     """A reply as the other seat reads it."""
     said = f"[{kind}] {body}".strip()
-    return said if rules.told == "nothing" else f"Partner: {said}"
+    return said if rules.told == "nothing" else _PARTNER + said
+
+
+def heard(observation: str) -> Reply:
+    """What the partner said, of all that a seat was told since its last reply; kind "" where that was nothing.
+
+    What is said holds no further tag, since the last one counts, and neither does an ``opening``.
+    """
+    return take_apart("" if is_refusal(observation) else observation, KINDS)
+
+
+def table_in(rules: MatchingRules, observation: str) -> list[Fact]:
+    """Cells of the table that the first observation of a seat begins with."""
+    shown = heard(observation).private
+    if rules.table == "triples":
+        return facts_in(rules, shown)
+    lines = shown.split("\n")
+    rows = lines[lines.index(_header(rules)) + 1 :][: rules.size] if _header(rules) in lines else []
+    cells = [line.split(",")[1:] for line in rows]
+    return [(row, column, int(cell)) for row, line in enumerate(cells) for column, cell in enumerate(line) if cell]
+
+
+def _header(rules: MatchingRules) -> str:
+    return ",".join(["", *rules.papers])
+
+
+# ---------------------------------------------------------------- cells
 
 
 def facts_text(facts: Iterable[Fact]) -> str:
-    """Cells as triples `PAPER REVIEWER value`."""
+    """Cells as triples ` PAPER REVIEWER value`."""
     return "".join(f" {PAPERS[paper]} {REVIEWERS[reviewer]} {value}" for reviewer, paper, value in facts)
 
 
-_FACT = re.compile(rf"({'|'.join(PAPERS)}) ({'|'.join(REVIEWERS)}) (\d+)")
+_FACT: Final = re.compile(rf"\b({'|'.join(PAPERS)}) ({'|'.join(REVIEWERS)}) ([0-9]{{1,6}})(?![0-9])")
 
 
-def facts_in(text: str) -> list[Fact]:
-    """Cells that a text names in that form."""
-    return [
-        (REVIEWERS.index(reviewer), PAPERS.index(paper), int(value)) for paper, reviewer, value in _FACT.findall(text)
-    ]
-
-
-def table_in(rules: MatchingRules, text: str) -> list[Fact]:
-    """Cells of the table that an ``opening`` shows."""
-    if rules.table == "triples":
-        return facts_in(text.partition("\n")[0])
-    _, _, *rows = text.splitlines()
-    facts = []
-    for row, line in enumerate(rows[: rules.size]):
-        _, *cells = line.split(",")
-        facts += [(row, column, int(cell)) for column, cell in enumerate(cells) if cell]
-    return facts
+def facts_in(rules: MatchingRules, text: str) -> list[Fact]:
+    """Cells of the game that a text names in that form, whatever else is in it."""
+    found = [(REVIEWERS.index(who), PAPERS.index(what), int(value)) for what, who, value in _FACT.findall(text)]
+    return [fact for fact in found if max(fact[:2]) < rules.size]

@@ -1,0 +1,172 @@
+"""Kuhn poker as text: a view of ``envs.known.kuhn``, which has the rules.
+
+A reply is `[pass]` or `[bet]`. Rewards are what the seats win of each other, in antes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from envs.dialogue.contract import REFUSED, JsonObject, Turn, Verdict
+from envs.dialogue.parsing import refused, take_apart
+from envs.errors import GameError
+from envs.known.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
+
+CARDS: Final = ("jack", "queen", "king")
+FOLD, SHOWDOWN = "fold", "showdown"
+"""How a game ends by its own rules."""
+KUHN: Final = Kuhn()
+KINDS: Final = tuple(KUHN.actions[action] for action in (PASS, BET))
+_NO_MOVE: Final = f"Write {' or '.join(f'[{kind}]' for kind in KINDS)}."
+
+
+@dataclass(frozen=True, slots=True)
+class KuhnRules:
+    """Settings of the game."""
+
+    retries: int = 0  # refused replies that a turn may have; one more ends the game
+    error_penalty: float = 2.0  # taken from the seat's reward for each; the most that one can lose, lest it pays
+    told: str = "full"  # `full`: the rules; `nothing`
+
+    def __post_init__(self) -> None:
+        """Refuse what is no game.
+
+        Raises:
+            GameError: names the setting.
+        """
+        for name, fine, valid in (
+            ("retries", self.retries >= 0, "at least 0"),
+            ("error_penalty", 0 <= self.error_penalty <= 100, "0 to 100"),
+            ("told", self.told in ("full", "nothing"), "full or nothing"),
+        ):
+            if not fine:
+                raise GameError(f"kuhn_text: {name} is {getattr(self, name)!r} (valid: {valid})")
+
+
+def deal(rules: KuhnRules, seeds: Sequence[int]) -> list[Hand]:
+    """A hand for each seed, whatever the other seeds are."""
+    del rules  # all games are dealt alike
+    starts = KUHN.starts()
+    return [starts[int(np.random.default_rng(seed).integers(len(starts)))] for seed in seeds]
+
+
+def hand_from_json(document: object) -> Hand:
+    """The deal of a written game.
+
+    Raises:
+        GameError: it is none.
+    """
+    match document:
+        case {"cards": [str(first), str(second)]} if first in CARDS and second in CARDS and first != second:
+            return Hand((CARDS.index(first), CARDS.index(second)), "")
+    raise GameError(f"kuhn_text: cards must be two different ones of {', '.join(CARDS)}")
+
+
+@final
+class KuhnText:
+    """One game (``DialogueGame``)."""
+
+    def __init__(self, rules: KuhnRules, hand: Hand) -> None:
+        self.rules = rules
+        self.hand = hand
+        self.verdict: Verdict | None = None
+        self.turns: list[Turn] = []
+        self._refused = [0, 0]  # replies of each seat
+        self._tries = 0  # refused in this turn
+        self._news = [[_opening(rules, card)] for card in hand.cards]
+
+    @property
+    def mover(self) -> int:
+        """See ``DialogueGame``; of a game that is over, who moved last."""
+        if self.hand.done not in MOVES:
+            return self.turns[-1].seat
+        return next(seat for seat in range(2) if tuple(KUHN.legal(self.hand, seat)) != (WAIT,))
+
+    def system(self, seat: int) -> str:
+        """See ``DialogueGame``."""
+        return "" if self.rules.told == "nothing" else _system(self.rules)
+
+    def observe(self, seat: int) -> str:
+        """See ``DialogueGame``."""
+        news, self._news[seat] = self._news[seat], []
+        return "\n".join(news)
+
+    def act(self, text: str) -> Turn:
+        """See ``DialogueGame``."""
+        if self.verdict is not None:
+            raise GameError("kuhn_text: the game is over")
+        reply = take_apart(text, KINDS)
+        turn = Turn(self.mover, text, reply.private, reply.kind, None if reply.kind else _NO_MOVE)
+        self.turns.append(turn)
+        if turn.error is None:
+            self._take(turn)
+        else:
+            self._refuse(turn)
+        return turn
+
+    def fail(self, reason: str) -> None:
+        """See ``DialogueGame``."""
+        if self.verdict is not None:
+            raise GameError("kuhn_text: the game is over")
+        self._end(0.0, reason)
+
+    def record(self) -> JsonObject:
+        """See ``DialogueGame``."""
+        log = [{"type": turn.kind, "player": turn.seat} for turn in self.turns if turn.error is None]
+        return {"cards": [CARDS[card] for card in self.hand.cards], "action_log": log}
+
+    def _take(self, turn: Turn) -> None:
+        actions = [WAIT, WAIT]
+        actions[turn.seat] = KUHN.actions.index(turn.kind)
+        self.hand = KUHN.after(self.hand, (actions[0], actions[1]))
+        self._news[1 - turn.seat].append(_told(self.rules, turn.kind))
+        self._tries = 0
+        payoff = KUHN.payoff(self.hand)
+        if payoff is not None:
+            swapped = self.hand._replace(cards=self.hand.cards[::-1])
+            self._end(payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN)  # a fold asks for no cards
+
+    def _refuse(self, turn: Turn) -> None:
+        self._news[turn.seat].append(refused(str(turn.error)))
+        self._refused[turn.seat] += 1
+        self._tries += 1
+        if self._tries > self.rules.retries:
+            self._end(0.0, REFUSED)
+
+    def _end(self, payoff: float, reason: str) -> None:
+        first, second = (self.rules.error_penalty * refused for refused in self._refused)
+        self.verdict = Verdict((payoff - first, -payoff - second), reason)
+
+
+def _system(rules: KuhnRules) -> str:
+    again = f"you may try again, up to {rules.retries} times in a turn" if rules.retries else "the game ends"
+    return (
+        "You play poker with three cards, a jack, a queen and a king, against one opponent. Each of you has put 1 into "
+        "the pot and holds one card; the king beats the queen, and the queen the jack. One of you begins; if your card "
+        "is all that you have been told, it is you.\n"
+        "A turn is [pass] or [bet]. To bet is to add 1 to the pot. After a bet the other one either passes, and so "
+        "gives up the pot, or bets too, and the cards are compared. If both pass, they are compared as well. The "
+        "higher card takes the pot.\n"
+        "You are paid what you win, or pay what you lose. What you write before the tag is for yourself, and the last "
+        f"tag counts. If you write none, {again}{f', and you pay {rules.error_penalty:g}' * bool(rules.error_penalty)}."
+        "\nExample:\nYour card: king.\nYou: Nothing beats a king. [bet]\nOpponent: [pass]\nThe opponent gives up: you "
+        "win 1."
+    )
+
+
+def _opening(rules: KuhnRules, card: int) -> str:
+    return f" {CARDS[card]}" if rules.told == "nothing" else f"Your card: {CARDS[card]}."
+
+
+def _told(rules: KuhnRules, kind: str) -> str:
+    return f"[{kind}]" if rules.told == "nothing" else f"Opponent: [{kind}]"
+
+
+def words(rules: KuhnRules) -> list[str]:
+    """Pieces that all texts of the game consist of, where the players are told nothing."""
+    del rules  # the same for all
+    return [f"[{kind}]" for kind in KINDS] + [f" {card}" for card in CARDS] + ["\n", refused(_NO_MOVE)]

@@ -1,0 +1,85 @@
+"""Every situation of Kuhn poker as text, and a player's answers to them as ``envs.known.exact`` judges them.
+
+Whoever has the probabilities that a model gives to the legal replies knows its exact NashConv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from envs.dialogue.kuhn import KUHN, KuhnRules, KuhnText
+from envs.errors import GameError
+from envs.known.kuhn import Hand
+
+if TYPE_CHECKING:
+    from envs.known.exact import Floats
+    from envs.known.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A situation in which a seat has to choose."""
+
+    seat: int
+    card: int
+    done: str  # as in ``Hand``
+    texts: tuple[str, ...]  # what the seat was told and what it replied, in turns; told first and last
+    replies: tuple[str, ...]  # legal ones
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What the seat knows: its card and what was done."""
+        return self.card, self.done
+
+
+@cache
+def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
+    """Every situation in which a player can find itself, once."""
+    found: dict[tuple[int, str], Decision] = {}
+    plays: list[tuple[Hand, tuple[str, ...]]] = [(hand, ()) for hand in KUHN.starts()]
+    for hand, replies in plays:  # grows meanwhile
+        game = KuhnText(rules, hand)
+        read: tuple[list[str], list[str]] = ([], [])
+        for reply in replies:
+            seat = game.mover
+            read[seat].extend((game.observe(seat), reply))
+            game.act(reply)
+        if game.verdict is not None:
+            continue
+        seat = game.mover
+        legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))
+        texts = (*read[seat], game.observe(seat))
+        decision = Decision(seat, hand.cards[seat], game.hand.done, texts, legal)
+        found.setdefault(decision.key, decision)
+        plays += [(hand, (*replies, reply)) for reply in legal]
+    return tuple(found.values())
+
+
+def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -> Floats:
+    """A player as ``envs.known.exact`` takes it, [N, 2, M], before the axis of strategies.
+
+    Args:
+        table: Of the game, ``envs.registry.GAMES["kuhn"].table()``.
+        chances: By ``Decision.key``, for every decision: the probabilities of its ``replies``, which sum to one.
+
+    Raises:
+        GameError: a decision is missing, or its numbers are no probabilities.
+    """
+    legal = table.legal.astype(float)
+    filled = np.asarray(legal / legal.sum(-1, keepdims=True))
+    for decision in decisions(KuhnRules()):
+        chance = np.asarray(chances.get(decision.key, ()), float)
+        if chance.shape != (len(decision.replies),) or not (chance >= 0).all() or abs(chance.sum() - 1) > 1e-6:
+            raise GameError(f"kuhn_text: {decision.key} has no probabilities of {', '.join(decision.replies)}")
+        actions = [KUHN.actions.index(reply.strip("[]")) for reply in decision.replies]
+        cards = (decision.card, decision.card)  # the other one is not seen
+        seen = np.asarray(KUHN.observe(Hand(cards, decision.done), decision.seat), np.float32)
+        for state in np.flatnonzero((table.obs[:, decision.seat] == seen).all(-1) & ~table.over):
+            filled[state, decision.seat] = 0.0
+            filled[state, decision.seat, actions] = chance
+    return filled

@@ -1,0 +1,85 @@
+"""The games of words, and what a trainer needs to know of each. Needs the extra `dialogue`; see ``envs.registry``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from envs.dialogue import kuhn, vocabulary
+from envs.dialogue.contract import DialogueEntry
+from envs.dialogue.kuhn import KuhnRules, KuhnText
+from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
+from envs.dialogue.matching import Matching
+from envs.dialogue.scripted import STYLES, MatchingPlayer
+from envs.dialogue.settings import changed
+from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, draw_states
+
+if TYPE_CHECKING:
+    from envs.known.kuhn import Hand
+
+
+def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
+    """Rules of the matching: those of the laptop at its size, dialop's at others."""
+    usual = MatchingRules()
+    size = settings.get("size", LAPTOP.size if embedded else usual.size)
+    rules = LAPTOP if size == LAPTOP.size else usual
+    if embedded:
+        telling: dict[str, Any] = {"table": LAPTOP.table, "told": LAPTOP.told}
+    else:
+        telling = {"table": usual.table, "told": usual.told, "retries": usual.retries}
+    return changed("matching", rules, {**telling, "size": size, **settings})
+
+
+def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
+    """Rewards by who plays: any assignment, the mean of what each player finds alone, the best."""
+    anything = float(state.table.sum()) / rules.size
+    alone = sum(state.solo(seat, rules.unseen) for seat in range(2)) / 2
+    return {"random": anything / state.best, "solo": alone / state.best, "optimum": 1.0}
+
+
+def _kuhn(embedded: bool, settings: Mapping[str, Any]) -> KuhnRules:
+    """Rules of Kuhn poker."""
+    return changed("kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings)
+
+
+def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
+    """None: what a hand is worth depends on who plays it."""
+    del rules, hand
+    return {}
+
+
+def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlayer:
+    return MatchingPlayer(rules, STYLES[name], seed)
+
+
+def _kuhn_player(name: str, rules: KuhnRules, seed: int) -> KuhnPlayer:
+    del rules  # it plays alike, however the game is told
+    return KuhnPlayer(PLAYERS[name], seed)
+
+
+MATCHING: Final = DialogueEntry(
+    rules=MatchingRules,
+    configure=_matching,
+    states=draw_states,
+    load=MatchingState.from_json,
+    start=Matching,
+    players={name: partial(_matching_player, name) for name in STYLES},
+    teacher="teacher",
+    words=vocabulary.words,
+    references=_references,
+    shared_reward=True,
+)
+KUHN_TEXT: Final = DialogueEntry(
+    rules=KuhnRules,
+    configure=_kuhn,
+    states=kuhn.deal,
+    load=kuhn.hand_from_json,
+    start=KuhnText,
+    players={name: partial(_kuhn_player, name) for name in PLAYERS},
+    teacher="random",
+    words=kuhn.words,
+    references=_no_references,
+    shared_reward=False,
+)
+DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

@@ -1,0 +1,1 @@
+"""Games of words: what the scripts do."""
