@@ -23,21 +23,24 @@ Micro = TypeVar("Micro")
 Result = TypeVar("Result")
 
 
+def adamw(network: nn.Module, learning_rate: float, weight_decay: float, eps: float) -> torch.optim.AdamW:
+    """For the parameters of a network that require a gradient (Loshchilov & Hutter 2019)."""
+    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    fused = parameters[0].device.type in ("cpu", "cuda")
+    return torch.optim.AdamW(parameters, learning_rate, eps=eps, weight_decay=weight_decay, fused=fused)
+
+
 class Accumulator:
-    """Owns the AdamW optimiser and the worker threads of one network. ``step`` blocks.
+    """Owns the worker threads of one optimiser. ``step`` blocks.
 
     Where ``torch.distributed`` is set up, every process makes the same calls with the same arguments, and works at its
-    share. All begin with the parameters of the first.
+    share. All begin with the trained parameters of the first.
     """
 
-    def __init__(
-        self, network: nn.Module, learning_rate: float, weight_decay: float, max_grad_norm: float, threads: int
-    ) -> None:
-        self.parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    def __init__(self, optimizer: torch.optim.AdamW, max_grad_norm: float, threads: int) -> None:
+        self.optimizer = optimizer
+        self.parameters: list[Tensor] = optimizer.param_groups[0]["params"]
         self.device = self.parameters[0].device
-        self.optimizer = torch.optim.AdamW(
-            self.parameters, learning_rate, weight_decay=weight_decay, fused=self.device.type in ("cpu", "cuda")
-        )
         self._max_grad_norm = max_grad_norm
         self._threads = threads if self.device.type == "cpu" else 1
         self._pool = ThreadPoolExecutor(self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,))

@@ -38,7 +38,7 @@ def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
 
 
 def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
-    """[G] of rewards [G] of one group; of a group of one always 0, never its reward.
+    """[G] of rewards [G] of one group; of a group of one, or of one reward, exactly 0, and never that reward.
 
         dr_grpo  r - mean                             (Liu et al. 2025, https://arxiv.org/abs/2503.20783)
         grpo     (r - mean) / (s + 1e-6)              (Shao et al. 2024, https://arxiv.org/abs/2402.03300)
@@ -49,7 +49,7 @@ def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
     alone away from the equilibrium.
     """
     games = len(rewards)
-    if games < 2:
+    if games < 2 or np.ptp(rewards) == 0:
         return np.zeros(games)
     beyond = rewards - rewards.mean()
     scale = {"dr_grpo": 1.0, "grpo": 1 / (rewards.std(ddof=1) + _TINY), "rloo": games / (games - 1)}

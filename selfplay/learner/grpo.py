@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from selfplay.errors import LearnerError
-from selfplay.learner.accumulator import Accumulator
+from selfplay.learner.accumulator import Accumulator, adamw
 from selfplay.learner.advantages import RoleEMA, weigh
 from selfplay.learner.dialogue_batch import F32, Row, TokenBatch, by_length, padded, row_of, shuffled, token_weights
 from selfplay.learner.grpo_loss import (
@@ -114,11 +114,10 @@ class GRPOLearner:
         self._model = model
         self._sampling = sampling
         self._reference = reference
-        self._work = Accumulator(
-            model.module, settings.learning_rate, settings.weight_decay, settings.max_grad_norm, threads
-        )
+        optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay, settings.adam_eps)
+        self._work = Accumulator(optimizer, settings.max_grad_norm, threads)
         self.device = self._work.device
-        self.optimizer = self._work.optimizer
+        self.optimizer = optimizer
 
     def close(self) -> None:
         """Let the worker threads go."""
