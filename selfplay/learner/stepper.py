@@ -20,6 +20,24 @@ if TYPE_CHECKING:
 Chunk = TypeVar("Chunk")
 
 
+def descend(
+    optimizer: torch.optim.Optimizer, moving: Sequence[Tensor], gradients: Sequence[Tensor], max_grad_norm: float
+) -> Tensor:
+    """Clip the gradients of what moves to a norm and apply them, unless they are not finite.
+
+    Returns:
+        Their norm before they were clipped; they themselves are changed.
+    """
+    norm = nn.utils.get_total_norm(gradients)
+    if bool(torch.isfinite(norm)):
+        scale = (max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
+        optimizer.zero_grad(set_to_none=True)
+        for parameter, gradient in zip(moving, gradients, strict=True):
+            parameter.grad = gradient.mul_(scale)
+        optimizer.step()
+    return norm
+
+
 class Stepper:
     """Owns the Adam optimiser and the worker threads of one network. ``step`` blocks."""
 
@@ -77,13 +95,7 @@ class Stepper:
             sums = sums + more_sums
         if only is not None:
             gradients = [gradient * only.view(-1, *[1] * (gradient.dim() - 1)) for gradient in gradients]
-        norm = nn.utils.get_total_norm(gradients)
-        if bool(torch.isfinite(norm)):
-            scale = (self._max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
-            self.optimizer.zero_grad(set_to_none=True)
-            for parameter, gradient in zip(moving, gradients, strict=True):
-                parameter.grad = gradient.mul_(scale)
-            self.optimizer.step()
+        norm = descend(self.optimizer, moving, gradients, self._max_grad_norm)
         return sums, norm
 
     def close(self) -> None:

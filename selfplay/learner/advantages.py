@@ -1,0 +1,133 @@
+"""How much better a game of words went than others from the same state and seat: what GRPO takes for advantages.
+
+Letters in shapes: G games of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfplay.errors import ConfigError, LearnerError
+
+if TYPE_CHECKING:
+    from selfplay.rollout.dialogue import DialogueGroup, Instance
+
+Advantage: TypeAlias = Literal["grpo", "dr_grpo", "rloo"]
+Baseline: TypeAlias = Literal["group", "role-ema"]
+Floats: TypeAlias = NDArray[np.float64]
+
+_TINY: Final = 1e-6  # beside the standard deviation, as verl has it
+
+
+def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
+    """Refuse what could never learn.
+
+    Raises:
+        ConfigError: one game on each state, and nothing across states to compare it with.
+    """
+    if games_per_state < 2 and baseline == "group":
+        raise ConfigError(
+            f"--games-per-state {games_per_state}: one game's pair has one reward, and so advantage zero, always; "
+            "play 2 or more games on each state, or compare across states with --baseline role-ema"
+        )
+
+
+def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
+    """[G] of rewards [G] of one group; of a group of one, or of one reward, exactly 0, and never that reward.
+
+        dr_grpo  r - mean                             (Liu et al. 2025, https://arxiv.org/abs/2503.20783)
+        grpo     (r - mean) / (s + 1e-6)              (Shao et al. 2024, https://arxiv.org/abs/2402.03300)
+        rloo     r - mean of the G-1 others           (Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740)
+
+    with s the unbiased standard deviation. ``dr_grpo`` and ``rloo`` differ by the factor G / (G - 1). Division by s
+    weighs states against each other: with cards that somebody does not see, it moves the policy that the update leaves
+    alone away from the equilibrium.
+    """
+    games = len(rewards)
+    if games < 2 or np.ptp(rewards) == 0:
+        return np.zeros(games)
+    beyond = rewards - rewards.mean()
+    scale = {"dr_grpo": 1.0, "grpo": 1 / (rewards.std(ddof=1) + _TINY), "rloo": games / (games - 1)}
+    return np.asarray(beyond * scale[kind], np.float64)
+
+
+class RoleEMA:
+    """A baseline across states: what a seat won of late, forgotten exponentially.
+
+    After the role-conditioned advantage of SPIRAL (Liu et al. 2025, https://arxiv.org/abs/2506.24119). It moves once
+    an update, by the mean of the seat's rewards, and an update is compared with what was known before it, which does
+    not depend on its own games. The first update of a seat knows nothing and is compared with its own mean.
+    """
+
+    def __init__(self, decay: float) -> None:
+        self._decay = decay  # share of the old mean that stays at an update
+        self._means: dict[int, float] = {}
+
+    def state(self) -> dict[str, float]:
+        """The mean of each seat, for a checkpoint."""
+        return {str(seat): mean for seat, mean in sorted(self._means.items())}
+
+    def restore(self, state: Mapping[str, float]) -> None:
+        """Put ``state`` back."""
+        self._means = {int(seat): mean for seat, mean in state.items()}
+
+    def advantages(self, groups: Sequence[DialogueGroup]) -> list[Floats]:
+        """Rewards beyond their seat's baseline, [G] of each group; then the baselines move."""
+        found: dict[int, list[Floats]] = {}
+        for group in groups:
+            found.setdefault(group.seat, []).append(group.rewards)
+        now = {seat: float(np.concatenate(rewards).mean()) for seat, rewards in found.items()}
+        before = {seat: self._means.get(seat, mean) for seat, mean in now.items()}
+        for seat, mean in now.items():
+            self._means[seat] = self._decay * before[seat] + (1 - self._decay) * mean
+        return [group.rewards - before[group.seat] for group in groups]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Instances that train, each with its advantage, and how many groups there were of each kind."""
+
+    instances: tuple[tuple[Instance, float], ...]
+    groups: int
+    singletons: int  # groups of one game
+    zero_variance: int  # groups of more, all of one reward
+
+
+def weigh(groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | None = None) -> Weighed:
+    """Advantages of all games of an update, before it is cut into batches.
+
+    Without a baseline, groups of one and groups of one reward say nothing: they are counted and left out. A baseline
+    takes the place of ``kind``: it has something to say about groups of every size, is moved by the call, and only
+    counts those.
+
+    Raises:
+        LearnerError: a reward is not finite.
+    """
+    groups = list(groups)
+    for group in groups:
+        if not np.isfinite(group.rewards).all():
+            raise LearnerError(f"state {group.index}, seat {group.seat}: a reward is not finite: {group.rewards}")
+    alone = [len(group.instances) == 1 for group in groups]
+    even = [len(group.instances) > 1 and bool(np.ptp(group.rewards) == 0) for group in groups]
+    if baseline is not None:
+        values = baseline.advantages(groups)
+        kept = [True] * len(groups)
+    else:
+        values = [group_advantages(group.rewards, kind) for group in groups]
+        kept = [not (single or same) for single, same in zip(alone, even, strict=True)]
+    return Weighed(
+        tuple(
+            (instance, float(advantage))
+            for group, advantages, keep in zip(groups, values, kept, strict=True)
+            if keep
+            for instance, advantage in zip(group.instances, advantages, strict=True)
+        ),
+        groups=len(groups),
+        singletons=sum(alone),
+        zero_variance=sum(even),
+    )

@@ -1,0 +1,134 @@
+"""The clipped loss of group-relative policy optimisation (Shao et al. 2024, https://arxiv.org/abs/2402.03300).
+
+Letters in shapes: N tokens that train, V tokens of the vocabulary.
+
+The nucleus moves. Where replies were cut to a nucleus (top-p below 1), a token that was sampled can lie outside of it
+after a step: its probability is 0 now, its log-probability minus infinity. Its ratio is 0 then, below every lower clip,
+and it has no gradient: none flows through a distribution that leaves it out, and no such token can be sampled any
+more. Log-ratios are held within +-20 for that, so that neither loss nor gradient stops being a number; such tokens are
+counted and stay out of the means of log-ratios. The distance to the reference is taken before the cut for the same
+reason: after it, the two may share no token.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch import Tensor
+
+from selfplay.policy.language.sampling import Sampling, log_distribution
+
+if TYPE_CHECKING:
+    from selfplay.learner.advantages import Advantage, Baseline
+    from selfplay.learner.dialogue_batch import Aggregation, TokenBatch
+
+_FARTHEST: Final = 20.0  # of log-ratios: e^20 is as good as infinite, and still a number
+_FARTHEST_K3: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class GRPOSettings:
+    """Coefficients of the update; the names are the command line's."""
+
+    advantage: Advantage = "dr_grpo"  # plays no part where the baseline is of another kind than ``group``
+    baseline: Baseline = "group"
+    baseline_decay: float = 0.95  # of ``role-ema``, at each update
+    loss_agg: Aggregation = "constant"
+    row_tokens: int = 256  # of ``constant``: tokens that a row counts for, however many it has
+    clip_low: float = 0.2
+    clip_high: float = 0.2
+    learning_rate: float = 2e-4
+    weight_decay: float = 0.0
+    adam_eps: float = 1e-6  # above the noise of gradients that are 0 by nature, as those of key biases are
+    max_grad_norm: float = 1.0
+    epochs: int = 1
+    batch_rows: int = 64  # of a step of the optimiser, over all processes
+    micro_rows: int = 16  # of a forward pass
+    kl: float = 0.0  # weight of the distance to the reference
+    entropy: float = 0.0  # weight of the bonus
+    truncate: float = 0.0  # greatest importance weight of samples from elsewhere; 0: they are the model's own
+    bf16: bool = False  # forward passes in bfloat16; the parameters stay as they are
+
+
+def token_logprobs(logits: Tensor, taken: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
+    """Log-probabilities [N] of the tokens taken, and those of all tokens [N, V], when ``logits`` [N, V] are sampled."""
+    every = log_distribution(logits, sampling)
+    return every.gather(-1, taken[:, None]).squeeze(-1), every
+
+
+def entropy_of(logprobs: Tensor) -> Tensor:
+    """[N] of distributions [N, V]; a token with minus infinity adds nothing, and gets a gradient of 0."""
+    return -(logprobs.exp() * logprobs.masked_fill(logprobs == -torch.inf, 0.0)).sum(-1)
+
+
+def clipped_loss(log_ratio: Tensor, advantage: Tensor, low: float, high: float) -> Tensor:
+    """[N] -min(ratio A, clip(ratio, 1 - low, 1 + high) A) for each token; the log-ratio may be minus infinity."""
+    ratio = log_ratio.clamp(-_FARTHEST, _FARTHEST).exp()
+    return -torch.min(ratio * advantage, ratio.clamp(1 - low, 1 + high) * advantage)
+
+
+def k3(logprob: Tensor, reference: Tensor) -> Tensor:
+    """[N] r - 1 - log r with r = reference / policy: its mean over samples of the policy is KL(policy, reference).
+
+    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Held at 10, as verl's ``low_var_kl`` is.
+    """
+    log_ratio = (reference - logprob).clamp(-_FARTHEST, _FARTHEST)
+    return (log_ratio.exp() - 1 - log_ratio).clamp(max=_FARTHEST_K3)
+
+
+def truncated_importance(before: Tensor, sampler: Tensor, cap: float) -> Tensor:
+    """[N] min(p / q, cap), p of the model before the update and q of what sampled in its place, by their logarithms.
+
+    Truncated importance sampling: the weight of a token that the model would never have sampled is 0.
+    """
+    return (before - sampler).clamp(max=_FARTHEST).exp().clamp(max=cap)
+
+
+LOSS_PARTS = ("loss", "policy_loss", "entropy", "kl", "approx_kl", "clip_fraction", "outside")
+"""The loss of a micro-batch, and sums of its parts over the tokens."""
+
+
+def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampling: Sampling) -> tuple[Tensor, Tensor]:
+    """Share of a micro-batch in the loss of its batch; and its parts, [len(LOSS_PARTS)], then the drift.
+
+        loss = sum over tokens of weight (importance policy + c_k KL - c_e entropy)
+
+    with the weights of ``dialogue_batch.token_weights``, policy as in ``clipped_loss`` and KL as in ``k3``. The drift
+    is the greatest |log-ratio|: before the first step, how far model and sampler disagree.
+    """
+    logprob, every = token_logprobs(logits, tokens.taken, sampling)
+    log_ratio = logprob - tokens.logprob
+    policy = clipped_loss(log_ratio, tokens.advantage, settings.clip_low, settings.clip_high)
+    if tokens.importance is not None:
+        policy = policy * tokens.importance
+    total = policy
+    with torch.set_grad_enabled(torch.is_grad_enabled() and settings.entropy != 0):
+        entropy = entropy_of(every)
+    total = total - settings.entropy * entropy
+    kl = torch.zeros_like(policy)
+    if tokens.reference is not None:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and settings.kl != 0):
+            kl = k3(_uncut(logits, logprob, tokens, sampling), tokens.reference)
+        total = total + settings.kl * kl
+    loss = (total * tokens.weight).sum()
+    with torch.no_grad():
+        outside = log_ratio == -torch.inf
+        inside = log_ratio.masked_fill(outside, 0.0)
+        ratio = inside.clamp(max=_FARTHEST).exp()
+        clipped = (ratio < 1 - settings.clip_low) | (ratio > 1 + settings.clip_high) | outside
+        means = [policy, entropy, kl, ratio - 1 - inside, clipped, outside]
+        parts = [loss, *(part.double().sum() for part in means), inside.abs().max()]
+        return loss, torch.stack([part.double() for part in parts])
+
+
+def _uncut(logits: Tensor, logprob: Tensor, tokens: TokenBatch, sampling: Sampling) -> Tensor:
+    """[N] log-probabilities of the tokens taken, before the distribution is cut to its nucleus."""
+    whole = whole_of(sampling)
+    return logprob if whole == sampling else token_logprobs(logits, tokens.taken, whole)[0]
+
+
+def whole_of(sampling: Sampling) -> Sampling:
+    """The distribution without the cut, in which KL to the reference is measured."""
+    return replace(sampling, top_p=1.0)
