@@ -96,6 +96,7 @@ class DialogueEntry:
     start: Callable[[Any, Any], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Any, int], Scripted]]  # name -> (rules, seed); weakest first
     teacher: str  # whose games the embedded model begins with
+    drills: Callable[[Any, Sequence[int]], list[tuple[str, str]]]  # (rules, seeds) -> what is read, what it replies
     words: Callable[[Any], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
     references: Callable[[Any, Any], Mapping[str, float]]  # (rules, state) -> rewards that are known without playing
     shared_reward: bool  # both seats are given the same

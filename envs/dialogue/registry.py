@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.dialogue import kuhn, vocabulary
 from envs.dialogue.contract import DialogueEntry
+from envs.dialogue.drills import matching_drills
 from envs.dialogue.kuhn import KuhnRules, KuhnText
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
 from envs.dialogue.matching import Matching
@@ -49,6 +50,12 @@ def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
     return {}
 
 
+def _no_drills(rules: KuhnRules, seeds: Sequence[int]) -> list[tuple[str, str]]:
+    """None: every hand is as short as one."""
+    del rules, seeds
+    return []
+
+
 def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlayer:
     return MatchingPlayer(rules, STYLES[name], seed)
 
@@ -66,6 +73,7 @@ MATCHING: Final = DialogueEntry(
     start=Matching,
     players={name: partial(_matching_player, name) for name in STYLES},
     teacher="teacher",
+    drills=matching_drills,
     words=vocabulary.words,
     references=_references,
     shared_reward=True,
@@ -78,6 +86,7 @@ KUHN_TEXT: Final = DialogueEntry(
     start=KuhnText,
     players={name: partial(_kuhn_player, name) for name in PLAYERS},
     teacher="random",
+    drills=_no_drills,
     words=kuhn.words,
     references=_no_references,
     shared_reward=False,

@@ -25,7 +25,7 @@ from selfplay.checkpoint.documents import decode_json, encode_json, parse
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, NotARunError, boundary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 MANIFEST: Final = "MANIFEST.json"
@@ -103,6 +103,22 @@ def write_folder(path: Path, files: Mapping[str, bytes], replace: bool = False) 
     """Write ``files`` by name as the folder ``path``, atomically.
 
     Raises:
+        ImmutableError, CheckpointError: see ``fill_folder``.
+    """
+
+    def fill(folder: Path) -> None:
+        for name, data in files.items():
+            _write_file(folder / name, data, flush=False)
+
+    return fill_folder(path, fill, replace)
+
+
+def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = False) -> Path:
+    """Write the folder ``path`` atomically; ``fill`` is given an empty one, and puts plain files into it.
+
+    They need not be flushed; that is done here.
+
+    Raises:
         ImmutableError: the folder exists and is not to be replaced.
         CheckpointError: the disk is full or refuses; what was there before is untouched, nothing new is left.
     """
@@ -110,13 +126,12 @@ def write_folder(path: Path, files: Mapping[str, bytes], replace: bool = False) 
         raise ImmutableError(f"{path} exists and is never overwritten")
     temporary = path.parent / f"{_TMP}{path.name}"
     with boundary(CheckpointError, f"cannot write {path}"):
-        manifest = _manifest(files)
         try:
             make_folder(path.parent)
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
-            for name, data in (*files.items(), (MANIFEST, manifest)):
-                _write_file(temporary / name, data)
+            fill(temporary)
+            _write_file(temporary / MANIFEST, _manifest(temporary))
             _sync_folder(temporary)
             _swap_in(temporary, path)
         except BaseException:
@@ -180,10 +195,17 @@ def recover(parent: Path) -> None:
                 _remove(entry)
 
 
-def _manifest(files: Mapping[str, bytes]) -> bytes:
-    entries = {
-        name: FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest()) for name, data in files.items()
-    }
+def _manifest(folder: Path) -> bytes:
+    """Of all files in a folder, which are flushed to disk first."""
+    entries = {}
+    for file in sorted(folder.iterdir()):
+        _flush(file)
+        digest, size = hashlib.sha256(), 0
+        with _opened(file, None) as handle:
+            for chunk in _chunks(handle, MAX_FILE_BYTES):
+                digest.update(chunk)
+                size += len(chunk)
+        entries[file.name] = FileEntry(bytes=size, sha256=digest.hexdigest())
     return encode_json(Manifest(format_version=1, files=entries).model_dump(mode="json"), MANIFEST)
 
 
@@ -219,19 +241,24 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def _write_file(path: Path, data: bytes, flush: bool = True) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     try:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(handle, rest) :]
-        os.fsync(handle)
+        if flush:
+            os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    _flush(path, os.O_DIRECTORY)
+
+
+def _flush(path: Path, flags: int = 0) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | flags)
     try:
         os.fsync(handle)
     finally:

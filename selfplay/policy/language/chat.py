@@ -67,7 +67,7 @@ class Chat:
     def text_of(self, replies: Sequence[Ids]) -> list[str]:
         """Replies as text, without the token that ends them."""
         cut = [ids[:-1] if ids and ids[-1] in self.ends else ids for ids in replies]
-        return list(self.tokenizer.batch_decode(cut, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        return list(self.tokenizer.backend_tokenizer.decode_batch(cut, skip_special_tokens=False))
 
     def _first(self, told: bool) -> list[Message]:
         yours: Message = {"role": "user", "content": _YOURS}
@@ -91,7 +91,10 @@ class Chat:
             raise ConfigError(f"{self.tokenizer.name_or_path}: its chat template refuses: {reason}") from error
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
-        return list(self.tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False)["input_ids"])
+        if not texts:
+            return []
+        fast = self.tokenizer.backend_tokenizer  # asked directly: what stands around it costs more than the work
+        return [encoding.ids for encoding in fast.encode_batch(list(texts), add_special_tokens=False)]
 
     def _check(self) -> None:
         """That a whole conversation reads as its pieces do."""

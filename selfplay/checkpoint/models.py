@@ -1,0 +1,89 @@
+"""Frozen language models: folders that other programs can load, with ``selfplay.json`` beside the weights.
+
+What the model's own library writes is its matter (safetensors, configuration, tokenizer); the folder is written whole
+or not at all and verified like every other (``store``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+
+from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
+from selfplay.checkpoint.schema import Migration, Name, from_document, to_document
+from selfplay.checkpoint.store import MANIFEST, fill_folder, open_folder, write_file
+from selfplay.errors import CorruptError
+
+MODEL_FILE: Final = "selfplay.json"
+MODEL_MIGRATIONS: Final[tuple[Migration, ...]] = ()
+Count = Annotated[int, Field(ge=0, le=2**53)]
+_HOSTILE: Final = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")  # formats that run code when they are read
+
+
+class ModelMeta(BaseModel):
+    """What ``selfplay.json`` says of a model: where in training it was taken, and what it plays."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    id: Name
+    parent: Name | None = None
+    iteration: Count = 0
+    total_steps: Count = 0  # turns
+    game: Name
+    rules: dict[str, JsonValue]
+    base: str  # the model that training began with
+    created: AwareDatetime
+    config: dict[str, JsonValue] = {}
+
+
+def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], replace: bool = False) -> Path:
+    """Write a model folder; ``write`` puts the model's own files into the folder that it is given.
+
+    Raises:
+        ImmutableError: the folder exists and is not to be replaced.
+        CheckpointError: it cannot be written.
+    """
+
+    def fill(folder: Path) -> None:
+        write(folder)
+        place = folder / MODEL_FILE
+        write_file(place, encode_json(to_document(meta, MODEL_MIGRATIONS), str(place)))
+
+    return fill_folder(path, fill, replace)
+
+
+def read_model(path: Path) -> ModelMeta:
+    """What is known of a model folder of ours, all files of which are verified.
+
+    Raises:
+        CheckpointError: it is none, or a file of it is damaged.
+    """
+    stored = open_folder(path)
+    stored.verify()
+    place = str(path / MODEL_FILE)
+    document = decode_json(stored.read(MODEL_FILE, MAX_JSON_BYTES), place)
+    return from_document(ModelMeta, document, MODEL_MIGRATIONS, place)
+
+
+def is_model(path: Path) -> bool:
+    """Whether a folder is a model of ours."""
+    return (path / MODEL_FILE).is_file() and (path / MANIFEST).is_file()
+
+
+def check_foreign(path: Path) -> None:
+    """Refuse a model folder that has its weights in a format that can run code.
+
+    Raises:
+        CorruptError: names the file.
+    """
+    if any(path.glob("*.safetensors")):
+        return
+    hostile = sorted(file.name for file in path.iterdir() if file.suffix in _HOSTILE)
+    if hostile:
+        raise CorruptError(
+            f"{path / hostile[0]}: a format that can run code when it is read, and is never read here; "
+            "save the model as safetensors"
+        )

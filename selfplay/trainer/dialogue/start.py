@@ -1,0 +1,190 @@
+"""Makes the embedded model: a small transformer, taught with games of one scripted player, the best moment kept.
+
+It begins with exercises of one reply, then reads whole games with ever fewer exercises among them. The model of that
+moment is kept that does best, playing both seats, on states of its own; in a game without a shared reward the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import torch
+
+from envs.dialogue.contract import AGREED
+from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
+from selfplay.errors import CheckpointError
+from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.league.records import settings_hash
+from selfplay.policy.language.lessons import lesson
+from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.tiny import TinySpec, make_tiny
+from selfplay.policy.language.writer import LocalWriter
+from selfplay.runner.dialogue import Fixture, Played, play_games
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry
+    from selfplay.policy.language.chat import Chat
+    from selfplay.rollout.dialogue import Instance
+    from selfplay.trainer.dialogue.config import StartConfig
+
+VERSION: Final = 1  # of how it is made
+BUFFER: Final = 16  # batches that are mixed with each other
+LOOKS: Final = 6  # moments that are compared, in the last part of the teaching
+LOOKED_AT: Final = 512  # states that they are compared on
+FROM: Final = 0.5  # share of the teaching after which they are
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that the embedded model follows from."""
+
+    game: str
+    rules: Any
+    start: StartConfig
+    seed: int
+    spec: TinySpec = TinySpec()
+    max_new_tokens: int = 24
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        start = self.start.model_dump(exclude={"fresh"})
+        return {
+            "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
+            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens,
+        }  # fmt: skip
+
+    def folder(self, root: Path) -> Path:
+        """Where it is kept."""
+        size = getattr(self.rules, "size", None)
+        name = "-".join(str(part) for part in (self.game, size, settings_hash(self.document)) if part is not None)
+        return root / "tiny" / name
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the model did at some moment."""
+
+    tokens: int
+    loss: float  # nats a token, lately
+    reward: float  # mean, of seat 0
+    agreed: float  # share
+
+
+def embedded_model(
+    entry: DialogueEntry, recipe: Recipe, root: Path, threads: int, tell: Callable[[str], object]
+) -> tuple[LanguageModel, Path]:
+    """The embedded model of a recipe: read where it has been made before, else made. Blocks for minutes then."""
+    folder = recipe.folder(root)
+    if is_model(folder) and not recipe.start.fresh:
+        try:
+            read_model(folder)
+            return load_model(str(folder)), folder
+        except CheckpointError as error:
+            tell(f"{error}; it is made anew")
+    model, looks = teach(entry, recipe, threads, tell)
+    meta = ModelMeta(
+        id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
+        config={"recipe": recipe.document, "looks": [asdict(look) for look in looks]},
+    )  # fmt: skip
+    save_model(folder, meta, model.save, replace=True)
+    return model, folder
+
+
+def teach(
+    entry: DialogueEntry, recipe: Recipe, threads: int, tell: Callable[[str], object]
+) -> tuple[LanguageModel, list[Look]]:
+    """Make the model; it as it was at its best moment, and all moments that were looked at."""
+    start = recipe.start
+    model = make_tiny(recipe.spec, entry.words(recipe.rules), derive(recipe.seed, "weights"))
+    learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
+    looks: list[Look] = []
+    best: dict[str, torch.Tensor] = {}
+    read, losses = 0, []
+    try:
+        for batch in _batches(entry, recipe, model.chat, lambda: read):
+            losses.append(learner.step(batch, min(1.0, read / start.tokens)))
+            read += sum(len(row.ids) for row in batch)
+            due = FROM + (1 - FROM) * (len(looks) + 1) / LOOKS
+            if read >= due * start.tokens:
+                looks.append(_look(entry, recipe, model, read, float(np.mean(losses[-100:]))))
+                if not entry.shared_reward or looks[-1] == max(looks, key=lambda look: look.reward):
+                    best = {name: value.clone() for name, value in model.module.state_dict().items()}
+                look = looks[-1]
+                tell(
+                    f"Teaching {recipe.game}: {read:,} tokens, loss {look.loss:.3f}, plays {look.reward:.3f} "
+                    f"with itself, {look.agreed:.0%} agreed"
+                )
+            if len(looks) == LOOKS:
+                break
+    finally:
+        learner.close()
+    model.module.load_state_dict(best)
+    return model, looks
+
+
+def _batches(
+    entry: DialogueEntry, recipe: Recipe, chat: Chat, read: Callable[[], int]
+) -> Iterator[Sequence[Instance]]:
+    """Rows for ever, in batches of about the same length each."""
+    start = recipe.start
+    rng = np.random.default_rng(derive(recipe.seed, "rows"))
+    count = 0
+    while True:
+        done = read() / start.tokens
+        share = 1.0 if done < start.drills else start.mixed * max(0.0, 1 - (done - start.drills) / (1 - start.drills))
+        wanted = start.batch_rows * BUFFER
+        drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", count, round(wanted * share)))
+        rows = [lesson(chat, "", [seen], [reply]) for seen, reply in drills]
+        rows += taught_games(entry, recipe, chat, _seeds(recipe.seed, "game", count, (wanted - len(rows)) // 2))
+        count += wanted
+        if len(rows) < wanted // 2:  # a game without exercises
+            rows += taught_games(entry, recipe, chat, _seeds(recipe.seed, "game", count, (wanted - len(rows)) // 2))
+        rows = [rows[i] for i in rng.permutation(len(rows))]
+        rows.sort(key=lambda row: len(row.ids))
+        batches = [rows[i : i + start.batch_rows] for i in range(0, len(rows), start.batch_rows)]
+        for i in rng.permutation(len(batches)):
+            yield batches[i]
+
+
+def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:
+    """Both sides of the teacher's games with itself."""
+    player = partial(entry.players[entry.teacher], recipe.rules)
+    fixtures = [
+        Fixture(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
+        for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
+    ]
+    rows = []
+    for game in play_games(fixtures):
+        if isinstance(game, Played):
+            for seat, (system, *told) in enumerate(game.read):
+                wrote = [turn.text for turn in game.turns if turn.seat == seat]
+                if wrote:
+                    rows.append(lesson(chat, system, told, wrote, game.index, seat))
+    return rows
+
+
+def _look(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int, loss: float) -> Look:
+    writer = LocalWriter(model, Sampling(max_new_tokens=recipe.max_new_tokens))
+    seeds = _seeds(recipe.seed, "look", 0, LOOKED_AT)
+    fixtures = [
+        Fixture(i, str(i), entry.start(recipe.rules, state), seed, (writer, writer))
+        for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
+    ]
+    games = [game for game in play_games(fixtures) if isinstance(game, Played)]
+    rewards = [game.verdict.rewards[0] for game in games]
+    agreed = [game.verdict.reason == AGREED for game in games]
+    return Look(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
+
+
+def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:
+    return [derive(seed, "start", what, first + i) for i in range(count)]
+
