@@ -130,7 +130,8 @@ def find_dialogue(name: str) -> DialogueEntry:
     try:
         from envs.dialogue import registry
     except ModuleNotFoundError as error:
-        raise GameError(f"{error.name} is missing, which {name} needs: pip install -e '.[dialogue]'") from error
+        missing = str(error.name).partition(".")[0]
+        raise GameError(f"{missing} is missing, which {name} needs: pip install -e '.[dialogue]'") from error
     return registry.DIALOGUE[name]
 
 

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parent.parent
     ("module", "absent"),
     [
         ("envs", "torch"),
+        ("envs.dialogue.contract", "scipy.optimize"),
+        ("envs.registry", "scipy.optimize"),
         ("envs.melee.controller", "selfplay"),
         ("selfplay", "torch"),
         ("selfplay.league", "torch"),

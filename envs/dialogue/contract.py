@@ -65,11 +65,19 @@ class DialogueGame(Protocol):
         ...
 
     def act(self, text: str) -> Turn:
-        """The mover's reply, without the token that ends it."""
+        """The mover's reply, without the token that ends it.
+
+        Raises:
+            GameError: the game is over.
+        """
         ...
 
     def fail(self, reason: str) -> None:
-        """End the game without agreement: reward 0 for both seats, in zero-sum games too."""
+        """End the game without agreement: reward 0 for both seats, in zero-sum games too, less penalties.
+
+        Raises:
+            GameError: the game is over.
+        """
         ...
 
     def record(self) -> JsonObject:

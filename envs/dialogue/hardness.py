@@ -2,6 +2,7 @@
 
 Of random 8 x 8 tables one in some thousands passes, and each asks for up to three best assignments. They are found by
 dynamic programming over the sets of columns that the first rows take (Held and Karp, 1962): 2^n sums of at most n.
+All that is compiled is in this file, whose changes the cache of compiled code sees.
 Letters in shapes: N tables, n rows and as many columns.
 """
 

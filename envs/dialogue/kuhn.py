@@ -30,7 +30,7 @@ class KuhnRules:
 
     retries: int = 0  # refused replies that a turn may have; one more ends the game
     error_penalty: float = 2.0  # taken from the seat's reward for each; the most that one can lose, lest it pays
-    told: str = "full"  # `full`: the rules; `nothing`
+    told: str = "full"  # `full`, the rules; or `nothing`
 
     def __post_init__(self) -> None:
         """Refuse what is no game.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn, Verdict
+from envs.dialogue.human import read_game
 from envs.dialogue.parsing import Reply, refused, take_apart
 from envs.dialogue.proposals import Pairs, parse_proposal, refusal
 from envs.dialogue.states import number
@@ -39,6 +40,20 @@ class Matching:
         self._tries = 0  # refused in this turn
         self._news: list[list[str]] = [[opening(rules, state, seat)] for seat in range(2)]
         self._log: list[JsonObject] = []
+
+    @classmethod
+    def from_record(cls, rules: MatchingRules, document: object) -> Matching:
+        """A game as its ``record`` left it; what was private in it, and what was refused, is not in there.
+
+        Raises:
+            GameError: it is no record of a game under these rules.
+        """
+        game = cls(rules, read_game(document).state)
+        log = document["action_log"] if isinstance(document, dict) else []
+        for place, entry in enumerate(log):
+            if entry["player"] != game.mover or game.act(_reply(entry)).error:
+                raise GameError(f"action_log[{place}]: player {entry['player']} cannot do this now")
+        return game
 
     def system(self, seat: int) -> str:
         """See ``DialogueGame``."""
@@ -128,3 +143,12 @@ class Matching:
     def _end(self, reason: str) -> None:
         paid = [self.score - self.rules.error_penalty * refused for refused in self._refused]
         self.verdict = Verdict((paid[0], paid[1]), reason)
+
+
+def _reply(entry: JsonObject) -> str:
+    """What a player must have written for a line of the log."""
+    if entry["type"] == "message":
+        return f"[message] {entry['message']['data']}"
+    if entry["type"] == "proposal":
+        return f"[propose] {entry['proposal']}"
+    return "[accept]" if entry["response"]["accept"] else "[reject]"

@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.dialogue.parsing import is_refusal
 from envs.dialogue.proposals import parse_proposal, proposal_text
-from envs.dialogue.states import Floats, MatchingRules, assignment
+from envs.dialogue.states import LAPTOP, Floats, MatchingRules, assignment
 from envs.dialogue.wording import Fact, facts_in, facts_text, heard, table_in
 
 
@@ -21,7 +21,7 @@ class Style:
     """How a player plays."""
 
     messages: tuple[int, int] = (0, 0)  # that it sends before it proposes: from, to
-    facts: tuple[int, int] = (1, 3)  # in a message: from, to
+    facts: tuple[int, int] = (1, 3)  # in a message of the laptop's game, and more in larger ones: from, to
     best_first: bool = False  # facts with the largest values first, instead of any
     noise: float = 0.0  # standard deviation of the error with which a cell's worth is judged, in points
     bar: float = 0.0  # share of its own best assignment that a proposal must be worth to be accepted
@@ -85,7 +85,7 @@ class MatchingPlayer:
         if self._messages > 0 and self._unsaid and left > 2:
             self._messages -= 1
             low, high = self._style.facts
-            count = int(self._rng.integers(low, high + 1))
+            count = int(self._rng.integers(low, high + 1)) * max(1, self._rules.size // LAPTOP.size)
             facts, self._unsaid = self._unsaid[:count], self._unsaid[count:]
             return f"[message]{facts_text(facts)}"
         return self._propose()

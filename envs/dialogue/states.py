@@ -44,8 +44,8 @@ class MatchingRules:
     max_turns: int = 30  # in all
     retries: int = 8  # refused replies that a turn may have; one more ends the game
     error_penalty: float = 0.0  # taken from the seat's reward for each
-    table: str = "csv"  # `csv`, or `triples`: the form of messages
-    told: str = "full"  # `full`: the rules and an example; `nothing`
+    table: str = "csv"  # how a player is shown its cells: `csv`, a table, or `triples`, paper, reviewer and value
+    told: str = "full"  # `full`, the rules and an example; or `nothing`
 
     def __post_init__(self) -> None:
         """Refuse what is no game.

@@ -1,0 +1,210 @@
+"""Games of the matching, reply by reply."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from envs.dialogue.contract import AGREED, CUT_OFF, FAILED, LONG, REFUSED
+from envs.dialogue.human import read_game
+from envs.dialogue.matching import Matching
+from envs.dialogue.proposals import proposal_text
+from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, assignment, draw_states
+from envs.errors import GameError
+
+RULES = replace(LAPTOP, size=2, retries=2, error_penalty=0.25)
+STATE = MatchingState(
+    np.array([[8.0, 2.0], [9.0, 6.0]]), np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]], bool), (1.0, 1.0), 14.0
+)
+BEST = "[propose] Proposal:\n - BLEU: Ava Li\n - Electra: Daniel Nguyen"
+WORSE = "[propose] Proposal:\n - BLEU: Daniel Nguyen\n - Electra: Ava Li"
+
+
+def play(*replies, rules=RULES):
+    game = Matching(rules, STATE)
+    for reply in replies:
+        game.act(reply)
+    return game
+
+
+def errors(game):
+    return [turn.error for turn in game.turns if turn.error is not None]
+
+
+@pytest.mark.parametrize(("rules", "count"), [(LAPTOP, 1000), (MatchingRules(), 40), (MatchingRules(size=3), 100)])
+def test_the_best_proposal_as_text_scores_one(rules, count):
+    for state in draw_states(rules, range(count)):
+        rows, columns = assignment(state.table)
+        game = Matching(rules, state)
+        game.act(proposal_text(list(zip(rows.tolist(), columns.tolist(), strict=True)), rules))
+        game.act("[accept]")
+        assert game.verdict.rewards == (1.0, 1.0)
+        assert game.verdict.reason == AGREED
+
+
+def test_both_are_paid_the_share_of_the_best():
+    game = play("[message] hello", WORSE, "[accept]")
+    assert game.verdict.rewards == (11 / 14, 11 / 14)
+    assert not errors(game)
+
+
+def test_seats_take_turns_and_seat_0_begins():
+    game = play("[message] a", "[message] b", "[message] c", BEST, "[reject]", "[message] d", "[message] e")
+    assert [turn.seat for turn in game.turns] == [0, 1, 0, 1, 0, 1, 0]
+    assert game.mover == 1
+    assert game.verdict is None
+
+
+def test_a_proposal_is_answered_before_anything_else():
+    game = play(BEST, "[message] wait", WORSE)
+    assert all("answer it with [accept] or [reject] first" in error for error in errors(game))
+    assert len(errors(game)) == 2
+    assert game.mover == 1
+
+
+def test_a_rejected_proposal_is_gone():
+    game = play(BEST, "[reject]", "[accept]")
+    assert errors(game) == ["There is no proposal to accept or reject."]
+    assert game.proposal is None
+    game = play(BEST, "[reject]", WORSE, "[accept]")
+    assert game.verdict.rewards == (11 / 14, 11 / 14)
+
+
+@pytest.mark.parametrize("reply", ["[accept]", "[reject]", "hello", "", "[message]", "x [message]  ", "[propose] BLEU"])
+def test_a_reply_against_the_rules_changes_nothing(reply):
+    game = play(reply)
+    (error,) = errors(game)
+    assert error
+    assert (game.mover, game.verdict, game.proposal) == (0, None, None)
+    assert game.record()["action_log"] == []
+
+
+def test_a_refusal_is_told_to_its_mover_alone():
+    game = Matching(RULES, STATE)
+    assert game.observe(0) == " BLEU Ava Li 8 BLEU Daniel Nguyen 9"
+    game.act("hello")
+    assert game.observe(0) == f"Error: {errors(game)[0]}"
+    assert game.observe(0) == ""  # told once
+    game.act("my secret [message] hi")
+    assert game.observe(1) == " Electra Ava Li 2 Electra Daniel Nguyen 6\n[message] hi"
+    game.act(BEST)
+    assert game.observe(0) == BEST
+    assert "secret" not in game.observe(1)
+    assert [(turn.private, turn.kind) for turn in game.turns] == [
+        ("hello", ""), ("my secret", "message"), ("", "propose"),
+    ]  # fmt: skip
+    assert game.turns[1].text == "my secret [message] hi"
+
+
+def test_the_budget_of_a_turn_is_its_own():
+    game = play("a", "b", "[message] hi", "c", "d")
+    assert game.verdict is None
+    game.act("e")
+    assert game.verdict.reason == REFUSED
+    assert game.verdict.rewards == (-0.5, -0.75)
+    assert game.mover == 1
+
+
+def test_without_retries_the_first_refusal_ends_the_game():
+    game = play("a", rules=replace(RULES, retries=0, error_penalty=0.0))
+    assert (game.verdict.reason, game.verdict.rewards) == (REFUSED, (0.0, 0.0))
+
+
+def test_penalties_are_the_own_seats_with_agreement_too():
+    game = play("a", BEST, "b", "c", "[accept]")
+    assert game.verdict.rewards == (0.75, 0.5)
+
+
+def test_without_agreement_by_the_last_turn_nothing_is_paid():
+    rules = replace(RULES, max_turns=3)
+    for last in (["[message] a", "[message] b", BEST], ["[message] a", BEST, "[reject]"]):
+        game = play(*last, rules=rules)
+        assert (game.verdict.reason, game.verdict.rewards) == (LONG, (0.0, 0.0))
+    game = play("[message] a", "x", BEST, "[accept]", rules=rules)  # refused replies are no turns
+    assert game.verdict.reason == AGREED
+
+
+@pytest.mark.parametrize("reason", [CUT_OFF, FAILED])
+def test_a_game_that_fails_pays_nothing(reason):
+    game = play(BEST)
+    game.fail(reason)
+    assert (game.verdict.reason, game.verdict.rewards) == (reason, (0.0, 0.0))
+    assert game.record()["proposal_reward"] == 0
+
+
+def test_a_game_that_is_over_takes_nothing_more():
+    game = play(BEST, "[accept]")
+    with pytest.raises(GameError, match="the game is over"):
+        game.act("[message] hello")
+    with pytest.raises(GameError, match="the game is over"):
+        game.fail(CUT_OFF)
+    assert game.verdict.reason == AGREED
+
+
+def test_a_state_of_another_size_is_refused():
+    with pytest.raises(GameError, match="a state of size 2 for a game of size 4"):
+        Matching(LAPTOP, STATE)
+
+
+def test_the_record_has_the_fields_of_dialop():
+    game = play("[message] hi", WORSE, "[reject]", "no tag", BEST, "[accept]")
+    record = json.loads(json.dumps(game.record()))
+    assert record["action_log"] == [
+        {"type": "message", "player": 0, "message": {"data": "hi", "from_player": 0, "type": "utterance"}},
+        {
+            "type": "proposal",
+            "player": 1,
+            "proposal": WORSE.removeprefix("[propose] "),
+            "proposal_ids": [[1, 0], [0, 1]],
+        },
+        {"type": "proposal_response", "player": 0, "response": {"accept": False, "from_player": 0}},
+        {
+            "type": "proposal",
+            "player": 1,
+            "proposal": BEST.removeprefix("[propose] "),
+            "proposal_ids": [[0, 0], [1, 1]],
+        },
+        {"type": "proposal_response", "player": 0, "response": {"accept": True, "from_player": 0}},
+    ]
+    assert record["proposal_reward"] == record["best_assignment_reward"] == 14
+    assert read_game(record).reward == 1.0
+    assert play(BEST).record()["proposal_reward"] == 0  # nobody has agreed yet
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        (),
+        ("hm [message] hi", "no tag", WORSE),
+        ("[message] a", WORSE, "[reject]", "[message]  two\nlines", BEST, "[accept]"),
+    ],
+)
+def test_a_game_goes_on_from_its_record(replies):
+    game = play(*replies)
+    again = Matching.from_record(RULES, json.loads(json.dumps(game.record())))
+    assert again.record() == game.record()
+    assert (again.mover, again.proposal, again.score) == (game.mover, game.proposal, game.score)
+    assert (again.verdict is None) == (game.verdict is None)
+
+
+@pytest.mark.parametrize(
+    ("entries", "place"),
+    [
+        ([{"type": "message", "player": 1, "message": {"data": "hi", "from_player": 1}}], 0),
+        ([{"type": "message", "player": 0, "message": {"data": "hi", "from_player": 0}}] * 2, 1),
+        ([{"type": "message", "player": 0, "message": {"data": "hi [accept]", "from_player": 0}}], 0),
+        ([{"type": "message", "player": 0, "message": {"data": " ", "from_player": 0}}], 0),
+    ],
+)
+def test_a_log_that_breaks_the_rules_is_refused(entries, place):
+    with pytest.raises(GameError, match=rf"^action_log\[{place}\]: player [01] cannot do this now$"):
+        Matching.from_record(RULES, {**STATE.to_json(), "action_log": entries})
+
+
+def test_a_record_longer_than_the_rules_allow_is_refused():
+    record = play("[message] a", "[message] b", "[message] c").record()
+    with pytest.raises(GameError, match="the game is over"):
+        Matching.from_record(replace(RULES, max_turns=2), record)
+    with pytest.raises(GameError, match="a state of size 2 for a game of size 4"):
+        Matching.from_record(LAPTOP, record)

@@ -1,0 +1,53 @@
+"""What a reply says."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.dialogue.parsing import Reply, is_refusal, refused, take_apart
+from envs.dialogue.wording import KINDS
+
+TEXT = st.text(max_size=60)
+
+
+def has_tag(text):
+    return re.search(rf"\[({'|'.join(KINDS)})\]", text, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "private", "kind", "body"),
+    [
+        ("[message] hello", "", "message", "hello"),
+        ("I think so. [accept]", "I think so.", "accept", ""),
+        ("[MESSAGE] a [Propose] b", "[MESSAGE] a", "propose", "b"),  # the last one counts, case does not
+        ("[reject] no [sic] sorry", "", "reject", "no [sic] sorry"),  # other words in brackets are text
+        ("[ message ] hello", "[ message ] hello", "", ""),
+        ("[accept]ed", "", "accept", "ed"),
+        ("hello", "hello", "", ""),
+        ("", "", "", ""),
+    ],
+)
+def test_the_last_tag_counts(text, private, kind, body):
+    assert take_apart(text, KINDS) == Reply(private, kind, body)
+
+
+@given(TEXT, st.sampled_from(KINDS), TEXT.filter(lambda text: not has_tag(text)), st.data())
+def test_whatever_stands_before_the_last_tag_is_private(private, kind, body, data):
+    tag = "".join(data.draw(st.sampled_from((letter, letter.upper()))) for letter in kind)
+    reply = take_apart(f"{private}[{tag}]{body}", KINDS)
+    assert reply == Reply(private.strip(), kind, body.strip())
+
+
+@given(TEXT)
+def test_a_text_without_a_tag_says_nothing(text):
+    reply = take_apart(text, KINDS)
+    assert (reply.kind == "") == (not has_tag(text))
+    assert not has_tag(reply.body)
+
+
+def test_a_refusal_is_told_as_one():
+    assert refused("No.") == "Error: No."
+    assert is_refusal(refused("No."))
+    assert not is_refusal("[message] Error: no")
