@@ -72,7 +72,8 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, low: float, high: float) 
 def k3(logprob: Tensor, reference: Tensor) -> Tensor:
     """[N] r - 1 - log r with r = reference / policy: its mean over samples of the policy is KL(policy, reference).
 
-    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Held at 10, as verl's ``low_var_kl`` is.
+    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Held at 10, as verl's ``low_var_kl`` is. Its
+    gradient is taken as it stands, as in GRPO's paper, and is not that of the KL, though it leads to the same place.
     """
     log_ratio = (reference - logprob).clamp(-_FARTHEST, _FARTHEST)
     return (torch.expm1(log_ratio) - log_ratio).clamp(0.0, _FARTHEST_K3)
