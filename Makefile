@@ -11,6 +11,11 @@ TORCH_INDEX ?=
 ARGS ?=
 EXTRAS ?= export
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
+# train language models beside our learner, in the tests only; verl asks for more than the tests need, so it comes alone
+VERL := verl==0.9.1
+VERL_NEEDS := transformers==5.9.0 tensordict==0.10.0 torchdata ray[default] datasets hydra-core peft accelerate dill \
+	codetiming pylatexenc cachetools uvicorn fastapi pyzmq msgspec TransferQueue>=0.1.10
+TRL := trl==1.16.0
 MINUTES ?= 3
 
 BIN := .venv/bin
@@ -51,6 +56,8 @@ test: .venv
 test-extras: .venv
 	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,dialogue,$(EXTRAS)]'
 	$(PIP) install $(PEERS)
+	$(PIP) install --no-deps $(VERL)
+	$(PIP) install $(TORCH) $(TRL) $(foreach need,$(VERL_NEEDS),'$(need)')
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"
 	$(BIN)/python -m pytest -m extras $(ARGS)

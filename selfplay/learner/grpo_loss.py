@@ -72,10 +72,11 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, low: float, high: float) 
 def k3(logprob: Tensor, reference: Tensor) -> Tensor:
     """[N] r - 1 - log r with r = reference / policy: its mean over samples of the policy is KL(policy, reference).
 
-    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Held at 10, as verl's ``low_var_kl`` is.
+    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Held at 10, as verl's ``low_var_kl`` is. Its
+    gradient is taken as it stands, as in GRPO's paper, and is not that of the KL, though it leads to the same place.
     """
     log_ratio = (reference - logprob).clamp(-_FARTHEST, _FARTHEST)
-    return (log_ratio.exp() - 1 - log_ratio).clamp(max=_FARTHEST_K3)
+    return (torch.expm1(log_ratio) - log_ratio).clamp(0.0, _FARTHEST_K3)
 
 
 def truncated_importance(before: Tensor, sampler: Tensor, cap: float) -> Tensor:
@@ -118,7 +119,7 @@ def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampl
         inside = log_ratio.masked_fill(outside, 0.0)
         ratio = inside.clamp(max=_FARTHEST).exp()
         clipped = (ratio < 1 - settings.clip_low) | (ratio > 1 + settings.clip_high) | outside
-        means = [policy, entropy, kl, ratio - 1 - inside, clipped, outside]
+        means = [policy, entropy, kl, k3(torch.zeros_like(inside), inside), clipped, outside]
         parts = [loss, *(part.double().sum() for part in means), inside.abs().max()]
         return loss, torch.stack([part.double() for part in parts])
 
