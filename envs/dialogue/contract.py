@@ -94,6 +94,14 @@ class Scripted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Drill:
+    """A conversation of which the last reply alone is taught."""
+
+    read: tuple[str, ...]  # before each reply
+    wrote: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DialogueEntry:
     """What a trainer needs to know of a game of words."""
 
@@ -104,7 +112,9 @@ class DialogueEntry:
     start: Callable[[Any, Any], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Any, int], Scripted]]  # name -> (rules, seed); weakest first
     teacher: str  # whose games the embedded model begins with
-    drills: Callable[[Any, Sequence[int]], list[tuple[str, str]]]  # (rules, seeds) -> what is read, what it replies
+    drills: Callable[
+        [Any, Sequence[int]], list[Drill]
+    ]  # (rules, seeds) -> exercises by the teacher, none in some games
     words: Callable[[Any], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
     references: Callable[[Any, Any], Mapping[str, float]]  # (rules, state) -> rewards that are known without playing
     shared_reward: bool  # both seats are given the same

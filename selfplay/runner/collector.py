@@ -25,7 +25,11 @@ class Order:
 
 
 def fixtures(
-    entry: DialogueEntry, rules: Any, order: Order, players: tuple[Player, Player], *names: str | int  # noqa: ANN401
+    entry: DialogueEntry,
+    rules: Any,
+    order: Order,
+    players: tuple[Player, Player],
+    *names: str | int,
 ) -> list[Fixture]:
     """The games of an order; their luck follows from the state's seed, the names and the game's number on the state."""
     states = entry.states(rules, order.seeds)

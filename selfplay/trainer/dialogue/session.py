@@ -53,6 +53,8 @@ class WordsSession:
             part = range(states * i // len(runners), states * (i + 1) // len(runners))
             indices = tuple(iteration * states + state for state in part)
             orders[runner] = Order(
-                indices, tuple(derive(config.run.seed, "state", index) for index in indices), config.grpo.games_per_state
+                indices,
+                tuple(derive(config.run.seed, "state", index) for index in indices),
+                config.grpo.games_per_state,
             )
         return orders

@@ -19,8 +19,8 @@ import torch
 from envs.dialogue.contract import AGREED
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.errors import CheckpointError
-from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.league.records import settings_hash
+from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.lessons import lesson
 from selfplay.policy.language.model import LanguageModel, load_model
 from selfplay.policy.language.sampling import Sampling
@@ -131,9 +131,7 @@ def teach(
     return model, looks
 
 
-def _batches(
-    entry: DialogueEntry, recipe: Recipe, chat: Chat, read: Callable[[], int]
-) -> Iterator[Sequence[Instance]]:
+def _batches(entry: DialogueEntry, recipe: Recipe, chat: Chat, read: Callable[[], int]) -> Iterator[Sequence[Instance]]:
     """Rows for ever, in batches of about the same length each."""
     start = recipe.start
     rng = np.random.default_rng(derive(recipe.seed, "rows"))
@@ -143,7 +141,7 @@ def _batches(
         share = 1.0 if done < start.drills else start.mixed * max(0.0, 1 - (done - start.drills) / (1 - start.drills))
         wanted = start.batch_rows * BUFFER
         drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", count, round(wanted * share)))
-        rows = [lesson(chat, "", [seen], [reply]) for seen, reply in drills]
+        rows = [lesson(chat, "", drill.read, drill.wrote, taught=1) for drill in drills]
         rows += taught_games(entry, recipe, chat, _seeds(recipe.seed, "game", count, (wanted - len(rows)) // 2))
         count += wanted
         if len(rows) < wanted // 2:  # a game without exercises
@@ -168,7 +166,7 @@ def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequen
             for seat, (system, *told) in enumerate(game.read):
                 wrote = [turn.text for turn in game.turns if turn.seat == seat]
                 if wrote:
-                    rows.append(lesson(chat, system, told, wrote, game.index, seat))
+                    rows.append(lesson(chat, system, told, wrote))
     return rows
 
 
@@ -187,4 +185,3 @@ def _look(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int,
 
 def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:
     return [derive(seed, "start", what, first + i) for i in range(count)]
-
