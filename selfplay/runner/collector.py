@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from selfplay.policy.language.conversation import Writer
 from selfplay.runner.dialogue import Fixture, Lost, Played, Player, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.policy.language.conversation import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Order:
 
 def fixtures(
     entry: DialogueEntry,
-    rules: Any,
+    rules: Rules,
     order: Order,
     players: tuple[Player, Player],
     *names: str | int,
@@ -49,7 +49,7 @@ class DialogueCollector:
         make_writer: Called once, in the runner's thread.
     """
 
-    def __init__(self, entry: DialogueEntry, rules: Any, make_writer: Callable[[], Writer]) -> None:  # noqa: ANN401
+    def __init__(self, entry: DialogueEntry, rules: Rules, make_writer: Callable[[], Writer]) -> None:
         self._entry = entry
         self._rules = rules
         self._make_writer = make_writer

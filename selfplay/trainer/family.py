@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,4 +44,4 @@ def _type_in(document: dict[str, Any]) -> object:
 def _values(arguments: Sequence[str], flag: str) -> list[str]:
     """What is given to a flag, as `--flag value` or `--flag=value`."""
     found = [text.partition("=")[2] for text in arguments if text.startswith(f"{flag}=")]
-    return found + [after for before, after in zip(arguments, arguments[1:], strict=False) if before == flag]
+    return found + [after for before, after in pairwise(arguments) if before == flag]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from selfplay.errors import ConfigError
-from selfplay.policy.language.chat import Chat
 from selfplay.policy.language.conversation import Conversation, Reply
-from selfplay.rollout.dialogue import Instance
+
+if TYPE_CHECKING:
+    from selfplay.policy.language.chat import Chat
+    from selfplay.rollout.dialogue import Instance
 
 
 def lesson(chat: Chat, system: str, read: Sequence[str], wrote: Sequence[str], taught: int | None = None) -> Instance:

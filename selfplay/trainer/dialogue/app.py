@@ -224,9 +224,10 @@ def _header(
         ("Games", config.run.games),
         ("Timesteps", config.run.timesteps),
         ("Max minutes", config.run.max_minutes),
-        ("Replies", f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}, {sampling.max_new_tokens} tokens"),
-        ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of {grpo.batch_rows} "
-                 f"rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
+        ("Replies", f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}, "
+                    f"{sampling.max_new_tokens} tokens"),
+        ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of "
+                 f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
         ("Seed", str(config.run.seed)),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Run folder", run.path),

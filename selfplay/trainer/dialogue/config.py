@@ -67,8 +67,9 @@ class GRPOConfig(Group):
 
     games_per_state: Positive = Field(8, description="Games on each initial state, whose rewards are compared")
     advantage: Literal["grpo", "dr_grpo", "rloo"] = Field(
-        "dr_grpo", description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or "
-        "above the mean of the others (`rloo`)"
+        "dr_grpo",
+        description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or above the "
+        "mean of the others (`rloo`)",
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
         "group", description="What rewards are compared with: the group, or a moving mean of the seat (`role-ema`)"
@@ -150,8 +151,8 @@ class LanguageConfig(Group):
     def _agree(self) -> LanguageConfig:
         if self.run.num_games % self.grpo.games_per_state:
             raise ValueError(
-                f"--num-games {self.run.num_games} must be a multiple of --games-per-state {self.grpo.games_per_state}: "
-                "an iteration plays whole groups"
+                f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
+                f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
         return self
 

@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.dialogue.contract import AGREED, REFUSED
-from selfplay.policy.language.model import LanguageModel
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.collector import Order, fixtures
@@ -26,7 +25,8 @@ from selfplay.seeding import derive
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from envs.dialogue.contract import DialogueEntry
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.policy.language.model import LanguageModel
 
 Floats = NDArray[np.float64]
 Z95: Final = 1.96
@@ -67,7 +67,7 @@ def held_out(count: int) -> list[int]:
 
 def judge(
     entry: DialogueEntry,
-    rules: Any,
+    rules: Rules,
     player: Player,
     seeds: Sequence[int],
     cancelled: Callable[[], bool] = lambda: False,
@@ -86,7 +86,7 @@ def judge(
 
 
 def judge_model(
-    entry: DialogueEntry, rules: Any, model: LanguageModel, sampling: Sampling, seeds: Sequence[int]
+    entry: DialogueEntry, rules: Rules, model: LanguageModel, sampling: Sampling, seeds: Sequence[int]
 ) -> Judged:
     """A model with itself, as it is."""
     whole = Sampling(1.0, 1.0, sampling.max_new_tokens)
@@ -105,7 +105,7 @@ def gain(after: Floats, before: Floats) -> dict[str, JsonValue]:
     }
 
 
-def anchors(entry: DialogueEntry, rules: Any, seeds: Sequence[int]) -> dict[str, JsonValue]:  # noqa: ANN401
+def anchors(entry: DialogueEntry, rules: Rules, seeds: Sequence[int]) -> dict[str, JsonValue]:
     """Scripted players with themselves, and what is known of the states without playing, on the same states."""
     found: dict[str, JsonValue] = {
         name: judge(entry, rules, partial(make, rules), seeds).document for name, make in entry.players.items()

@@ -25,7 +25,6 @@ from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.report.dialogue import DialogueReport
 from selfplay.rollout.dialogue import grouped
 from selfplay.runner.board import Board, Job
-from selfplay.runner.collector import DialogueCollector
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from selfplay.report.reporter import Feed
+    from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
     from selfplay.trainer.dialogue.session import WordsSession
 
@@ -171,10 +171,7 @@ class WordsLoop:
     async def _collect(self) -> list[Played]:
         """An iteration's games."""
         orders = self.session.orders(self.progress.iteration)
-        jobs: dict[str, Job[DialogueCollector]] = {
-            runner: Job(lambda collector, order=order: collector.collect(order)) for runner, order in orders.items()
-        }
-        results = await self._board.ask(jobs)
+        results = await self._board.ask({runner: _job(order) for runner, order in orders.items()})
         games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
@@ -213,7 +210,7 @@ class WordsLoop:
 
     def _checkpoint(self) -> None:
         progress, learner = self.progress, self.learner
-        baseline = {} if learner.baseline is None else {"baseline": learner.baseline.state()}
+        baseline: dict[str, Any] = {} if learner.baseline is None else {"baseline": learner.baseline.state()}
         meta = LearnerMeta(
             iteration=progress.iteration, total_steps=progress.total_steps, elapsed_s=progress.elapsed_s,
             created=datetime.now(UTC), config=self.session.config.model_dump(mode="json"),
@@ -249,6 +246,10 @@ class WordsLoop:
                 restarts=progress.restarts,
             )
         )  # fmt: skip
+
+
+def _job(order: Order) -> Job[DialogueCollector]:
+    return Job(lambda collector: collector.collect(order))
 
 
 def _base(session: WordsSession) -> str:

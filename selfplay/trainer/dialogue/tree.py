@@ -10,7 +10,6 @@ root  rest_for_one
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import torch
@@ -25,6 +24,8 @@ from selfplay.trainer.dialogue.loop import WordsLoop
 from selfplay.trainer.runners import GRACE_S, PARK, Runners
 
 if TYPE_CHECKING:
+    import asyncio
+
     from selfplay.policy.language.conversation import Writer
     from selfplay.report.reporter import Feed
     from selfplay.trainer.dialogue.session import WordsSession
