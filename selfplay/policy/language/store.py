@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import torch
 from torch import Tensor
 
 from selfplay.policy.language.attention import Columns, lay_out
-from selfplay.policy.language.conversation import Conversation
-from selfplay.policy.language.model import LanguageModel
 from selfplay.policy.language.probing import empty
+
+if TYPE_CHECKING:
+    from selfplay.policy.language.conversation import Conversation
+    from selfplay.policy.language.model import LanguageModel
 
 STORE_BYTES: Final = 4 * 2**30  # of keys and values; what does not fit is read anew in every turn
 FIRST_SLOTS, FIRST_COLUMNS = 64, 128
@@ -83,6 +85,12 @@ class Store:
             if slot is not None:
                 del self._alive[id(conversation)]
                 self._free.append(slot)
+
+    def cut(self, conversation: Conversation, length: int) -> None:
+        """Forget of it what comes after so many tokens."""
+        slot = self._slots.get(id(conversation))
+        if slot is not None:
+            self._known[slot] = min(self._known[slot], length)
 
     def take(self, slots: Sequence[int | None], columns: int) -> list[Tensor]:
         """Copies of rows, [R, L, K, D] each, so many columns wide; whatever where there is no slot."""

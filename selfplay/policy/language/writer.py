@@ -9,7 +9,7 @@ Letters in shapes: R rows, V tokens of the vocabulary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import torch
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.splitmix import words
-from selfplay.policy.language.conversation import Conversation, Reply
-from selfplay.policy.language.model import LanguageModel
+from selfplay.policy.language.conversation import Conversation, Reply, begin, proceed
 from selfplay.policy.language.sampling import Sampling, log_distribution
 from selfplay.policy.language.store import STORE_BYTES, Row, Store, Working
+
+if TYPE_CHECKING:
+    from selfplay.policy.language.model import LanguageModel
 
 LEAVE: Final = 0.5  # share of the rows at work that may go on, when those that have ended leave
 
@@ -53,14 +55,14 @@ class LocalWriter:
 
     def open(self, seed: int, system: str, observation: str) -> Conversation:
         """See ``Writer``."""
-        conversation = Conversation(seed)
-        conversation.read(self._model.chat.open(system, observation))
-        return conversation
+        return begin(self._model.chat, seed, system, observation)
 
     def go_on(self, conversations: Sequence[Conversation], observations: Sequence[str]) -> None:
         """See ``Writer``."""
-        for conversation, ids in zip(conversations, self._model.chat.go_on(observations), strict=True):
-            conversation.read(ids)
+        proceed(self._model.chat, conversations, observations)
+        for conversation in conversations:
+            if conversation.before:  # what the new row shares with the one before it need not be read again
+                self._store.cut(conversation, _shared(conversation.before[-1][0], conversation.ids))
 
     @torch.inference_mode()
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
@@ -121,8 +123,16 @@ class LocalWriter:
         return drawn
 
 
+def _shared(before: Sequence[int], now: Sequence[int]) -> int:
+    """Tokens that both begin with; never all of what is now to be read."""
+    both = zip(before, now[:-1], strict=False)
+    return next((i for i, (old, new) in enumerate(both) if old != new), min(len(before), len(now) - 1))
+
+
 def _luck(rows: list[Row]) -> NDArray[np.float64]:
     """Numbers in [0, 1) that follow from the conversation and the place in it, whoever else is answered."""
     seeds = np.array([row.conversation.seed for row in rows], np.uint64)
-    places = np.array([len(row.conversation.ids) + len(row.ids) for row in rows], np.uint64)
+    places = np.array(
+        [(len(row.conversation.before) << 32) + len(row.conversation.ids) + len(row.ids) for row in rows], np.uint64
+    )
     return (words(seeds, places) >> np.uint64(11)).astype(np.float64) * 2.0**-53
