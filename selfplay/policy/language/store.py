@@ -1,18 +1,16 @@
-"""Keys and values of many conversations: those that wait, and those that are being answered.
+"""Keys and values of conversations that wait for their next turn.
 
-Letters in shapes: R rows, L columns, K heads, D their width, V tokens of the vocabulary.
+Letters in shapes: R rows, L columns, K heads, D their width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 import torch
 from torch import Tensor
 
-from selfplay.policy.language.attention import Columns, lay_out
 from selfplay.policy.language.probing import empty
 
 if TYPE_CHECKING:
@@ -21,17 +19,6 @@ if TYPE_CHECKING:
 
 STORE_BYTES: Final = 4 * 2**30  # of keys and values; what does not fit is read anew in every turn
 FIRST_SLOTS, FIRST_COLUMNS = 64, 128
-
-
-@dataclass(slots=True)
-class Row:
-    """A conversation that is being answered."""
-
-    conversation: Conversation
-    slot: int | None  # None: it has no room in the store
-    ids: list[int] = field(default_factory=list)  # of the reply
-    logprob: list[float] = field(default_factory=list)
-    ended: bool = False
 
 
 @final
@@ -131,57 +118,3 @@ class Store:
             new[: old.shape[0], : old.shape[1]] = old
             self._parts[i] = new
         return True
-
-
-@final
-class Working:
-    """The rows that are being answered, out of the store."""
-
-    def __init__(self, model: LanguageModel, store: Store, rows: list[Row], longest_reply: int) -> None:
-        self._model = model
-        self._store = store
-        self.rows = rows
-        lengths = [len(row.conversation.ids) for row in rows]
-        self._length = torch.tensor(lengths, device=model.device)
-        self._longest = max(lengths)
-        self._columns = self._longest + longest_reply + 1  # the last one is for padding
-        self._cache = Columns(store.take([row.slot for row in rows], self._columns))
-
-    def read(self) -> Tensor:
-        """Read what is new in every row; logits [R, V] of the first token of its reply."""
-        known = [self._store.known(row.slot) for row in self.rows]
-        new = [row.conversation.ids[first:] for row, first in zip(self.rows, known, strict=True)]
-        ids, at = lay_out(new, known, self._columns - 1)
-        return self._model.answer(self._cache, ids.to(self._model.device), at.to(self._model.device), self._longest)
-
-    def step(self, drawn: Tensor) -> Tensor:
-        """Read one token in every row; logits [R, V] of the next."""
-        at = self._length[:, None]
-        self._length = self._length + 1
-        self._longest += 1
-        return self._model.answer(self._cache, drawn[:, None], at, self._longest)
-
-    def part(self, drawn: Tensor) -> Tensor:
-        """Rows that have ended go back into the store; what was drawn for those that stay."""
-        self._put_back([i for i, row in enumerate(self.rows) if row.ended])
-        stays = [i for i, row in enumerate(self.rows) if not row.ended]
-        at = torch.tensor(stays, device=self._model.device)
-        self.rows = [self.rows[i] for i in stays]
-        self._length = self._length[at]
-        self._longest = max(len(row.conversation.ids) + len(row.ids) for row in self.rows) - 1
-        self._cache = Columns([part[at] for part in self._cache.parts])
-        return drawn[at]
-
-    def finish(self) -> None:
-        """All rows go back into the store."""
-        self._put_back(list(range(len(self.rows))))
-
-    def _put_back(self, leaving: list[int]) -> None:
-        kept = [(i, slot) for i in leaving if (slot := self.rows[i].slot) is not None]
-        if not kept:
-            return
-        # The last token of a reply was drawn, and not read.
-        known = [len(self.rows[i].conversation.ids) + len(self.rows[i].ids) - 1 for i, _ in kept]
-        at = torch.tensor([i for i, _ in kept], device=self._model.device)
-        rows = [part[at, : max(known)] for part in self._cache.parts]
-        self._store.keep([slot for _, slot in kept], rows, known)

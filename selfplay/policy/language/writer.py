@@ -19,12 +19,13 @@ from torch import Tensor
 from envs.splitmix import words
 from selfplay.policy.language.conversation import Conversation, Reply, begin, proceed
 from selfplay.policy.language.sampling import Sampling, log_distribution
-from selfplay.policy.language.store import STORE_BYTES, Row, Store, Working
+from selfplay.policy.language.store import STORE_BYTES, Store
+from selfplay.policy.language.working import Row, Working, shared
 
 if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
 
-LEAVE: Final = 0.5  # share of the rows at work that may go on, when those that have ended leave
+LEAVE: Final = 0.75  # share of the rows at work that may go on, when those that have ended leave
 
 
 @final
@@ -62,14 +63,14 @@ class LocalWriter:
         proceed(self._model.chat, conversations, observations)
         for conversation in conversations:
             if conversation.before:  # what the new row shares with the one before it need not be read again
-                self._store.cut(conversation, _shared(conversation.before[-1][0], conversation.ids))
+                self._store.cut(conversation, shared(conversation.before[-1][0], conversation.ids))
 
     @torch.inference_mode()
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """See ``Writer``."""
         longest = self._model.context - self._sampling.max_new_tokens
         fitting = [c for c in conversations if len(c.ids) <= longest]
-        fitting.sort(key=self._store.unread)  # rows that are read together are padded to the longest of them
+        fitting.sort(key=self._store.unread)  # so that rows of a round have about as much to read
         replies: dict[int, Reply] = {}
         for start in range(0, len(fitting), self._rows):
             replies |= self._round(fitting[start : start + self._rows])
@@ -121,12 +122,6 @@ class LocalWriter:
                 row.logprob.append(logprob)
                 row.ended = token in ends
         return drawn
-
-
-def _shared(before: Sequence[int], now: Sequence[int]) -> int:
-    """Tokens that both begin with; never all of what is now to be read."""
-    both = zip(before, now[:-1], strict=False)
-    return next((i for i, (old, new) in enumerate(both) if old != new), min(len(before), len(now) - 1))
 
 
 def _luck(rows: list[Row]) -> NDArray[np.float64]:
