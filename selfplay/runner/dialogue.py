@@ -103,9 +103,7 @@ class _Table:
             instance
             for number, seat in enumerate(self.seats)
             if seat.conversation is not None
-            for instance in seat.conversation.instances(
-                fixture.index, fixture.game_id, number, verdict.rewards[number]
-            )
+            for instance in seat.conversation.instances(fixture.index, fixture.game_id, number, verdict.rewards[number])
         )
         read = tuple((seat.system, *seat.read) for seat in self.seats)
         return Played(

@@ -7,7 +7,7 @@ Letters in shapes: R rows, N new tokens of each, L columns, H heads, K of them f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -29,7 +29,7 @@ def attend(
     scaling: float | None = None,
     softcap: float | None = None,  # scores are bent to stay within it
     s_aux: Tensor | None = None,  # [H] scores of nothing at all, which takes its share of the attention
-    **_: Any,  # noqa: ANN401
+    **_: object,
 ) -> tuple[Tensor, None]:
     """Heads that share keys are taken together, and keys are never repeated for them where one token is new."""
     rows, heads, new, _width = query.shape
@@ -112,7 +112,7 @@ class Columns(Cache):
         self._width = width
 
     def update(
-        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
     ) -> tuple[Tensor, Tensor]:
         """Write [R, K, N, D], and give all that is there, [R, K, L, D]."""
         seen = []
@@ -121,6 +121,6 @@ class Columns(Cache):
             seen.append(kept[:, : self._width].transpose(1, 2))
         return seen[0], seen[1]
 
-    def get_seq_length(self, layer_idx: int = 0, *_: Any, **__: Any) -> int:  # noqa: ANN401
+    def get_seq_length(self, layer_idx: int = 0, *_: object, **__: object) -> int:
         """Positions are given with every forward, so that nothing follows from this."""
         return 0

@@ -34,9 +34,7 @@ class Chat:
         ConfigError: no template, or one that changes what stands before its last message.
     """
 
-    def __init__(
-        self, tokenizer: PreTrainedTokenizerFast, ends: frozenset[int], rows: Rows = "conversation"
-    ) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, ends: frozenset[int], rows: Rows = "conversation") -> None:
         self.tokenizer = tokenizer
         self.ends = ends
         self.rows = rows

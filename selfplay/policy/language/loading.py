@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
+from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
@@ -22,14 +23,15 @@ from selfplay.policy.language.model import LanguageModel
 if TYPE_CHECKING:
     from selfplay.policy.language.chat import Rows
 
-logging.disable_progress_bar()  # a run has a report of its own
+_LOG: Any = logging
+_LOG.disable_progress_bar()  # a run has a report of its own
+tqdm.monitor_interval = 0  # no thread that watches over such bars
 os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # else a thread asks the hub for what is not there
 
 ADAPTER: Final = "adapter_config.json"
 _WEIGHTS: Final = "adapter_model.safetensors"
 _WANTED: Final = ("*.json", "*.safetensors", "*.jinja", "tokenizer*", "*.model", "*.txt")
 _HOSTILE: Final = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")  # formats that can run code when they are read
-_TROUBLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Lora:
     """A low-rank adapter that is trained in the model's place (Hu et al. 2021, https://arxiv.org/abs/2106.09685)."""
 
     rank: int
-    alpha: float
+    alpha: int
     targets: str = "all-linear"  # or names of modules, with commas between them
 
 
@@ -75,13 +77,16 @@ def load_model(
         )  # fmt: skip
         tokenizer.name_or_path = where
         config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
-        module: Any = AutoModelForCausalLM.from_pretrained(
+        opener: Any = AutoModelForCausalLM
+        module, told = opener.from_pretrained(
             base, config=config, local_files_only=True, trust_remote_code=False, use_safetensors=True,
-            attn_implementation=NAME, dtype=torch.bfloat16 if light else torch.float32,
+            attn_implementation=NAME, dtype=torch.bfloat16 if light else torch.float32, output_loading_info=True,
         )  # fmt: skip
+        if told["missing_keys"]:
+            raise ValueError(f"its weights lack {sorted(told['missing_keys'])[0]}")
         module.name_or_path = str(base.resolve()) if Path(where).is_dir() else where  # adapters are saved with it
         adapter = _adapted(module, folder) if adapted else _adapter(module, lora) if lora else None
-    except _TROUBLE as error:
+    except Exception as error:  # their code, on files of others
         raise ConfigError(f"model {where}: cannot be loaded: {_line(error)}") from error
     module.to(device).eval()
     return LanguageModel(module, tokenizer, rows, adapter, bf16=bf16)
@@ -113,7 +118,7 @@ def _fetched(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=list(_WANTED)))
     except GatedRepoError as error:
         raise ConfigError(
-            f"model {name}: it is gated: accept its terms on its page at huggingface.co, then log in with `hf auth login`"
+            f"model {name}: it is gated: accept its terms at huggingface.co/{name}, then log in with `hf auth login`"
         ) from error
     except NoSuchRepo as error:
         raise ConfigError(f"model {name}: neither a folder here nor a public model at huggingface.co") from error
@@ -130,11 +135,7 @@ def _fetched(name: str) -> Path:
 
 def _refuse_hostile(folder: Path, where: str) -> None:
     """Refuse weights in a format that can run code, where there are no others."""
-    if (folder / ADAPTER).is_file():
-        wanted = (folder / _WEIGHTS).is_file()
-    else:
-        wanted = any(folder.glob("*.safetensors"))
-    if wanted:
+    if any(folder.glob(_WEIGHTS if (folder / ADAPTER).is_file() else "*.safetensors")):
         return
     hostile = sorted(file.name for file in folder.iterdir() if file.suffix in _HOSTILE)
     if hostile:

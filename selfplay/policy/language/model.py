@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedTokenizerFast
 
-    from selfplay.learner.grpo import TokenModel
     from selfplay.policy.language.attention import Columns
 
 _OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")  # what some heads do besides
@@ -55,9 +54,10 @@ class LanguageModel:
         bf16: bool = False,
     ) -> None:
         self.module: Any = module
+        config: Any = module.config
         self.adapter: Any = adapter
         self.bf16 = bf16
-        self.config: Any = self.module.config.get_text_config()
+        self.config: Any = config.get_text_config()
         self.context = _context(self.config)
         self.vocabulary = int(self.config.vocab_size)
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
@@ -67,7 +67,8 @@ class LanguageModel:
     @property
     def device(self) -> torch.device:
         """Where it is."""
-        return next(iter(self.module.parameters())).device
+        parameter: Tensor = next(iter(self.module.parameters()))
+        return parameter.device
 
     def autocast(self) -> AbstractContextManager[None]:
         """What forward passes run in."""
@@ -90,7 +91,7 @@ class LanguageModel:
             return marked
 
     def answer(self, cache: Columns, ids: Tensor, at: Tensor, width: int) -> Tensor:
-        """[R, V] logits after the last of some tokens [R, N] that stand at columns [R, N], the first ``width`` of all."""
+        """[R, V] logits after the last of some tokens [R, N] that stand at columns [R, N] among the first ``width``."""
         cache.place(at, width)
         seen = torch.arange(width, device=at.device) <= at[:, None, :, None]
         with self.autocast():
@@ -101,9 +102,9 @@ class LanguageModel:
         last: Tensor = out.logits[:, -1]
         return last
 
-    def reference(self) -> TokenModel:
+    def reference(self) -> Still | WithoutAdapter:
         """What it is before it learns: a copy that stands still, or the model without its adapter."""
-        return _Still(self) if self.adapter is None else _WithoutAdapter(self)
+        return Still(self) if self.adapter is None else WithoutAdapter(self)
 
     def save(self, folder: Path) -> None:
         """As a folder that others can load, too: the whole model, or its adapter alone."""
@@ -123,7 +124,7 @@ class LanguageModel:
 
 
 @final
-class _Still:
+class Still:
     """A copy of a model as it was."""
 
     def __init__(self, model: LanguageModel) -> None:
@@ -132,17 +133,17 @@ class _Still:
 
     @property
     def module(self) -> nn.Module:
-        """See ``TokenModel``."""
+        """See ``LanguageModel``."""
         module: nn.Module = self._model.module
         return module
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """See ``TokenModel``."""
+        """See ``LanguageModel``."""
         return self._model.logits(ids, where)
 
 
 @final
-class _WithoutAdapter:
+class WithoutAdapter:
     """A model whose adapter is out of the way while it is asked. Nobody may ask the model itself meanwhile."""
 
     def __init__(self, model: LanguageModel) -> None:
@@ -153,12 +154,12 @@ class _WithoutAdapter:
 
     @property
     def module(self) -> nn.Module:
-        """See ``TokenModel``."""
+        """See ``LanguageModel``."""
         module: nn.Module = self._model.module
         return module
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """See ``TokenModel``; several threads may ask at once."""
+        """See ``LanguageModel``; several threads may ask at once."""
         with self._bare():
             return self._model.logits(ids, where)
 

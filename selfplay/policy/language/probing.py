@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor
@@ -40,12 +40,14 @@ class _Listener(Cache):
         super().__init__(layers=[])
         self.heard: dict[int, tuple[Part, Part]] = {}
 
-    def update(self, keys: Tensor, values: Tensor, layer_idx: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        made = [Part(part.shape[1], part.shape[3], part.dtype) for part in (keys, values)]
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
+    ) -> tuple[Tensor, Tensor]:
+        made = [Part(part.shape[1], part.shape[3], part.dtype) for part in (key_states, value_states)]
         self.heard[layer_idx] = (made[0], made[1])
-        return keys, values
+        return key_states, value_states
 
-    def get_seq_length(self, layer_idx: int = 0, *_: Any, **__: Any) -> int:  # noqa: ANN401
+    def get_seq_length(self, layer_idx: int = 0, *_: object, **__: object) -> int:
         return 0
 
 
@@ -57,8 +59,10 @@ def probe(model: LanguageModel) -> tuple[Part, ...]:
         ConfigError: the model cannot be played with a cache of columns; why.
     """
     what = f"models of the type {model.config.model_type} cannot be played here"
-    tokens = torch.arange(sum(_LENGTHS) + len(_LENGTHS), device=model.device) * 7 % min(model.vocabulary, 97)
-    rows = [part.tolist() for part in tokens.split([length + 1 for length in _LENGTHS])]
+    rows = [
+        [7 * place % min(model.vocabulary, 97) + number for place in range(length + 1)]
+        for number, length in enumerate(_LENGTHS)
+    ]
     try:
         parts = _kept(model, rows[0])
         answers = _from_columns(model, parts, rows)

@@ -42,12 +42,16 @@ class Working:
         self._model = model
         self._store = store
         known = [store.known(row.slot) for row in rows]
-        alike = shared_openings([row.conversation.ids if not columns else [] for row, columns in zip(rows, known, strict=True)])
+        alike = shared_openings(
+            [row.conversation.ids if not columns else [] for row, columns in zip(rows, known, strict=True)]
+        )
         for members, length in alike:
             for i in members:
                 known[i] = length
         unread = [len(row.conversation.ids) - columns for row, columns in zip(rows, known, strict=True)]
-        order = sorted(range(len(rows)), key=unread.__getitem__)  # rows that are read together are padded alike
+        order = [
+            i for _, i in sorted(zip(unread, range(len(rows)), strict=True))
+        ]  # read together, they are padded alike
         place = {i: number for number, i in enumerate(order)}
         self._alike = [([place[i] for i in members], length) for members, length in alike]
         self._known = [known[i] for i in order]
@@ -126,7 +130,7 @@ def shared_openings(rows: Sequence[Sequence[int]]) -> list[tuple[list[int], int]
 
     A row joins those that it resembles as long as they go on sharing at least half of what they shared.
     """
-    order = sorted((i for i, ids in enumerate(rows) if len(ids) > ALIKE), key=rows.__getitem__)
+    order = sorted((i for i, ids in enumerate(rows) if len(ids) > ALIKE), key=lambda i: list(rows[i]))
     groups: list[tuple[list[int], int]] = []
     for i in order:
         if groups:

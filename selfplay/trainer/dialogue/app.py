@@ -31,6 +31,7 @@ from selfplay.trainer.running import INTERRUPTED, handle_signals
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.language.model import LanguageModel
 
 FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(

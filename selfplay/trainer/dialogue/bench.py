@@ -7,9 +7,11 @@ prompts padded on the left, read anew in each turn, replies cut at their end.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +26,6 @@ from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.collector import Order, fixtures
 from selfplay.runner.dialogue import Played, play_games
 from selfplay.seeding import derive
-from selfplay.trainer.bench import seconds_of
 from selfplay.trainer.dialogue.config import LanguageConfig, StartConfig
 from selfplay.trainer.dialogue.players import EMBEDDED_REPLY
 from selfplay.trainer.dialogue.start import Recipe, embedded_model
@@ -48,11 +49,11 @@ class GenerateWriter:
     Args:
         model: Whose chat it is.
         module: The same weights, with the attention that comes with them.
-        sampling: Greedy, or from the whole distribution.
         batch: Conversations at once.
+        sampling: Greedy, or from the whole distribution.
     """
 
-    def __init__(self, model: LanguageModel, module: Any, sampling: Sampling, batch: int) -> None:  # noqa: ANN401
+    def __init__(self, model: LanguageModel, module: Any, batch: int, sampling: Sampling) -> None:  # noqa: ANN401
         self._chat = model.chat
         self._module = module
         self._batch = batch
@@ -115,12 +116,13 @@ class Contest:
     def __init__(self, entry: DialogueEntry, rules: Any, model: LanguageModel, folder: Path) -> None:  # noqa: ANN401
         self._entry = entry
         self._rules = rules
-        module = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True).eval()
+        module: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+        module.eval()
         cores = usable_cores()
         self.ours = Side(lambda sampling: LocalWriter(model, sampling), cores, 1)
         self.others = {
             f"batch {batch}, {players} x {threads} threads": Side(
-                lambda sampling, batch=batch: GenerateWriter(model, module, sampling, batch), players, threads
+                partial(GenerateWriter, model, module, batch), players, threads
             )
             for batch in BATCHES
             for players, threads in dict.fromkeys(((cores, 1), (1, cores)))
@@ -161,8 +163,9 @@ def measure_dialogue(
     for i in range(rounds):
         say(f"round {i + 1} of {rounds}")
         for name, side in (("ours", contest.ours), *contest.others.items()):
-            seconds = seconds_of(lambda side=side: played.extend(contest.play(side, sampled)))
-            speeds[name].append(GAMES / seconds)
+            started = time.perf_counter()
+            played += contest.play(side, sampled)
+            speeds[name].append(GAMES / (time.perf_counter() - started))
     medians = {name: median(values) for name, values in speeds.items()}
     best = max(contest.others, key=lambda name: medians[name])
     return {

@@ -57,7 +57,7 @@ class ModelConfig(Group):
     lora_rank: Annotated[int, Field(ge=0, le=4096)] = Field(
         0, description="Rank of an adapter that is trained in the model's place; 0 = the model itself is"
     )
-    lora_alpha: Annotated[float, Field(gt=0)] = Field(32.0, description="Weight of the adapter, times its rank")
+    lora_alpha: Positive = Field(32, description="Weight of the adapter, times its rank")
     lora_targets: str = Field("all-linear", description="Modules that it adapts: `all-linear`, or names with commas")
 
 
@@ -186,7 +186,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--model", "model.name", _CORE, "NAME"),
     Option("--rows", "model.rows", _CORE, "NAME"),
     Option("--lora-rank", "model.lora_rank", _CORE, "N"),
-    Option("--lora-alpha", "model.lora_alpha", _CORE, "F"),
+    Option("--lora-alpha", "model.lora_alpha", _CORE, "N"),
     Option("--lora-targets", "model.lora_targets", _CORE, "NAMES"),
     Option("--bf16", "model.bf16", _CORE),
     Option("--games", "run.games", _CORE, "N"),

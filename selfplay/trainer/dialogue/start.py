@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.policy.language.chat import Chat
+    from selfplay.policy.language.model import LanguageModel
     from selfplay.rollout.dialogue import Instance
     from selfplay.trainer.dialogue.config import StartConfig
 

@@ -26,7 +26,7 @@ CONFIGS = {
     "granite": lambda: hf.GraniteConfig(**SIZES, logits_scaling=2.0),
     "gpt_oss": lambda: hf.GptOssConfig(**SIZES, sliding_window=120, num_local_experts=2, num_experts_per_tok=1),
     "deepseek": lambda: hf.DeepseekV3Config(
-        **{**SIZES, "num_key_value_heads": 4}, first_k_dense_replace=9,
+**{**SIZES, "num_key_value_heads": 4, "head_dim": 4}, first_k_dense_replace=9,
         q_lora_rank=None, kv_lora_rank=8, qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=6,
     ),
 }  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_window_bounds_the_context(config, context):
     ],
 )
 def test_models_that_keep_something_else_are_refused_in_one_line(config):
-    with pytest.raises(ConfigError, match="models of the type .* cannot be played here") as refused:
+    with pytest.raises(ConfigError, match=r"models of the type .* cannot be played here") as refused:
         of_config(config())
     assert "\n" not in str(refused.value)
 

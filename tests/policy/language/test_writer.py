@@ -39,8 +39,8 @@ def test_log_probabilities_are_those_of_one_forward_over_everything(shared_heads
 )
 def test_what_is_written_does_not_depend_on_how_the_work_is_cut(options):
     model = tiny()
-    whole, _ = converse(LocalWriter(model, SAMPLING), count=80, turns=4)
-    cut, _ = converse(LocalWriter(model, SAMPLING, **options), count=80, turns=4)
+    whole, _ = converse(LocalWriter(model, SAMPLING), count=40, turns=4)
+    cut, _ = converse(LocalWriter(model, SAMPLING, **options), count=40, turns=4)
     for one, other in zip(whole, cut, strict=True):
         assert one.ids == other.ids
         assert one.logprob == pytest.approx(other.logprob, abs=1e-4)
@@ -96,7 +96,7 @@ def test_greedy_replies_are_those_of_transformers():
     module.set_attn_implementation("sdpa")
     greedy = Sampling(0.0, 1.0, 12)
     ours, replies = converse(LocalWriter(model, greedy), count=64)
-    theirs, _ = converse(GenerateWriter(model, module.eval(), greedy, 24), count=64)
+    theirs, _ = converse(GenerateWriter(model, module.eval(), 24, greedy), count=64)
     assert [conversation.ids for conversation in ours] == [conversation.ids for conversation in theirs]
     assert len({reply.text for of_one in replies for reply in of_one}) > 16
 
