@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from selfplay.policy.language.conversation import Writer
 from selfplay.policy.language.remote import RemoteWriter
 from selfplay.runner.dialogue import Fixture, Lost, Played, Player, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.policy.language.conversation import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,11 @@ class Order:
 
 
 def fixtures(
-    entry: DialogueEntry, rules: Any, order: Order, players: tuple[Player, Player], *names: str | int  # noqa: ANN401
+    entry: DialogueEntry,
+    rules: Rules,
+    order: Order,
+    players: tuple[Player, Player],
+    *names: str | int,
 ) -> list[Fixture]:
     """The games of an order; their luck follows from the state's seed, the names and the game's number on the state."""
     states = entry.states(rules, order.seeds)
@@ -46,7 +50,7 @@ class DialogueCollector:
         make_writer: Called once, in the runner's thread.
     """
 
-    def __init__(self, entry: DialogueEntry, rules: Any, make_writer: Callable[[], Writer]) -> None:  # noqa: ANN401
+    def __init__(self, entry: DialogueEntry, rules: Rules, make_writer: Callable[[], Writer]) -> None:
         self._entry = entry
         self._rules = rules
         self._make_writer = make_writer

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from selfplay.runner.board import Board
 from selfplay.supervision import (
     ChildAbandoned,
     ChildExited,
@@ -14,6 +13,9 @@ from selfplay.supervision import (
     Report,
     SupervisorGaveUp,
 )
+
+if TYPE_CHECKING:
+    from selfplay.runner.board import Board
 
 
 class Listener(Protocol):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from selfplay.trainer.announcing import Listener
+if TYPE_CHECKING:
+    from selfplay.trainer.announcing import Listener
 
 INTERRUPTED: Final = 130  # exit code of a run that Ctrl-C ended
 

@@ -62,13 +62,41 @@ class SamplingConfig(Group):
     )
 
 
+class ServerConfig(Group):
+    """Who writes replies in place of this process."""
+
+    url: str | None = Field(None, description="SGLang or an OpenAI-compatible server that writes the replies")
+    program: Literal["sglang", "vllm"] | None = Field(
+        None, description="Start `sglang` or `vllm` on the model's folder, and let it write the replies"
+    )
+    arguments: str = Field("", description="More of that program's command line, as one string")
+    start_timeout: Annotated[float, Field(gt=0)] = Field(
+        600.0, description="Seconds that it may take to start, or to load a generation"
+    )
+    in_flight: Positive = Field(64, description="Requests at once, of each runner")
+    timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds that a request may take")
+    retries: Annotated[int, Field(ge=0, le=1000)] = Field(
+        5, description="Tries that follow a failed one, longer apart each time, before its game is dropped"
+    )
+    failures: Positive = Field(16, description="Replies that are given up in a row before the run ends")
+    truncate: Annotated[float, Field(ge=1)] = Field(
+        2.0, description="Greatest weight with which a token is corrected that a server sampled by other probabilities"
+    )
+
+    @property
+    def remote(self) -> bool:
+        """Whether a server writes the replies."""
+        return self.url is not None or self.program is not None
+
+
 class GRPOConfig(Group):
     """The learner."""
 
     games_per_state: Positive = Field(8, description="Games on each initial state, whose rewards are compared")
     advantage: Literal["grpo", "dr_grpo", "rloo"] = Field(
-        "dr_grpo", description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or "
-        "above the mean of the others (`rloo`)"
+        "dr_grpo",
+        description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or above the "
+        "mean of the others (`rloo`)",
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
         "group", description="What rewards are compared with: the group, or a moving mean of the seat (`role-ema`)"
@@ -127,6 +155,7 @@ class LanguageConfig(Group):
     game: WordGameConfig = WordGameConfig()
     model: ModelConfig = ModelConfig()
     sampling: SamplingConfig = SamplingConfig()
+    server: ServerConfig = ServerConfig()
     grpo: GRPOConfig = GRPOConfig()
     start: StartConfig = StartConfig()
     run: WordsRunConfig = WordsRunConfig()
@@ -150,8 +179,8 @@ class LanguageConfig(Group):
     def _agree(self) -> LanguageConfig:
         if self.run.num_games % self.grpo.games_per_state:
             raise ValueError(
-                f"--num-games {self.run.num_games} must be a multiple of --games-per-state {self.grpo.games_per_state}: "
-                "an iteration plays whole groups"
+                f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
+                f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
         return self
 
@@ -170,7 +199,8 @@ class Option(options.Option):
     root = LanguageConfig
 
 
-_CORE, _GRPO, _GAME, _START, _RUN = "Core", "GRPO", "Game and replies", "The embedded model", "Run"
+_CORE, _GRPO, _GAME, _SERVER = "Core", "GRPO", "Game and replies", "Servers"
+_START, _RUN = "The embedded model", "Run"
 OPTIONS: Final[tuple[Option, ...]] = (
     Option("--game-type", "game.type", _CORE, "TYPE"),
     Option("--model", "model.name", _CORE, "NAME"),
@@ -200,6 +230,15 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--temperature", "sampling.temperature", _GAME, "F"),
     Option("--top-p", "sampling.top_p", _GAME, "F"),
     Option("--max-new-tokens", "sampling.max_new_tokens", _GAME, "N"),
+    Option("--server-url", "server.url", _SERVER, "URL"),
+    Option("--server", "server.program", _SERVER, "NAME"),
+    Option("--server-args", "server.arguments", _SERVER, "TEXT"),
+    Option("--server-start-timeout", "server.start_timeout", _SERVER, "F"),
+    Option("--server-in-flight", "server.in_flight", _SERVER, "N"),
+    Option("--server-timeout", "server.timeout", _SERVER, "F"),
+    Option("--server-retries", "server.retries", _SERVER, "N"),
+    Option("--server-failures", "server.failures", _SERVER, "N"),
+    Option("--server-truncate", "server.truncate", _SERVER, "F"),
     Option("--start-tokens", "start.tokens", _START, "N"),
     Option("--fresh-start", "start.fresh", _START),
     Option("--device", "run.device", _RUN, "NAME"),

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from selfplay.policy.language.model import LanguageModel
-from selfplay.policy.language.sampling import Sampling
 from selfplay.runner.collector import Order
 from selfplay.seeding import derive
-from selfplay.trainer.dialogue.config import LanguageConfig
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.session import THREADS
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
+    from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.language.model import LanguageModel
+    from selfplay.policy.language.sampling import Sampling
+    from selfplay.trainer.dialogue.config import LanguageConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class WordsSession:
     run: RunDir
     device: str
     entry: DialogueEntry
-    rules: Any
+    rules: Rules
     model: LanguageModel  # what the learner trains and the runners play
     base: str  # its name or folder, when the run began
     sampling: Sampling
@@ -53,6 +53,8 @@ class WordsSession:
             part = range(states * i // len(runners), states * (i + 1) // len(runners))
             indices = tuple(iteration * states + state for state in part)
             orders[runner] = Order(
-                indices, tuple(derive(config.run.seed, "state", index) for index in indices), config.grpo.games_per_state
+                indices,
+                tuple(derive(config.run.seed, "state", index) for index in indices),
+                config.grpo.games_per_state,
             )
         return orders
