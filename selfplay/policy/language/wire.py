@@ -169,9 +169,8 @@ def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: 
         BadAnswer: they are not ids of the vocabulary, they are none or too many, an end stands in their middle or
             none where they are said to have ended, or as many log-probabilities are not there.
     """
-    size = len(chat.tokenizer)
-    if not all(type(one) is int and 0 <= one < size for one in ids):
-        raise BadAnswer(f"token ids that are not in the vocabulary of {size}")
+    if not all(type(one) is int and 0 <= one < chat.size for one in ids):
+        raise BadAnswer(f"token ids that are not in the vocabulary of {chat.size}")
     if not 0 < len(ids) <= sampling.max_new_tokens:
         raise BadAnswer(f"{len(ids)} tokens, of 1 to {sampling.max_new_tokens} that were asked for")
     ended = ids[-1] in chat.ends
@@ -196,7 +195,7 @@ def reply_in_words(text: str, reason: str, sampling: Sampling, chat: Chat) -> Re
     """
     ended = reason == STOP
     ids = chat.ids_of([text])[0]
-    if not set(ids[:-1]).isdisjoint(chat.tokenizer.all_special_ids):
+    if not set(ids[:-1]).isdisjoint(chat.marks):
         raise BadAnswer("text with tokens that are no text, or that the model has no token for")
     ids = ids if ended else ids[:-1]
     if ended and len(ids) > sampling.max_new_tokens:  # the server counts in tokens of its own
