@@ -193,14 +193,13 @@ def reply_in_words(text: str, reason: str, sampling: Sampling, chat: Chat) -> Re
     Raises:
         BadAnswer: it holds what only a template writes, or words that the model has no token for.
     """
-    ended = reason == STOP
     ids = chat.ids_of([text])[0]
-    if not set(ids[:-1]).isdisjoint(chat.marks):
+    if not chat.marks.isdisjoint(ids[:-1]):
         raise BadAnswer("text with tokens that are no text, or that the model has no token for")
-    ids = ids if ended else ids[:-1]
-    if ended and len(ids) > sampling.max_new_tokens:  # the server counts in tokens of its own
-        ids, ended = ids[: sampling.max_new_tokens], False
-    return reply_of(ids[: sampling.max_new_tokens], None, STOP if ended else reason, sampling, chat)
+    if reason == STOP and len(ids) > sampling.max_new_tokens:  # the server counts in tokens of its own
+        reason = LENGTH
+    ids = ids if reason == STOP else ids[:-1][: sampling.max_new_tokens]
+    return reply_of(ids, None, reason, sampling, chat)
 
 
 def decode(data: bytes) -> Json:

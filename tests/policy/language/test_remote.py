@@ -18,6 +18,7 @@ from selfplay.policy.language.wire import ChatCompletions, Completions, SGLang
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.dialogue import Lost, Played, play_games
+from selfplay.seeding import derive
 from tests.policy.language.stub_server import CHAT, SGLANG, TEXT, VLLM, Stub
 from tests.policy.language.taught import GREEDY, hands, taught_model
 
@@ -233,75 +234,23 @@ def update_with(model, sampling, groups, **settings):
 # ---- failures
 
 
-def changed(change):
-    """An answer with something else in it."""
-
-    def ruin(document):
-        change(document)
-        return document
-
-    return ruin
+def wrong(document):
+    """An answer with an id of no vocabulary."""
+    document["output_ids"] = None
+    document["meta_info"]["output_token_logprobs"][0][1] = 10**6
+    return document
 
 
-def meta(document):
-    return document["meta_info"]
-
-
-WRONG = {
-    "no text": lambda d: d.pop("meta_info"),
-    "no reason": lambda d: meta(d).pop("finish_reason"),
-    "aborted": lambda d: meta(d).update(finish_reason={"type": "abort", "message": "no memory"}),
-    "reason of another type": lambda d: meta(d).update(finish_reason="stop"),
-    "ids of another type": lambda d: (d.pop("output_ids"), [e.__setitem__(1, "7") for e in logprobs(d)]),
-    "ids that are truths": lambda d: (d.pop("output_ids"), [e.__setitem__(1, True) for e in logprobs(d)]),
-    "ids outside of the vocabulary": lambda d: (d.pop("output_ids"), [e.__setitem__(1, 10**6) for e in logprobs(d)]),
-    "negative ids": lambda d: (d.pop("output_ids"), [e.__setitem__(1, -1) for e in logprobs(d)]),
-    "fewer log-probabilities than ids": lambda d: logprobs(d).clear(),
-    "nothing": lambda d: (d["output_ids"].clear(), logprobs(d).clear()),
-    "too much": lambda d: (d.pop("output_ids"), logprobs(d).__setitem__(slice(0, 0), [[-1.0, 3, None]] * 99)),
-    "ends twice": lambda d: (d.pop("output_ids"), logprobs(d).append(logprobs(d)[-1])),
-    "does not end": lambda d: (d.pop("output_ids"), logprobs(d).pop()),
-    "likelier than certain": lambda d: logprobs(d)[0].__setitem__(0, 0.5),
-    "not a number": lambda d: logprobs(d)[0].__setitem__(0, math.nan),
-    "infinite": lambda d: logprobs(d)[0].__setitem__(0, -math.inf),
-    "no pairs": lambda d: logprobs(d).__setitem__(0, -0.5),
-}
-
-
-def logprobs(document):
-    return meta(document)["output_token_logprobs"]
-
-
-@pytest.mark.parametrize("trouble", ["500", "429", "garbage", "list", "die", *WRONG])
+@pytest.mark.parametrize("trouble", ["500", "429", "garbage", "list", "die", wrong])
 def test_a_failure_is_tried_again_until_it_goes(model, trouble):
-    ruin = changed(WRONG[trouble]) if trouble in WRONG else trouble
-    first = {}
-
-    def once(number):
-        return first.setdefault(number, ruin) if number < 2 else None
-
-    with Stub(SGLANG, answering(model), once) as stub:
+    with Stub(SGLANG, answering(model), lambda number: trouble if number < 2 else None) as stub:
         asking = Asking(model, stub, in_flight=1)
         with asking as writer:
             games = play_games(hands(writer, 3))
         assert [told(game) for game in games] == [told(game) for game in local(model, 3)]
         assert writer.lost == 0
-        assert [round(nap / FIRST_WAIT_S, 9) for nap in asking.naps.slept] == [
-            round(wait_s(seed_of(model), attempt) / FIRST_WAIT_S, 9) for attempt in (1, 2)
-        ]
-
-
-def seed_of(model):
-    """Of the first conversation of ``hands``."""
-    seen = []
-
-    class Listening(LocalWriter):
-        def open(self, seed, system, observation):
-            seen.append(seed)
-            return super().open(seed, system, observation)
-
-    play_games(hands(Listening(model, GREEDY), 1))
-    return seen[0]
+        first = derive(0, "words", 0)  # the seed of the first conversation
+        assert asking.naps.slept == [wait_s(first, 1), wait_s(first, 2)]
 
 
 def test_a_refused_request_is_not_repeated(model):
