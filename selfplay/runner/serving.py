@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options
 from selfplay.policy.language.wire import Completions, SGLang, Wire
 from selfplay.runner.keeper import Keeper, kill_group
 from selfplay.runner.worker import Worker
-from selfplay.supervision import sleep
+from selfplay.supervision import ChildSpec, SupervisorSpec, sleep
 
 if TYPE_CHECKING:
     from selfplay.supervision import Context
@@ -36,6 +36,9 @@ NAME: Final = "selfplay"
 """What a model is called by a server that was started here, whichever folder it comes from."""
 POLL_S: Final = 0.25  # between two looks whether it is ready, or has ended
 HEALTH_S: Final = 5.0  # for an answer to whether it is ready
+SHUTDOWN_S: Final = 20.0  # for killing it and removing what it left
+DEATHS, DEATHS_WITHIN_S = 5, 3600.0
+"""A server that dies more often within so many seconds is given up, and the run with it."""
 _SHOWN: Final = 300  # characters of the log's last line, in an error
 
 
@@ -110,9 +113,10 @@ class ReplyServer:
         """Its URL; None while it starts or loads. From any thread."""
         return self._url
 
-    def child(self) -> Callable[[Context], Awaitable[None]]:
-        """The coroutine function for a ``ChildSpec``: ready when the server is, and a crash when it ends."""
-        return self._run
+    def spec(self) -> ChildSpec:
+        """The child: ready when the server is. One that dies is started anew, and its neighbours do not hear of it."""
+        child = ChildSpec("server", self._run, shutdown_s=SHUTDOWN_S)
+        return ChildSpec("serving", SupervisorSpec(children=(child,), intensity=DEATHS, period_s=DEATHS_WITHIN_S))
 
     async def reload(self, folder: Path) -> None:
         """Serve another folder from now on; returns once it does. Nobody may be waiting for a reply.

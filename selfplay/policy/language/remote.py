@@ -42,9 +42,10 @@ class Patience:
 
 @final
 class RemoteWriter:
-    """Conversations with a model on a server (``Writer``). One thread at a time; ``disconnect`` when done.
+    """Conversations with a model on a server (``Writer``). ``disconnect`` when done.
 
-    Luck is the server's: a game is not played again by playing it with the same seed.
+    One thread at a time, and none in which an event loop runs: it has a loop of its own for its requests. Luck is
+    the server's: a game is not played again by playing it with the same seed.
 
     Args:
         chat: Of the model that the server has.

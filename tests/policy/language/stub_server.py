@@ -165,8 +165,9 @@ def main():
     if given.fail:
         sys.exit("out of memory")
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    print("serving", given.folder, os.getpid(), child.pid, flush=True)
-    if given.never_ready:
+    sys.stdout.write(f"serving {given.folder} {os.getpid()} {child.pid}\n")
+    sys.stdout.flush()
+    if given.never_ready or (Path(given.folder) / "slow").exists():
         child.wait()
 
     class Handler(_Handler):

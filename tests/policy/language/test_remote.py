@@ -183,8 +183,12 @@ def test_a_reply_that_is_cut_off_ends_its_game(model):
     sampling = replace(GREEDY, max_new_tokens=2)
     for kind in KINDS:
         with Stub(kind, answering(model, replace(sampling, max_new_tokens=1))) as stub:
-            endpoint = Endpoint("stub", {SGLANG: SGLang(), CHAT: ChatCompletions("m")}.get(
-                kind, Completions("m", ids=kind == VLLM)), lambda stub=stub: stub.url, loopback=True)
+            endpoint = Endpoint(
+                "stub",
+                {SGLANG: SGLang(), CHAT: ChatCompletions("m")}.get(kind, Completions("m", ids=kind == VLLM)),
+                lambda stub=stub: stub.url,
+                loopback=True,
+            )
             with Asking(model, stub, sampling, endpoint) as writer:
                 (game,) = play_games(hands(writer, 1))
         assert game.verdict.reason == "cut_off"
@@ -200,7 +204,10 @@ def test_the_difference_of_a_servers_log_probabilities_is_told_and_corrected(mod
         return document
 
     sampling = replace(GREEDY, temperature=1.0)
-    with Stub(SGLANG, answering(model, sampling), lambda number: other) as stub, Asking(model, stub, sampling) as writer:
+    with (
+        Stub(SGLANG, answering(model, sampling), lambda number: other) as stub,
+        Asking(model, stub, sampling) as writer,
+    ):
         games = play_games(hands(writer, GAMES))
     groups = grouped(replace(i, index=0) for game in games for i in game.instances)
     update = update_with(model, sampling, groups, truncate=2.0)
@@ -257,7 +264,7 @@ def test_a_refused_request_is_not_repeated(model):
     with Stub(SGLANG, answering(model), lambda number: "400") as stub, Asking(model, stub) as writer:
         (game,) = play_games(hands(writer, 1))
         assert len(stub.bodies) == 1
-    assert game == Lost("g0", "the server gave no reply: HTTP 400: {\"error\": \"no\\nluck\"}")
+    assert game == Lost("g0", 'the server gave no reply: HTTP 400: {"error": "no\\nluck"}')
 
 
 def test_a_reply_that_cannot_be_had_loses_its_game_alone(model):
