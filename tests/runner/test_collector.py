@@ -2,6 +2,8 @@ import threading
 
 import pytest
 
+pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
+
 from selfplay.errors import RunnerError
 from selfplay.policy.language.endpoint import Endpoint
 from selfplay.policy.language.remote import Patience, RemoteWriter

@@ -10,8 +10,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
+
+pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
+
+import httpx
 
 from selfplay.errors import ConfigError, ServerError
 from selfplay.policy.language.chat import Chat

@@ -184,6 +184,13 @@ class LanguageConfig(Group):
                 f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
                 f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
+        if self.server.url is not None and self.server.program is not None:
+            raise ValueError("--server-url and --server exclude each other: one names a server, the other starts one")
+        if self.server.remote and self.embedded:
+            flag = "--server-url" if self.server.program is None else "--server"
+            raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
+        if self.server.arguments and self.server.program is None:
+            raise ValueError("--server-args are of a program that --server starts")
         return self
 
 

@@ -1,11 +1,11 @@
 import pytest
-from pydantic import ValidationError
 
 from selfplay.errors import ConfigError
 from selfplay.policy.language.remote import RemoteWriter
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner import serving
 from selfplay.trainer.dialogue import players
+from selfplay.trainer.dialogue.cli import parse
 from selfplay.trainer.dialogue.config import LanguageConfig
 from selfplay.trainer.dialogue.players import endpoint_of, server_of, writer_of
 from tests.policy.language.stub_server import SGLANG, Stub
@@ -19,23 +19,22 @@ def config(**server):
 
 
 @pytest.mark.parametrize(
-    ("values", "line"),
+    ("arguments", "line"),
     [
-        (
-            {"model": {"name": "a/model"}, "server": {"url": URL, "program": "vllm"}},
-            "--server-url and --server exclude each other",
-        ),
-        ({"server": {"url": URL}}, "--server-url needs --model NAME or FOLDER: `tiny` is made here"),
-        ({"server": {"program": "sglang"}}, "--server needs --model NAME or FOLDER: `tiny` is made here"),
-        ({"server": {"arguments": "--tp 2"}}, "--server-args are of a program that --server starts"),
+        (["--model", "a/b", "--server-url", URL, "--server", "vllm"], "--server-url and --server exclude each other"),
+        (["--server-url", URL], "--server-url needs --model NAME or FOLDER: `tiny` is made here"),
+        (["--server", "sglang"], "--server needs --model NAME or FOLDER: `tiny` is made here"),
+        (["--server-args=--tp 2"], "--server-args are of a program that --server starts"),
+        (["--model", "a/b", "--server", "ollama"], "--server ollama: "),
+        (["--model", "a/b", "--server", "vllm", "--server-retries", "-1"], "--server-retries -1: "),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(values, line):
-    with pytest.raises(ValidationError) as caught:
-        LanguageConfig.model_validate(values)
-    (error,) = caught.value.errors()
-    assert line in error["msg"]
-    assert "\n" not in error["msg"]
+def test_what_makes_no_sense_is_refused_in_one_line(arguments, line):
+    with pytest.raises(ConfigError) as caught:
+        parse(["--game-type", "matching", *arguments])
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
 
 
 def test_without_a_server_the_model_writes(monkeypatch):
