@@ -106,7 +106,7 @@ def test_it_serves_a_folder_and_then_another(program, models, tmp_path):
             return len(family(log)) // 2
 
     assert asyncio.run(main()) == (1 if program is RELOADED else 3)
-    assert not any(map(is_alive, family(log)))
+    wait_for(lambda: not any(map(is_alive, family(log))))
 
 
 def test_which_folder_answers(models, tmp_path):
