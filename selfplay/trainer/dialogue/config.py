@@ -123,7 +123,7 @@ class GRPOConfig(Group):
 class StartConfig(Group):
     """How the embedded model is made before it plays."""
 
-    tokens: Positive = Field(12_000_000, description="Tokens that it is taught with, at most")
+    tokens: Positive = Field(4_000_000, description="Tokens that it is taught with, at most")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(2e-3, description="Learning rate of that")
     batch_rows: Positive = Field(32, description="Rows of a step of that")
     drills: Fraction = Field(0.25, description="Share of the tokens that begin it: exercises of one reply")
@@ -196,7 +196,9 @@ class LanguageConfig(Group):
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "laptop": {
-        "run": {"games": 45_056, "num_games": 256, "save_interval": 20, "evaluation_states": 1024},
+        "start": {"tokens": 12_000_000},
+        "run": {"games": 45_000, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
+        "grpo": {"learning_rate": 3e-4, "batch_rows": 240, "anneal": True},
     },
 }
 
