@@ -197,7 +197,7 @@ class LanguageConfig(Group):
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "laptop": {
         "start": {"tokens": 12_000_000},
-        "run": {"games": 45_000, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
+        "run": {"games": 44_880, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
         "grpo": {"learning_rate": 3e-4, "batch_rows": 240, "anneal": True},
     },
 }
