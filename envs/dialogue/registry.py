@@ -50,9 +50,9 @@ def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
     return {}
 
 
-def _no_drills(rules: KuhnRules, seeds: Sequence[int]) -> list[Drill]:
+def _no_drills(rules: KuhnRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
     """None: every hand is as short as one."""
-    del rules, seeds
+    del rules, seeds, talk
     return []
 
 

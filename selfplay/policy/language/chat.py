@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 Ids = list[int]
+Message = dict[str, Any]
 Rows: TypeAlias = Literal["conversation", "turn"]
 _MINE, _YOURS, _RULES = "\u2042mine\u2042", "\u2042yours\u2042", "\u2042rules\u2042"  # stand for texts
 PROBES: Final = ("Hello there.", "<think>A thought.</think>[message] Good day.", "Another.", "And so on.")
@@ -42,6 +43,8 @@ class Chat:
             raise self._refused("its tokenizer has no chat template, and so no form for a conversation")
         if getattr(tokenizer, "backend_tokenizer", None) is None:
             raise self._refused("its tokenizer has no fast form (tokenizer.json)")
+        self.size = len(tokenizer)  # ids from 0
+        self.marks = _marks(tokenizer)
         self._in_parts = not self._shows(in_parts=False) and self._shows(in_parts=True)
         self._folds = not self._knows_system()
         self._opening = {
@@ -125,8 +128,8 @@ class Chat:
             parts.append(part)
         return (*parts, rest)
 
-    def _messages(self, said: Sequence[str]) -> list[dict[str, Any]]:
-        """Of the rules, which may be empty, then observations and replies in turn."""
+    def messages(self, said: Sequence[str]) -> list[Message]:
+        """As roles and texts: the rules, which may be empty, then observations and replies in turn."""
         system, first, *others = said
         if system and self._folds:
             first = f"{system}\n\n{first}"
@@ -141,7 +144,7 @@ class Chat:
     def _render(self, said: Sequence[str]) -> str:
         try:
             return str(
-                self.tokenizer.apply_chat_template(self._messages(said), tokenize=False, add_generation_prompt=True)
+                self.tokenizer.apply_chat_template(self.messages(said), tokenize=False, add_generation_prompt=True)
             )
         except Exception as error:  # a template is a program of somebody else
             raise self._refused(f"its chat template refuses: {' '.join(str(error).split())}") from error
@@ -170,3 +173,9 @@ class Chat:
 
     def _refused(self, why: str) -> ConfigError:
         return ConfigError(f"model {self.tokenizer.name_or_path or 'without a name'}: {why}")
+
+
+def _marks(tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+    """Tokens that stand for no text: a template's, and the one for whatever has no token."""
+    added = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return frozenset(added | set(tokenizer.all_special_ids))

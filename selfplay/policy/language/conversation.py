@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -24,9 +24,13 @@ class Reply:
 
     text: str
     ids: list[int]  # sampled, the token that ends the turn included
-    logprob: list[float]  # of the sampling distribution
+    logprob: list[float]  # of the sampling distribution; not a number where who wrote it does not tell
     ended: bool  # False: cut off at the limit of new tokens
     room: bool = True  # False: the conversation does not fit into the context; nothing was written
+    lost: str | None = None  # why no reply could be had, which is no fault of the game's: nothing was written
+
+
+NO_ROOM: Final = Reply("", [], [], ended=False, room=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +58,7 @@ class Conversation:
 
     def write(self, reply: Reply) -> None:
         """What it wrote."""
-        if not reply.room:
+        if not reply.room or reply.lost is not None:
             return
         self.said.append(reply.text)
         self.ids.extend(reply.ids)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.splitmix import words
-from selfplay.policy.language.conversation import Conversation, Reply, begin, proceed
+from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, begin, proceed
 from selfplay.policy.language.sampling import Sampling, log_distribution
 from selfplay.policy.language.store import STORE_BYTES, Store
 from selfplay.policy.language.working import Row, Working, shared
@@ -74,8 +74,7 @@ class LocalWriter:
         replies: dict[int, Reply] = {}
         for start in range(0, len(fitting), self._rows):
             replies |= self._round(fitting[start : start + self._rows])
-        none = Reply("", [], [], ended=False, room=False)
-        written = [replies.get(id(c), none) for c in conversations]
+        written = [replies.get(id(c), NO_ROOM) for c in conversations]
         for conversation, reply in zip(conversations, written, strict=True):
             conversation.write(reply)
         return written
