@@ -1,7 +1,7 @@
 """Does self-play in words learn: runs of several seeds and settings, and what their ends say of it.
 
-A run is called ``<arm>-<seed>``; an arm is a name and the flags that it adds to the laptop preset. Training is a folder,
-figures are a JSON file; only what is missing is made.
+A run is called ``<arm>-<seed>``; an arm is a name and the flags that it adds to the laptop preset. Its training is a
+folder, its figures are a JSON file; only what is missing is made.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CURVES: Final = {
 POINTS: Final = 60  # of a curve
 KEPT: Final = (
     "iteration", "games", "total_steps", "elapsed_s", "processor", "cores", "evaluation", "start", "paired_gain",
-    "paired_gain_agreed", "anchors", "start_looks", "start_s",
+    "paired_gain_agreed", "anchors", "teaching",
 )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def table(cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         gains = " | ".join(
             f"{cell[k]['gain']:+.3f} ± {cell[k]['interval']:.3f}" for k in ("paired_gain", "paired_gain_agreed")
         )
-        minutes = (cell["elapsed_s"] + cell.get("start_s", 0.0)) / 60
+        minutes = (cell["elapsed_s"] + cell["teaching"]["seconds"]) / 60
         lines.append(f"| {arm} | {cell['seed']} | {_row(cell['evaluation'])} | {gains} | {minutes:.0f} |")
     seen = set()
     for _, cell in found:
