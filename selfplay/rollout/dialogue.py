@@ -5,6 +5,7 @@ Letters in shapes: T tokens of a conversation.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One game from one seat. What was sampled is never encoded anew: these are the ids that the model gave."""
+    """One game from one seat, or a turn of it. What was sampled is never encoded anew: the model gave these ids."""
 
     index: int  # the initial state; both instances of a game share it, and so do all games on that state
     game_id: str
@@ -41,12 +42,17 @@ class DialogueGroup:
 
     index: int
     seat: int
-    instances: tuple[Instance, ...]
+    instances: tuple[Instance, ...]  # those of a game follow on each other
 
     @property
     def rewards(self) -> NDArray[np.float64]:
-        """[G] of the instances."""
-        return np.array([instance.reward for instance in self.instances])
+        """[G] of the games, however many instances they have."""
+        return np.array(list({instance.game_id: instance.reward for instance in self.instances}.values()))
+
+    @property
+    def rows(self) -> list[int]:
+        """[G] instances of each game."""
+        return list(Counter(instance.game_id for instance in self.instances).values())
 
 
 def grouped(instances: Iterable[Instance]) -> list[DialogueGroup]:

@@ -102,9 +102,10 @@ class _Table:
         if self.lost is not None or verdict is None:
             return Lost(fixture.game_id, self.lost or FAILED)
         instances = tuple(
-            seat.conversation.instance(fixture.index, fixture.game_id, number, verdict.rewards[number])
+            instance
             for number, seat in enumerate(self.seats)
             if seat.conversation is not None
+            for instance in seat.conversation.instances(fixture.index, fixture.game_id, number, verdict.rewards[number])
         )
         read = tuple((seat.system, *seat.read) for seat in self.seats)
         return Played(

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, final
 import httpx
 
 from selfplay.errors import RunnerError, ServerError
-from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply
+from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, begin, proceed
 from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, post
 from selfplay.policy.language.wire import BadAnswer, Question
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from selfplay.policy.language.chat import Chat, Message
+    from selfplay.policy.language.chat import Chat
     from selfplay.policy.language.sampling import Sampling
 
 FIRST_WAIT_S: Final = 0.5  # before the second try
@@ -71,7 +71,6 @@ class RemoteWriter:
         self._endpoint = endpoint
         self._patience = patience or Patience()
         self._sleep = sleep
-        self._messages: dict[int, list[Message]] = {}  # by the conversation's id, which lives until it is closed
         self._runner = asyncio.Runner()
         self._client = httpx.AsyncClient(
             **client_options(self._patience.timeout_s, self._patience.in_flight, endpoint.loopback)
@@ -85,18 +84,11 @@ class RemoteWriter:
 
     def open(self, seed: int, system: str, observation: str) -> Conversation:
         """See ``Writer``."""
-        conversation = Conversation(seed)
-        conversation.read(self._chat.open(system, observation))
-        told: list[Message] = [{"role": "system", "content": system}] if system else []
-        self._messages[id(conversation)] = [*told, {"role": "user", "content": observation}]
-        return conversation
+        return begin(self._chat, seed, system, observation)
 
     def go_on(self, conversations: Sequence[Conversation], observations: Sequence[str]) -> None:
         """See ``Writer``."""
-        between = self._chat.go_on(observations)
-        for conversation, said, ids in zip(conversations, observations, between, strict=True):
-            conversation.read(ids)
-            self._messages[id(conversation)].append({"role": "user", "content": said})
+        proceed(self._chat, conversations, observations)
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """See ``Writer``; a reply that cannot be had is ``lost``.
@@ -111,13 +103,10 @@ class RemoteWriter:
             raise RunnerError("asking the server was cancelled") from None
         for conversation, reply in zip(conversations, written, strict=True):
             conversation.write(reply)
-            self._messages[id(conversation)].append({"role": "assistant", "content": reply.text})
         return written
 
     def close(self, conversations: Sequence[Conversation]) -> None:
         """See ``Writer``."""
-        for conversation in conversations:
-            self._messages.pop(id(conversation), None)
 
     def cancel(self) -> None:
         """Make a call in progress, and every later one, end with an error. From any thread."""
@@ -170,7 +159,7 @@ class RemoteWriter:
     async def _ask(self, conversation: Conversation) -> Reply:
         wire = self._endpoint.wire
         url = await self._where()
-        question = Question(conversation.ids, self._messages[id(conversation)])
+        question = Question(conversation.ids, self._chat.messages(conversation.said))
         answer = await post(self._client, url + wire.path, wire.body(question, self._sampling, self._chat))
         return wire.read(answer, self._sampling, self._chat)
 

@@ -17,14 +17,13 @@ from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
 from selfplay.learner.advantages import refuse_single_games
-from selfplay.policy.language.model import LanguageModel, load_model
 from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Feed
 from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
 from selfplay.trainer.dialogue.evaluation import anchors, gain, held_out, judge_model
-from selfplay.trainer.dialogue.players import game_of, open_model, sampling_of
+from selfplay.trainer.dialogue.players import game_of, open_model, reopen, sampling_of
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.machine import pick_device, processor, usable_cores
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.language.model import LanguageModel
 
 FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(
@@ -63,7 +63,7 @@ def train(
             state = load_latest_learner(run)
             config = _continued(state, explicit)
             device = pick_device(config.run.device)
-            model = load_model(str(run.generations / state.meta.generations[-1]), device)
+            model = reopen(config, str(run.generations / state.meta.generations[-1]), device)
             return _start(config, run, (model, str(state.meta.extra["base"])), state, preset, stream)
     refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     game_of(config)
@@ -166,7 +166,7 @@ def _judgement(session: WordsSession, feed: Feed) -> dict[str, Any]:
     entry, rules, sampling = session.entry, session.rules, session.sampling
     feed.notice(f"Judging on {len(seeds)} states that were not trained on ...")
     after = judge_model(entry, rules, session.model, sampling, seeds)
-    first = load_model(str(session.run.generations / "gen_0"), session.device)
+    first = reopen(session.config, str(session.run.generations / "gen_0"), session.device)
     before = judge_model(entry, rules, first, sampling, seeds)
     both = after.agreed & before.agreed
     document = after.document

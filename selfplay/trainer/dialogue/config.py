@@ -49,7 +49,16 @@ class ModelConfig(Group):
     """Who plays and learns."""
 
     name: str = Field(TINY, description="`tiny`, a Hugging Face name, or a folder")
-    bf16: bool = Field(False, description="Forward passes of the update in bfloat16")
+    bf16: bool = Field(False, description="Forward passes in bfloat16; what trains stays float32")
+    rows: Literal["conversation", "turn"] = Field(
+        "conversation", description="What the learner gets of a game: a seat's conversation, or each `turn` by itself, "
+        "for chat templates that change earlier messages"
+    )  # fmt: skip
+    lora_rank: Annotated[int, Field(ge=0, le=4096)] = Field(
+        0, description="Rank of an adapter that is trained in the model's place; 0 = the model itself is"
+    )
+    lora_alpha: Positive = Field(32, description="Weight of the adapter, times its rank")
+    lora_targets: str = Field("all-linear", description="Modules that it adapts: `all-linear`, or names with commas")
 
 
 class SamplingConfig(Group):
@@ -189,6 +198,8 @@ class LanguageConfig(Group):
         if self.server.remote and self.embedded:
             flag = "--server-url" if self.server.program is None else "--server"
             raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
+        if self.server.remote and self.model.lora_rank:
+            raise ValueError("--lora-rank adapts the model here: a server, which is given whole models, would not know")
         if self.server.arguments and self.server.program is None:
             raise ValueError("--server-args are of a program that --server starts")
         return self
@@ -215,6 +226,11 @@ _START, _RUN = "The embedded model", "Run"
 OPTIONS: Final[tuple[Option, ...]] = (
     Option("--game-type", "game.type", _CORE, "TYPE"),
     Option("--model", "model.name", _CORE, "NAME"),
+    Option("--rows", "model.rows", _CORE, "NAME"),
+    Option("--lora-rank", "model.lora_rank", _CORE, "N"),
+    Option("--lora-alpha", "model.lora_alpha", _CORE, "N"),
+    Option("--lora-targets", "model.lora_targets", _CORE, "NAMES"),
+    Option("--bf16", "model.bf16", _CORE),
     Option("--games", "run.games", _CORE, "N"),
     Option("--timesteps", "run.timesteps", _CORE, "N"),
     Option("--max-minutes", "run.max_minutes", _CORE, "F"),

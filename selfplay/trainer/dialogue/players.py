@@ -7,15 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import torch
-
 from envs.errors import GameError
 from envs.registry import find_dialogue
-from selfplay.checkpoint.models import check_foreign, is_model, read_model
+from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.errors import ConfigError
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
-from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.policy.language.loading import Lora, find, load_model
 from selfplay.policy.language.remote import Patience, RemoteWriter
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
@@ -25,6 +23,7 @@ from selfplay.trainer.dialogue.start import Recipe, embedded_model
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
     from selfplay.policy.language.chat import Chat
+    from selfplay.policy.language.model import LanguageModel
     from selfplay.trainer.dialogue.config import LanguageConfig
 
 EMBEDDED_REPLY: Final = 24  # tokens of a reply of the embedded model
@@ -63,19 +62,27 @@ def open_model(
     if config.embedded:
         entry, rules = game_of(config)
         recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
-        model, folder = embedded_model(entry, recipe, root, threads, tell)
-        model.module.to(device)
-        return model, str(folder)
-    path = Path(config.model.name)
-    if path.is_dir():
-        if is_model(path):
-            read_model(path)
-        else:
-            check_foreign(path)
-    elif path.exists() or config.model.name.startswith((".", "/", "~")):
-        raise ConfigError(f"--model {config.model.name}: no such folder")
-    dtype = torch.bfloat16 if device != "cpu" else torch.float32
-    return load_model(config.model.name, device, dtype), config.model.name
+        _, folder = embedded_model(entry, recipe, root, threads, tell)
+        where = str(folder)
+    else:
+        where = config.model.name
+        find(where)  # a mistake costs nothing yet
+    return reopen(config, where, device, fresh=True), where
+
+
+def reopen(config: LanguageConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:
+    """A model of a run: what it begins with, ``fresh``, or one of its generations, which have their adapters.
+
+    Raises:
+        ConfigError: there is no such model, or not one that can play.
+        CheckpointError: its folder is damaged.
+    """
+    path = Path(where)
+    if path.is_dir() and is_model(path):
+        read_model(path)
+    model = config.model
+    lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if fresh and model.lora_rank else None
+    return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16)
 
 
 def server_of(config: LanguageConfig, folder: Path, run: Path) -> ReplyServer | None:

@@ -23,7 +23,7 @@ from selfplay.errors import CheckpointError
 from selfplay.league.records import settings_hash
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.lessons import lesson
-from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.policy.language.writer import LocalWriter
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.policy.language.chat import Chat
+    from selfplay.policy.language.model import LanguageModel
     from selfplay.rollout.dialogue import Instance
     from selfplay.trainer.dialogue.config import StartConfig
 
