@@ -15,6 +15,7 @@ from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.errors import ConfigError
 from selfplay.policy.language.model import LanguageModel, load_model
 from selfplay.policy.language.sampling import Sampling
+from selfplay.trainer.dialogue.config import TINY
 from selfplay.trainer.dialogue.start import Recipe, embedded_model
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ def game_of(config: LanguageConfig) -> tuple[DialogueEntry, Any]:
     """
     try:
         entry = find_dialogue(config.game.type)
-        return entry, entry.configure(config.embedded or _is_embedded(config.model.name), config.game.settings)
+        return entry, entry.configure(is_embedded(config), config.game.settings)
     except GameError as error:
         raise ConfigError(str(error)) from error
 
 
 def sampling_of(config: LanguageConfig) -> Sampling:
     """How replies are sampled."""
-    usual = EMBEDDED_REPLY if config.embedded or _is_embedded(config.model.name) else REPLY
+    usual = EMBEDDED_REPLY if is_embedded(config) else REPLY
     return Sampling(config.sampling.temperature, config.sampling.top_p, config.sampling.max_new_tokens or usual)
 
 
@@ -71,7 +72,7 @@ def open_model(
     return load_model(config.model.name, device, dtype), config.model.name
 
 
-def _is_embedded(name: str) -> bool:
-    """Whether a folder is an embedded model that was saved by a run."""
-    path = Path(name)
-    return path.is_dir() and is_model(path) and read_model(path).base == "tiny"
+def is_embedded(config: LanguageConfig) -> bool:
+    """Whether the model is the embedded one, or a folder of it that was saved by a run."""
+    path = Path(config.model.name)
+    return config.embedded or (path.is_dir() and is_model(path) and read_model(path).base == TINY)
