@@ -109,7 +109,13 @@ def _rows_of(rules: Any, request: Request, part: str, numbers: Sequence[int]) ->
 
 
 def state_row(
-    begun: DialogueGame, rules: Any, *, seat: int, game_id: str, index: int, data_source: str  # noqa: ANN401
+    begun: DialogueGame,
+    rules: Any,
+    *,
+    seat: int,
+    game_id: str,
+    index: int,
+    data_source: str,  # noqa: ANN401
 ) -> JsonObject:
     """The row of a game before its first word, as a seat sees it; the seat has been told then."""
     told = (("system", begun.system(seat)), ("user", begun.observe(seat)))

@@ -11,7 +11,6 @@ import torch
 
 from selfplay.checkpoint.store import make_folder, remove_folder
 from selfplay.errors import ConfigError, RunnerError, boundary
-from selfplay.learner.advantages import refuse_single_games
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Fixture, Lost, play_games
 from selfplay.seeding import derive
@@ -51,7 +50,6 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, te
         RunnerError: no game came to its end.
         CheckpointError: the model is damaged, or the files cannot be written.
     """
-    refuse_single_games(settings.games_per_state, settings.baseline)
     counts = games_on_states(settings.games, settings.games_per_state)
     if resume and (folder / SETTINGS).exists() and (folder / GAMES).exists():
         refuse_other(folder, read_settings(folder).model_dump(), settings.model_dump())
@@ -92,7 +90,9 @@ def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, te
                 games.append(line_of(game, replica, settings, model.chat))
         tell(_progress(games, first + len(part), len(wanted), time.monotonic() - began))
     if lost:
-        told = f"{len(lost)} of {len(wanted)} games raised and are left out; the first, {lost[0].game_id}: {lost[0].why}"
+        told = (
+            f"{len(lost)} of {len(wanted)} games raised and are left out; the first, {lost[0].game_id}: {lost[0].why}"
+        )
         if not games:
             raise RunnerError(told)
         tell(told)
@@ -120,7 +120,9 @@ def _fixtures(settings: FileSettings, part: Sequence[tuple[int, int]], writer: L
 def _progress(games: Sequence[GameLine], done: int, wanted: int, seconds: float) -> str:
     reward = sum(sum(game.outcome.rewards) for game in games) / max(2 * len(games), 1)
     agreed = sum(game.outcome.agreed for game in games) / max(len(games), 1)
-    return f"{done} of {wanted} games, reward {reward:.3f}, agreed {agreed:.0%}, {done / max(seconds, 1e-9):.1f} games/s"
+    return (
+        f"{done} of {wanted} games, reward {reward:.3f}, agreed {agreed:.0%}, {done / max(seconds, 1e-9):.1f} games/s"
+    )
 
 
 def set_aside(folder: Path) -> None:

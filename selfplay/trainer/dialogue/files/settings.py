@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue, StringConstraints, ValidationError
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, parse
 from selfplay.checkpoint.store import read_file, write_file
 from selfplay.errors import ConfigError, CorruptError
+from selfplay.learner.advantages import refuse_single_games
 from selfplay.options import Group, Positive
 from selfplay.trainer.dialogue.config import (
     TINY,
@@ -81,7 +82,7 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
             them; ``size`` and ``max_length`` in place of the rules; ``start_tokens`` in place of ``start``.
 
     Raises:
-        ConfigError: one cannot be; names the flag.
+        ConfigError: one cannot be; names the flag. Games alone on their states have to be compared across states.
     """
     from selfplay.trainer.dialogue.players import game_of, sampling_of  # loads torch
 
@@ -98,7 +99,7 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
         entry, rules = game_of(config)
         sampling = sampling_of(config)
         rules = _limited(entry, rules, config, given.pop("max_length"))
-        return FileSettings(
+        settings = FileSettings(
             **{
                 **given,
                 "model": model,
@@ -108,6 +109,8 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
                 "sampling": SamplingLine(**asdict(sampling)),
             }
         )
+        refuse_single_games(settings.games_per_state, settings.baseline)
+        return settings
     except ValidationError as error:
         raise as_mistake(error) from error
 

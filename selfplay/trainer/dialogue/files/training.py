@@ -160,12 +160,16 @@ def _finished(goal: Path, how: dict[str, Any]) -> bool:
 
 
 def _preset(settings: FileSettings, chosen: TrainingSettings) -> str:
-    kl = f"KL {chosen.kl:g}" if chosen.kl else "without KL"
-    preset = "of the embedded model" if is_embedded(settings.config) else "of models from elsewhere"
-    return (
-        f"Training {settings.model}, by the preset {preset}: learning rate {chosen.learning_rate:g}, {kl}; "
-        f"{chosen.epochs} epochs, {chosen.batch_rows} rows a step"
+    embedded = is_embedded(settings.config)
+    usual = TrainingSettings().completed(embedded)
+    told = (
+        f"Training {settings.model}; preset of {'the embedded model' if embedded else 'other models'}: {_cost(usual)}"
     )
+    return told if _cost(usual) == _cost(chosen) else f"{told}; as given: {_cost(chosen)}"
+
+
+def _cost(settings: TrainingSettings) -> str:
+    return f"learning rate {settings.learning_rate:g}, {f'KL {settings.kl:g}' if settings.kl else 'no KL'}"
 
 
 def _models(
@@ -197,7 +201,9 @@ def _grpo(settings: FileSettings, chosen: TrainingSettings, process: Process) ->
 def validate(learner: GRPOLearner, groups: Sequence[DialogueGroup]) -> Validation:
     """Judge the model of a learner by games of its predecessor. All processes call this."""
     instances = [instance for group in groups for instance in group.instances]
-    now = [torch.from_numpy(values[i.sampled]) for values, i in zip(learner.logprobs(instances), instances, strict=True)]
+    now = [
+        torch.from_numpy(values[i.sampled]) for values, i in zip(learner.logprobs(instances), instances, strict=True)
+    ]
     then = [torch.from_numpy(instance.logprob[instance.sampled]) for instance in instances]
     if not instances:
         return Validation(0, 0.0, 0.0)
