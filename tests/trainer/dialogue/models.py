@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 
 from envs.registry import find_dialogue
 from selfplay.checkpoint.models import ModelMeta, save_model
@@ -10,6 +11,7 @@ from selfplay.policy.language.tiny import TinySpec, make_tiny
 SPEC = TinySpec(width=16, layers=1, heads=2, inner=16, context=256)
 
 
+@cache
 def untaught(game="kuhn_text", seed=1):
     """A model that knows nothing. In Kuhn poker, whose words are few, what it writes is legal often enough."""
     entry = find_dialogue(game)
