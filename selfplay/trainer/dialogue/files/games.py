@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
+from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF
 from selfplay.checkpoint.documents import decode_json, parse
 from selfplay.checkpoint.store import MAX_FILE_BYTES, read_file, write_file
 from selfplay.errors import CorruptError
@@ -93,10 +94,13 @@ class GameLine(Group):
         seats = [tokens.seat for tokens in self.tokens]
         if len(set(seats)) != len(seats):
             raise ValueError("a seat has its tokens twice")
+        open_replies = int(self.outcome.reason in (CUT_OFF, CONTEXT))  # asked for, and no turn
         for seat, told in enumerate(self.told):
             replies = sum(turn.seat == seat for turn in self.turns)
-            if not 0 <= len(told) - 1 - replies <= 1:
+            missing = len(told) - 1 - replies
+            if not 0 <= missing <= open_replies:
                 raise ValueError(f"seat {seat} was told {len(told) - 1} times and replied {replies} times")
+            open_replies -= missing
         return self
 
     def messages(self, seat: int) -> list[dict[str, str]]:
@@ -129,8 +133,6 @@ class GameLine(Group):
 
 def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) -> GameLine:
     """A game that was played, with the settings that it was played by."""
-    from envs.dialogue.contract import AGREED, CUT_OFF
-
     verdict = played.verdict
     return GameLine(
         schema_version=SCHEMA_VERSION,

@@ -142,7 +142,8 @@ def state_rows(games: Sequence[GameLine], settings: FileSettings, kept_back: set
     entry = find_dialogue(settings.game)
     rules = entry.rules(**settings.rules)
     rows = []
-    for game in sorted({game.index: game for game in games}.values(), key=lambda game: game.index):
+    first = {game.index: game for game in reversed(games)}
+    for _, game in sorted(first.items()):
         part = "val" if game.index in kept_back else "train"
         try:
             begun = entry.start(rules, entry.load(game.game_state))
