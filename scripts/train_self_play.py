@@ -14,10 +14,30 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatev
 
 def run() -> int:
     """Parse, train, exit code."""
+    from selfplay.trainer.family import is_dialogue
+
+    arguments = sys.argv[1:]
+    if is_dialogue(arguments):
+        return _words(arguments)
     from selfplay.trainer.cli import parse
 
-    invocation = parse(sys.argv[1:])
+    invocation = parse(arguments)
     from selfplay.trainer.app import train
+
+    return train(
+        invocation.config,
+        resume=invocation.resume,
+        explicit=invocation.explicit,
+        preset=invocation.preset,
+    )
+
+
+def _words(arguments: list[str]) -> int:
+    """The same, of the games of words."""
+    from selfplay.trainer.dialogue.cli import parse
+
+    invocation = parse(arguments)
+    from selfplay.trainer.dialogue.app import train
 
     return train(
         invocation.config,

@@ -17,6 +17,10 @@ LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "turns", "refused", "cut_off", "contex
 conversation longer than the model's context, an error of who generates."""
 
 JsonObject = dict[str, Any]
+Rules = Any
+"""Settings of a game: a frozen dataclass of its own, JSON-able."""
+State = Any
+"""What a game begins with, of a type of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +98,25 @@ class Scripted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Drill:
+    """A conversation of which the last reply alone is taught."""
+
+    read: tuple[str, ...]  # before each reply
+    wrote: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DialogueEntry:
     """What a trainer needs to know of a game of words."""
 
-    rules: type[Any]  # frozen dataclass of settings, JSON-able
-    configure: Callable[[bool, Mapping[str, Any]], Any]  # (for the embedded model, settings that were given) -> rules
-    states: Callable[[Any, Sequence[int]], list[Any]]  # (rules, seeds) -> a state each
-    load: Callable[[object], Any]  # the state that a ``record`` began with, whatever else is in it
-    start: Callable[[Any, Any], DialogueGame]  # (rules, state)
-    players: Mapping[str, Callable[[Any, int], Scripted]]  # name -> (rules, seed); weakest first
+    rules: type[Rules]
+    configure: Callable[[bool, Mapping[str, Any]], Rules]  # (for the embedded model, settings that were given) -> rules
+    states: Callable[[Rules, Sequence[int]], list[State]]  # (rules, seeds) -> a state each
+    load: Callable[[object], State]  # the state that a ``record`` began with, whatever else is in it
+    start: Callable[[Rules, State], DialogueGame]  # (rules, state)
+    players: Mapping[str, Callable[[Rules, int], Scripted]]  # name -> (rules, seed); weakest first
     teacher: str  # whose games the embedded model begins with
-    drills: Callable[[Any, Sequence[int]], list[tuple[str, str]]]  # (rules, seeds) -> what is read, what it replies
-    words: Callable[[Any], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
-    references: Callable[[Any, Any], Mapping[str, float]]  # (rules, state) -> rewards that are known without playing
+    drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after talk or at once); or none
+    words: Callable[[Rules], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
+    references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats are given the same

@@ -1,7 +1,8 @@
-"""Exercises of one reply in the matching game: what to propose when nothing is left to be asked.
+"""Exercises in the matching game: what to propose with what one knows by now.
 
-A whole game shows its proposal once, after much talk; so a model that has read only games knows how to speak long before
-it can add up. Drills are the teacher's proposals for tables of which it sees more or less.
+A whole game shows one proposal after much talk; so a model that has read only games knows how to speak long before it
+can add up what it sees and what it was told. Drills are conversations of the teacher with itself, about tables that
+need not be hard, cut off at the first proposal, which alone is taught.
 """
 
 from __future__ import annotations
@@ -12,24 +13,42 @@ from typing import Final
 
 import numpy as np
 
+from envs.dialogue.contract import Drill
+from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
-from envs.dialogue.states import MatchingRules, MatchingState
-from envs.dialogue.wording import opening
+from envs.dialogue.states import LARGEST_FACTOR, MatchingRules, MatchingState, assignment
 
-SEEN: Final = (0.3, 0.8)
-"""Share of the cells that is shown: from what one player sees to what both know after much talk."""
+SEEN: Final = (0.05, 0.7)
+"""Share of the cells that a seat sees in a drill without talk: a few are easily understood, and most are what both know
+after much talk."""
+MESSAGES: Final = 3
+"""Most of each seat before the proposal, in a drill with talk."""
 
 
-def matching_drills(rules: MatchingRules, seeds: Sequence[int]) -> list[tuple[str, str]]:
-    """What a seat reads, and what the teacher replies, for each seed."""
-    style = replace(STYLES["teacher"], messages=(0, 0))
-    drills = []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        shape = (rules.size, rules.size)
-        seen = rng.random(shape) < rng.uniform(*SEEN)
-        table = rng.integers(0, rules.values, shape).astype(np.float64)
-        scale = float(rng.uniform(1, 10)) if rules.scaled else 1.0
-        shown = opening(rules, MatchingState(table, np.stack([seen, seen]), (scale, scale), 0.0), 0)
-        drills.append((shown, MatchingPlayer(rules, style, seed).reply(shown)))
-    return drills
+def matching_drills(rules: MatchingRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
+    """A drill for each seed; with or without talk before the proposal."""
+    return [_drill(rules, np.random.default_rng(seed), talk) for seed in seeds]
+
+
+def _drill(rules: MatchingRules, rng: np.random.Generator, talk: bool) -> Drill:
+    share = rules.known if talk else rng.uniform(*SEEN)
+    masks = rng.random((2, rules.size, rules.size)) < share
+    table = np.where(masks.any(0), rng.integers(0, rules.values, masks.shape[1:]), rules.unseen).astype(np.float64)
+    scales = rng.uniform(1, LARGEST_FACTOR, 2).tolist() if rules.scaled else [1.0, 1.0]
+    best = float(table[assignment(table)].sum())
+    game = Matching(rules, MatchingState(table, masks, (scales[0], scales[1]), max(best, 1.0)))
+    messages = int(rng.integers(1, min(MESSAGES, rules.max_turns // 2 - 1) + 1)) if talk else 0
+    proposer = int(rng.integers(2)) if talk else 0
+    counts = (messages, messages) if proposer == 0 else (messages + 1, messages)
+    players = [
+        MatchingPlayer(rules, replace(STYLES["teacher"], messages=(count, count)), int(rng.integers(2**62)))
+        for count in counts
+    ]
+    read: tuple[list[str], list[str]] = ([], [])
+    wrote: tuple[list[str], list[str]] = ([], [])
+    while True:
+        seat = game.mover
+        read[seat].append(game.observe(seat))
+        wrote[seat].append(players[seat].reply(read[seat][-1]))
+        if game.act(wrote[seat][-1]).kind == "propose":
+            return Drill(tuple(read[seat]), tuple(wrote[seat]))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.dialogue import kuhn, vocabulary
-from envs.dialogue.contract import DialogueEntry
+from envs.dialogue.contract import DialogueEntry, Drill
 from envs.dialogue.drills import matching_drills
 from envs.dialogue.kuhn import KuhnRules, KuhnText
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
@@ -50,9 +50,9 @@ def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
     return {}
 
 
-def _no_drills(rules: KuhnRules, seeds: Sequence[int]) -> list[tuple[str, str]]:
+def _no_drills(rules: KuhnRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
     """None: every hand is as short as one."""
-    del rules, seeds
+    del rules, seeds, talk
     return []
 
 

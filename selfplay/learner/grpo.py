@@ -119,6 +119,15 @@ class GRPOLearner:
         self.device = self._work.device
         self.optimizer = optimizer
 
+    @property
+    def learning_rate(self) -> float:
+        """Of the next step."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self.optimizer.param_groups[0]["lr"] = rate
+
     def close(self) -> None:
         """Let the worker threads go."""
         self._work.close()
@@ -202,15 +211,15 @@ class GRPOLearner:
         """
         if not self.settings.truncate or not rows:
             return rows
-        found, drift = [], 0.0
+        found, weights, drift = [], [], 0.0
         for row, score in zip(rows, self._scores(self._model, rows, self._sampling), strict=True):
             here, there = torch.from_numpy(score), torch.from_numpy(row.logprob)
             known = here > -torch.inf
-            weight = truncated_importance(here, there, self.settings.truncate)
-            drift = max(drift, float((here - there)[known].abs().amax()) if bool(known.any()) else 0.0)
-            found.append(replace(row, logprob=torch.where(known, here, there).numpy(), importance=weight.numpy()))
-        tally.drift = drift
-        tally.importance = float(np.concatenate([row.importance for row in found if row.importance is not None]).mean())
+            weight = truncated_importance(here, there, self.settings.truncate).numpy()
+            drift = max(drift, float((here - there).where(known, 0.0).abs().max()))
+            found.append(replace(row, logprob=torch.where(known, here, there).numpy(), importance=weight))
+            weights.append(weight)
+        tally.drift, tally.importance = drift, float(np.concatenate(weights).mean())
         return found
 
     def _scores(self, model: TokenModel, rows: Sequence[Row], sampling: Sampling) -> list[F32]:

@@ -28,7 +28,7 @@ class SupervisedSettings:
     warmup: float = 0.02  # of the training
     weight_decay: float = 0.05
     max_grad_norm: float = 1.0
-    micro_rows: int = 32
+    micro_rows: int = 16
     bf16: bool = False
 
 

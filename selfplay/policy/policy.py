@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from envs.registry import GAMES
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
@@ -76,12 +77,12 @@ class Policy:
         return logits.float().cpu(), value.float().cpu()
 
 
-def parameters_of(network: ActorCritic) -> dict[str, NDArray[np.generic]]:
+def parameters_of(network: nn.Module) -> dict[str, NDArray[np.generic]]:
     """Copies of all parameters by name."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
-def set_parameters(network: ActorCritic, params: dict[str, NDArray[np.generic]]) -> None:
+def set_parameters(network: nn.Module, params: dict[str, NDArray[np.generic]]) -> None:
     """Write parameters into a network.
 
     Raises:

@@ -12,12 +12,11 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from selfplay.report.metrics import IterationReport
+from typing import Any, Protocol
 
 logger = logging.getLogger(__name__)
+Report = Any
+"""What an iteration was like; each family of games has its own record of it, and reporters that know it."""
 POLL_S = 0.1  # how long a cancelled feed may take to notice
 FAILURES = 10  # in a row, until a reporter is given up
 LAST_TRIES = 50  # to deliver what is left; each failure costs one event
@@ -34,7 +33,7 @@ class Reporter(Protocol):
         """One line about something that happened."""
         ...
 
-    def iteration(self, report: IterationReport) -> None:
+    def iteration(self, report: Report) -> None:
         """An iteration is complete."""
         ...
 
@@ -64,7 +63,7 @@ class Tee:
         """See ``Reporter``."""
         self._tell(lambda reporter: reporter.notice(text))
 
-    def iteration(self, report: IterationReport) -> None:
+    def iteration(self, report: Report) -> None:
         """See ``Reporter``."""
         self._tell(lambda reporter: reporter.iteration(report))
 
@@ -105,7 +104,7 @@ class Feed:
         """See ``Reporter``."""
         self._put(partial(self._reporter.notice, text))
 
-    def iteration(self, report: IterationReport) -> None:
+    def iteration(self, report: Report) -> None:
         """See ``Reporter``."""
         self._put(partial(self._reporter.iteration, report))
 

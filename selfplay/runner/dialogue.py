@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, JsonObject, Scripted, Turn, Verdict
 from selfplay.errors import describe
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
-from selfplay.rollout.dialogue import Instance
 from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.rollout.dialogue import Instance
 
 ScriptedMaker = Callable[[int], Scripted]
 """A scripted player for one game, by seed."""
@@ -127,18 +131,18 @@ def _ask(tables: list[_Table]) -> None:
     player = tables[0].seat.player
     if callable(player):
         for table in tables:
-            _guarded(table, lambda t=table: _ask_scripted(t, player))
+            _guarded(table, partial(_ask_scripted, table, player))
         return
     going_on: list[_Table] = []
     for table in tables:
-        _guarded(table, lambda t=table: _listen(t, player, going_on))
+        _guarded(table, partial(_listen, table, player, going_on))
     if going_on:
         pairs = [(table.seat.conversation, table.seat.read[-1]) for table in going_on]
         player.go_on([c for c, _ in pairs if c is not None], [text for _, text in pairs])
     asked = [(table, table.seat.conversation) for table in tables if table.lost is None]
     replies = player.reply([conversation for _, conversation in asked if conversation is not None])
     for (table, _), reply in zip(asked, replies, strict=True):
-        _guarded(table, lambda t=table, r=reply: t.take(r))
+        _guarded(table, partial(table.take, reply))
 
 
 def _listen(table: _Table, player: Writer, going_on: list[_Table]) -> None:

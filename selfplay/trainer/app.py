@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -33,6 +31,7 @@ from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
 from selfplay.trainer.resume import continued
+from selfplay.trainer.running import INTERRUPTED, handle_signals
 from selfplay.trainer.session import Session, check_network, settled
 from selfplay.trainer.tree import Tree
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
-INTERRUPTED: Final = 130  # exit code of a run that Ctrl-C ended
 
 
 def train(
@@ -118,14 +116,14 @@ def _start(session: Session, preset: str | None, stream: TextIO, notes: Sequence
 async def _run(session: Session, feed: Feed) -> int:
     stop = asyncio.Event()
     tree = Tree(session, feed, stop)
-    _handle_signals(stop, feed)
+    handle_signals(stop, feed)
     started = time.monotonic()
     code = 0
     try:
         await tree.root.start()
         reason = await tree.root.wait()
-        if tree.first_cause is not None or not reason.clean:
-            raise SelfPlayError(f"the run failed: {tree.first_cause or reason.message}")
+        if tree.announcer.first_cause is not None or not reason.clean:
+            raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
         code = INTERRUPTED if stop.is_set() else 0
         await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
     finally:
@@ -176,20 +174,6 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         f"  tensorboard --logdir {run.path.parent}",
     ):
         feed.notice(line)
-
-
-def _handle_signals(stop: asyncio.Event, feed: Feed) -> None:
-    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once."""
-    loop = asyncio.get_running_loop()
-
-    def on_signal() -> None:
-        if stop.is_set():
-            os._exit(INTERRUPTED)  # processes of games end with their pipes
-        stop.set()
-        feed.notice("Stopping after this iteration, with a checkpoint; Ctrl-C again stops at once")
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
 
 
 def _run_document(config: Config, device: str) -> dict[str, Any]:

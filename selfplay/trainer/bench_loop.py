@@ -107,8 +107,8 @@ async def _supervised(session: Session) -> _Listener:
     await tree.root.wait()
     feed.close()
     await feed.run()
-    if tree.first_cause:
-        raise SelfPlayError(tree.first_cause)
+    if tree.announcer.first_cause:
+        raise SelfPlayError(tree.announcer.first_cause)
     return listener
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from envs.melee import bots
 from envs.melee.tables import STAGES
-from envs.registry import find_game
+from envs.registry import DIALOGUE, GAMES, find_game
 from selfplay.config import OPTIONS, PRESETS, RANDOM, Config
 from selfplay.league.modes import MODES
 from selfplay.trainer import command_line
@@ -21,10 +21,13 @@ from selfplay.trainer.command_line import (
     weights,
     whole_numbers,
 )
+from selfplay.trainer.dialogue import config as words
 
 __all__ = ["Parser", "exit_code", "make_parser", "parse", "shown", "weights", "whole_numbers"]
 
-EPILOG: Final = """examples:
+EPILOG: Final = """games of words have flags of their own: --game-type matching --help
+
+examples:
   python scripts/train_self_play.py --game-type mock --timesteps 1000 --num-games 4
       a quick look, seconds
   python scripts/train_self_play.py --game-type mock --preset laptop --track-elo
@@ -38,6 +41,13 @@ def _time_alone(explicit: dict[str, Any]) -> None:
     """Where the user limits the time and not the steps, steps end nothing."""
     if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
         explicit["run.timesteps"] = None
+
+
+def _first_things(explicit: dict[str, Any]) -> None:
+    """Before types are validated, which would not name the nearest game."""
+    if isinstance(name := explicit.get("game.type"), str):
+        check_name("--game-type", name, [*GAMES, *DIALOGUE])
+    _time_alone(explicit)
 
 
 def _check_names(config: Config) -> None:
@@ -60,8 +70,13 @@ PROGRAM: Final = Program(
     presets=PRESETS,
     example=("ppo.gamma", "0.98"),
     resume="continue the run of --checkpoint, or the newest",
-    imply=_time_alone,
+    imply=_first_things,
     check=_check_names,
+    elsewhere={
+        option.flag: f"the games of words: --game-type {' or '.join(DIALOGUE)}"
+        for option in words.OPTIONS
+        if option.flag not in {mine.flag for mine in OPTIONS}
+    },
 )
 
 

@@ -8,7 +8,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -45,6 +45,7 @@ class Program(Generic[Settings]):
     resume: str  # what --resume does
     imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
     check: Callable[[Settings], None]  # ConfigError for names that only other packages know
+    elsewhere: Mapping[str, str] = field(default_factory=dict)  # flags that mean nothing here: whose they are
 
 
 class Parser(argparse.ArgumentParser):
@@ -123,7 +124,7 @@ def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Se
     parser = make_parser(program)
     found, unknown = parser.parse_known_args(arguments)
     if unknown:
-        raise ConfigError(_unknown_flag(unknown[0], parser))
+        raise ConfigError(_unknown_flag(unknown[0], parser, program.elsewhere))
     given = vars(found)
     preset = given.pop("preset", None)
     if preset is not None and preset not in program.presets:
@@ -255,8 +256,10 @@ def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
         raise ConfigError(f"{flag} {name}: unknown{nearest(name, valid)} (valid: {', '.join(valid)})")
 
 
-def _unknown_flag(argument: str, parser: argparse.ArgumentParser) -> str:
+def _unknown_flag(argument: str, parser: argparse.ArgumentParser, elsewhere: Mapping[str, str]) -> str:
     flag = argument.partition("=")[0]
+    if flag in elsewhere:
+        return f"{flag} is a flag of {elsewhere[flag]}"
     if not flag.startswith("-"):
         return f"{argument!r} is not a flag; see --help"
     return f"unknown flag {flag}{nearest(flag, list(parser._option_string_actions))}; see --help"

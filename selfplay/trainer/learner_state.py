@@ -13,18 +13,24 @@ from selfplay.errors import IncompatibleError, boundary
 from selfplay.policy.policy import parameters_of, set_parameters
 
 if TYPE_CHECKING:
-    from torch.optim import Adam
-
-    from selfplay.policy.network import ActorCritic
+    from torch import nn
+    from torch.optim import Optimizer
 
 Arrays = dict[str, NDArray[Any]]
 
 
 class Optimised(Protocol):
-    """A network and its Adam."""
+    """A network and what moves it."""
 
-    network: ActorCritic
-    optimizer: Adam
+    @property
+    def network(self) -> nn.Module:
+        """Whose parameters it moves."""
+        ...
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """Adam, or AdamW."""
+        ...
 
 
 def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:

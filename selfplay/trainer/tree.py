@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.registry import make_game
 from selfplay.checkpoint import group
-from selfplay.errors import RunnerError
 from selfplay.policy.memory import Ask, directly
 from selfplay.policy.together import Together
 from selfplay.runner.block import Block
@@ -29,26 +28,14 @@ from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
 from selfplay.runner.game_runner import GameRunner, SlowOpening, Turns
 from selfplay.runner.process_game import ProcessGame
 from selfplay.seeding import derive
-from selfplay.supervision import (
-    ChildAbandoned,
-    ChildExited,
-    ChildParked,
-    ChildSpec,
-    ChildStartFailed,
-    Context,
-    ParkPolicy,
-    Pool,
-    PoolSpec,
-    Report,
-    Supervisor,
-    SupervisorGaveUp,
-    SupervisorSpec,
-)
+from selfplay.supervision import ChildSpec, Context, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.trainer.announcing import Announcer
 from selfplay.trainer.live import limits, opens_within_s, park_policy
 from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
+from selfplay.trainer.runners import GRACE_S, PARK, Runners
 from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
@@ -56,39 +43,8 @@ if TYPE_CHECKING:
     from selfplay.report.reporter import Feed
     from selfplay.trainer.session import Session
 
-PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
-GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
 OPENING: Final = max(2, usable_cores())  # emulators that start at once
 TURN_S: Final = 5.0  # after which the next one may start: one that hangs must not keep the others from it
-
-
-class Runners:
-    """Runners by id, in the pool that runs now."""
-
-    def __init__(self, root: Supervisor) -> None:
-        self._pool = root.find("runners", Pool)
-
-    async def start(self, spec: ChildSpec) -> None:
-        """Start one; returns when it is ready.
-
-        Raises:
-            RunnerError: a runner of this id is there already.
-        """
-        if spec.id in self.ids():
-            raise RunnerError(f"a runner {spec.id!r} is there already")
-        await self._pool.start_child(spec)
-
-    async def stop(self, runner: str) -> None:
-        """Stop one for good."""
-        await self._pool.terminate_child(runner)
-
-    def ids(self) -> list[str]:
-        """Of all runners, in start order."""
-        return [child.id for child in self._pool.which_children()]
-
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.ids())
 
 
 class Tree:
@@ -99,7 +55,6 @@ class Tree:
         self._session = session
         self._feed = feed
         self._announced = False
-        self.first_cause: str | None = None
         live = session.game.live
         self._park = park_policy(config) if live else PARK
         self._ask: Ask = Together() if live else directly
@@ -116,7 +71,9 @@ class Tree:
         self.rater = Rater(session, self._ledger, self._rater_board, feed.notice) if rated else None
         threads = update_threads(config.run)
         self.loop = TrainingLoop(session, self.board, self.rater, feed, stop, threads, self.start_runners)
-        self.root = Supervisor(self._spec(), on_report=self._on_report)
+        boards: dict[str, Board[Any]] = dict.fromkeys(session.blocks, self.board)
+        self.announcer = Announcer(feed, boards | {RATER: self._rater_board}, self._count_restart)
+        self.root = Supervisor(self._spec(), on_report=self.announcer.tell)
 
     def _spec(self) -> SupervisorSpec:
         park = self._park
@@ -195,27 +152,5 @@ class Tree:
         yield
         self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
 
-    def _board_of(self, runner: str) -> Board[Block] | Board[RaterResource]:
-        return self._rater_board if runner == RATER else self.board
-
-    def _on_report(self, report: Report) -> None:
-        """What supervision did, in words; and what it means for those who wait."""
-        name = getattr(getattr(report, "child", None), "id", "")
-        match report:
-            case ChildExited(reason=reason, asked=False) if not reason.clean:
-                self._feed.notice(f"{name} failed: {reason.message}; it is replaced")
-                self.loop.progress.restarts += name in self._session.blocks
-            case ChildExited(asked=True) if name in {*self._session.blocks, RATER}:
-                self._board_of(name).give_up(name, "it was stopped")
-            case ChildStartFailed(reason=reason):
-                self._feed.notice(f"{name} did not start: {reason.message}")
-            case ChildAbandoned(total=total):
-                self._feed.notice(f"{name} did not stop in time and was abandoned ({total} so far)")
-            case ChildParked(delay_s=delay, cause=cause):
-                self._feed.notice(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
-                self._board_of(name).give_up(name, str(cause))
-            case SupervisorGaveUp(why=why, cause=cause):
-                self._feed.notice(f"giving up: {why}; first cause: {cause}")
-                self.first_cause = str(cause)
-            case _:
-                pass
+    def _count_restart(self, runner: str) -> None:
+        self.loop.progress.restarts += runner in self._session.blocks

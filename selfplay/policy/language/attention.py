@@ -64,7 +64,9 @@ class Columns(Cache):
         self._at = at
         self._width = width
 
-    def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any
+    ) -> tuple[Tensor, Tensor]:
         """Write [R, K, N, D], and give all that is there, [R, K, L, D]."""
         seen = []
         for kept, new in ((self.keys[layer_idx], key_states), (self.values[layer_idx], value_states)):

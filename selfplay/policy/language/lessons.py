@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from selfplay.errors import ConfigError
-from selfplay.policy.language.chat import Chat
 from selfplay.policy.language.conversation import Conversation, Reply
-from selfplay.rollout.dialogue import Instance
+
+if TYPE_CHECKING:
+    from selfplay.policy.language.chat import Chat
+    from selfplay.rollout.dialogue import Instance
 
 
-def lesson(chat: Chat, system: str, read: Sequence[str], wrote: Sequence[str], index: int = 0, seat: int = 0) -> Instance:
+def lesson(chat: Chat, system: str, read: Sequence[str], wrote: Sequence[str], taught: int | None = None) -> Instance:
     """One seat's conversation: what it was told before each of its replies, and the replies.
+
+    Args:
+        chat: Of the model that learns from it.
+        system: The rules as it was told them.
+        read: Texts before each reply.
+        wrote: The replies.
+        taught: How many of them are taught, the last ones; by default all.
 
     Raises:
         ConfigError: a text holds what the tokenizer has no token for.
@@ -19,10 +29,16 @@ def lesson(chat: Chat, system: str, read: Sequence[str], wrote: Sequence[str], i
     replies = chat.ids_of(wrote)
     told = [chat.open(system, read[0]), *chat.go_on(read[1:])]
     conversation = Conversation(seed=0)
-    for before, text, ids in zip(told, wrote, replies, strict=True):
+    first = 0 if taught is None else len(wrote) - taught
+    for number, (before, text, ids) in enumerate(zip(told, wrote, replies, strict=True)):
         conversation.read(before)
-        conversation.write(Reply(text, ids, [0.0] * len(ids), ended=True))
+        if number < first:
+            conversation.read(ids)
+        else:
+            conversation.write(Reply(text, ids, [0.0] * len(ids), ended=True))
     unknown = chat.tokenizer.unk_token_id
     if unknown is not None and unknown in conversation.ids:
-        raise ConfigError(f"the model's tokenizer lacks words of this game: {chat.tokenizer.decode(conversation.ids)!r}")
-    return conversation.instance(index, "", seat, 0.0)
+        raise ConfigError(
+            f"the model's tokenizer lacks words of this game: {chat.tokenizer.decode(conversation.ids)!r}"
+        )
+    return conversation.instance(0, "", 0, 0.0)

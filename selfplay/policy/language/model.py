@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
 
 from selfplay.errors import ConfigError
 from selfplay.policy.language.attention import NAME
@@ -17,6 +18,7 @@ from selfplay.policy.language.chat import Chat
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+logging.disable_progress_bar()  # a run has a report of its own
 _OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")  # what some heads do besides
 
 

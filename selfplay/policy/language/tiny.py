@@ -17,7 +17,14 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from selfplay.policy.language.attention import NAME
 from selfplay.policy.language.model import LanguageModel
 
-PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END = "<|pad|>", "<|unknown|>", "<|user|>", "<|assistant|>", "<|system|>", "<|end|>"
+PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END = (
+    "<|pad|>",
+    "<|unknown|>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|system|>",
+    "<|end|>",
+)
 MARKS: Final = (PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END)
 TEMPLATE: Final = (
     "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% if m.role == 'assistant' %}<|end|>{% endif %}"
@@ -31,7 +38,7 @@ class TinySpec:
 
     width: int = 128
     layers: int = 4
-    heads: int = 4
+    heads: int = 8
     shared: int = 1  # heads of keys and values
     inner: int = 256
     context: int = 512

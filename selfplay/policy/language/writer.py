@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import torch
@@ -19,8 +19,10 @@ from torch import Tensor
 from envs.splitmix import words
 from selfplay.policy.language.attention import Columns
 from selfplay.policy.language.conversation import Conversation, Reply
-from selfplay.policy.language.model import LanguageModel
 from selfplay.policy.language.sampling import Sampling, log_distribution
+
+if TYPE_CHECKING:
+    from selfplay.policy.language.model import LanguageModel
 
 STORE_BYTES: Final = 4 * 2**30  # of keys and values; conversations beyond are read anew in every turn
 LEAVE: Final = 0.5  # of the rows at work must have ended until those leave

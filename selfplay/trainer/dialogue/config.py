@@ -67,8 +67,9 @@ class GRPOConfig(Group):
 
     games_per_state: Positive = Field(8, description="Games on each initial state, whose rewards are compared")
     advantage: Literal["grpo", "dr_grpo", "rloo"] = Field(
-        "dr_grpo", description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or "
-        "above the mean of the others (`rloo`)"
+        "dr_grpo",
+        description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or above the "
+        "mean of the others (`rloo`)",
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
         "group", description="What rewards are compared with: the group, or a moving mean of the seat (`role-ema`)"
@@ -97,9 +98,11 @@ class StartConfig(Group):
 
     tokens: Positive = Field(12_000_000, description="Tokens that it is taught with, at most")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(2e-3, description="Learning rate of that")
-    batch_rows: Positive = Field(64, description="Rows of a step of that")
+    batch_rows: Positive = Field(32, description="Rows of a step of that")
     drills: Fraction = Field(0.25, description="Share of the tokens that begin it: exercises of one reply")
-    mixed: Fraction = Field(0.5, description="Share of exercises among the rows after that, falling to 0")
+    mixed: tuple[Fraction, Fraction] = Field(
+        (0.6, 0.2), description="Share of exercises among the rows after that: at first, and at the end"
+    )
     fresh: bool = Field(False, description="Make it anew, although one is there")
 
 
@@ -150,8 +153,8 @@ class LanguageConfig(Group):
     def _agree(self) -> LanguageConfig:
         if self.run.num_games % self.grpo.games_per_state:
             raise ValueError(
-                f"--num-games {self.run.num_games} must be a multiple of --games-per-state {self.grpo.games_per_state}: "
-                "an iteration plays whole groups"
+                f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
+                f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
         return self
 

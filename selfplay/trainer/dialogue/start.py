@@ -1,26 +1,25 @@
 """Makes the embedded model: a small transformer, taught with games of one scripted player, the best moment kept.
 
-It begins with exercises of one reply, then reads whole games with ever fewer exercises among them. The model of that
-moment is kept that does best, playing both seats, on states of its own; in a game without a shared reward the last one.
+It begins with exercises of one reply, then reads whole games, and among them fewer and fewer exercises in which the
+reply comes after some talk. The model of that moment is kept that does best, playing both seats, on states of its own; in a game without a shared reward the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import torch
 
 from envs.dialogue.contract import AGREED
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.errors import CheckpointError
-from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.league.records import settings_hash
+from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.lessons import lesson
 from selfplay.policy.language.model import LanguageModel, load_model
 from selfplay.policy.language.sampling import Sampling
@@ -30,7 +29,9 @@ from selfplay.runner.dialogue import Fixture, Played, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
+    import torch
+
+    from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.policy.language.chat import Chat
     from selfplay.rollout.dialogue import Instance
     from selfplay.trainer.dialogue.config import StartConfig
@@ -47,10 +48,10 @@ class Recipe:
     """All that the embedded model follows from."""
 
     game: str
-    rules: Any
+    rules: Rules
     start: StartConfig
     seed: int
-    spec: TinySpec = TinySpec()
+    spec: TinySpec = field(default_factory=TinySpec)
     max_new_tokens: int = 24
 
     @property
@@ -109,8 +110,10 @@ def teach(
     looks: list[Look] = []
     best: dict[str, torch.Tensor] = {}
     read, losses = 0, []
+    lessons = _Lessons(entry, recipe, model.chat)
     try:
-        for batch in _batches(entry, recipe, model.chat, lambda: read):
+        while len(looks) < LOOKS:
+            batch = lessons.batch(read / start.tokens)
             losses.append(learner.step(batch, min(1.0, read / start.tokens)))
             read += sum(len(row.ids) for row in batch)
             due = FROM + (1 - FROM) * (len(looks) + 1) / LOOKS
@@ -123,36 +126,43 @@ def teach(
                     f"Teaching {recipe.game}: {read:,} tokens, loss {look.loss:.3f}, plays {look.reward:.3f} "
                     f"with itself, {look.agreed:.0%} agreed"
                 )
-            if len(looks) == LOOKS:
-                break
     finally:
         learner.close()
     model.module.load_state_dict(best)
     return model, looks
 
 
-def _batches(
-    entry: DialogueEntry, recipe: Recipe, chat: Chat, read: Callable[[], int]
-) -> Iterator[Sequence[Instance]]:
+class _Lessons:
     """Rows for ever, in batches of about the same length each."""
-    start = recipe.start
-    rng = np.random.default_rng(derive(recipe.seed, "rows"))
-    count = 0
-    while True:
-        done = read() / start.tokens
-        share = 1.0 if done < start.drills else start.mixed * max(0.0, 1 - (done - start.drills) / (1 - start.drills))
-        wanted = start.batch_rows * BUFFER
-        drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", count, round(wanted * share)))
-        rows = [lesson(chat, "", [seen], [reply]) for seen, reply in drills]
-        rows += taught_games(entry, recipe, chat, _seeds(recipe.seed, "game", count, (wanted - len(rows)) // 2))
-        count += wanted
-        if len(rows) < wanted // 2:  # a game without exercises
-            rows += taught_games(entry, recipe, chat, _seeds(recipe.seed, "game", count, (wanted - len(rows)) // 2))
-        rows = [rows[i] for i in rng.permutation(len(rows))]
-        rows.sort(key=lambda row: len(row.ids))
-        batches = [rows[i : i + start.batch_rows] for i in range(0, len(rows), start.batch_rows)]
-        for i in rng.permutation(len(batches)):
-            yield batches[i]
+
+    def __init__(self, entry: DialogueEntry, recipe: Recipe, chat: Chat) -> None:
+        self._entry = entry
+        self._recipe = recipe
+        self._chat = chat
+        self._rng = np.random.default_rng(derive(recipe.seed, "rows"))
+        self._made = 0
+        self._batches: list[list[Instance]] = []
+
+    def batch(self, done: float) -> list[Instance]:
+        """The next one; ``done`` is the share of the teaching that lies behind."""
+        if not self._batches:
+            start = self._recipe.start
+            after = max(0.0, (done - start.drills) / (1 - start.drills)) if start.drills < 1 else 0.0
+            share = 1.0 if done < start.drills else start.mixed[0] + (start.mixed[1] - start.mixed[0]) * min(1.0, after)
+            rows = self._rows(start.batch_rows * BUFFER, share, talk=done >= start.drills)
+            batches = [rows[i : i + start.batch_rows] for i in range(0, len(rows), start.batch_rows)]
+            self._batches = [batches[i] for i in self._rng.permutation(len(batches))]
+        return self._batches.pop()
+
+    def _rows(self, wanted: int, share: float, talk: bool) -> list[Instance]:
+        """By length; so many, or one more, of which a share are drills where the game has any."""
+        entry, recipe, chat = self._entry, self._recipe, self._chat
+        drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", self._made, round(wanted * share)), talk)
+        rows = [lesson(chat, "", drill.read, drill.wrote, taught=1) for drill in drills]
+        games = _seeds(recipe.seed, "game", self._made, -(-(wanted - len(rows)) // 2))
+        rows += taught_games(entry, recipe, chat, games)
+        self._made += wanted
+        return sorted((rows[i] for i in self._rng.permutation(len(rows))), key=lambda row: len(row.ids))
 
 
 def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:
@@ -168,7 +178,7 @@ def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequen
             for seat, (system, *told) in enumerate(game.read):
                 wrote = [turn.text for turn in game.turns if turn.seat == seat]
                 if wrote:
-                    rows.append(lesson(chat, system, told, wrote, game.index, seat))
+                    rows.append(lesson(chat, system, told, wrote))
     return rows
 
 
@@ -187,4 +197,3 @@ def _look(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int,
 
 def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:
     return [derive(seed, "start", what, first + i) for i in range(count)]
-

@@ -17,7 +17,6 @@ from selfplay.checkpoint.policies import BEST
 from selfplay.errors import ConfigError
 from selfplay.policy.heads import Heads
 from selfplay.report import header
-from selfplay.trainer.app import INTERRUPTED
 from selfplay.trainer.imitation.data import Games, open_library
 from selfplay.trainer.imitation.export import LATEST, exported, owner_of_best
 from selfplay.trainer.imitation.report import Reports, Ticker, table
@@ -32,6 +31,7 @@ from selfplay.trainer.imitation.standing import (
 )
 from selfplay.trainer.imitation.training import Training
 from selfplay.trainer.machine import pick_device, processor, usable_cores
+from selfplay.trainer.running import INTERRUPTED
 from selfplay.trainer.session import THREADS, check_network
 
 if TYPE_CHECKING:

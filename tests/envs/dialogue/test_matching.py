@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from envs.dialogue.contract import AGREED, CUT_OFF, FAILED, LONG, REFUSED
 from envs.dialogue.human import read_game
@@ -131,6 +133,31 @@ def test_a_game_that_fails_pays_nothing(reason):
     game.fail(reason)
     assert (game.verdict.reason, game.verdict.rewards) == (reason, (0.0, 0.0))
     assert game.record()["proposal_reward"] == 0
+
+
+PARTS = st.sampled_from(
+    [BEST, WORSE, "[accept]", "[reject]", "[message] ", "[propose]", "\n", "<br/>", "Ava Li", "[", "é"]
+)
+
+
+@given(st.lists(st.one_of(st.text(max_size=20), st.lists(PARTS, max_size=3).map("".join)), max_size=40))
+def test_whatever_is_written_is_a_turn(replies):
+    game = Matching(RULES, STATE)
+    for reply in replies:
+        if game.verdict is not None:
+            break
+        mover = game.mover
+        turn = game.act(reply)
+        assert (turn.seat, turn.text) == (mover, reply)
+        assert turn.private in reply
+        assert game.verdict is not None or game.mover == (mover if turn.error else 1 - mover)
+    counted = [turn for turn in game.turns if turn.error is None]
+    assert len(counted) == len(game.record()["action_log"]) <= RULES.max_turns
+    if game.verdict is not None:
+        assert all(-0.25 * len(game.turns) <= reward <= 1 for reward in game.verdict.rewards)
+        assert (game.verdict.reason == AGREED) == (counted[-1:] != [] and counted[-1].kind == "accept")
+    if game.verdict is None or game.verdict.reason == AGREED:
+        assert Matching.from_record(RULES, game.record()).record() == game.record()
 
 
 def test_a_game_that_is_over_takes_nothing_more():

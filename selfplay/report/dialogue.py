@@ -1,0 +1,116 @@
+"""What one iteration of self-play in words was like, and how its reporters say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TextIO
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
+from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink, duration
+from selfplay.report.reporter import Tee
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class DialogueReport(BaseModel):
+    """One iteration. Totals count from the run's start, over all its resumptions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    iteration: Annotated[int, Field(ge=1)]
+    iterations: int | None  # planned; None where turns or time end the run
+    games: Count  # of this iteration, those that came to their end
+    total_games: Count
+    turns: Count
+    total_steps: Count  # turns
+    tokens: Count  # sampled
+    elapsed_s: float
+    phase_s: dict[str, float]
+    reward: float  # mean of all seats
+    seat_rewards: tuple[float, float]
+    agreement: float  # share of the games
+    refused: float  # refused replies a game
+    endings: dict[str, Count]  # reason -> games
+    lost: Count  # games that raised, in the whole run
+    rows: Count  # that trained
+    zero_variance: float  # share of the groups with one reward
+    update: dict[str, float]  # of ``GRPOStatistics``
+    restarts: Count = 0  # of runners, in the whole run
+
+    def flat(self) -> dict[str, float]:
+        """Every figure under its tag."""
+        seconds = max(sum(self.phase_s.values()), 1e-9)
+        collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
+        games = max(self.games, 1)
+        return {
+            "play/reward": self.reward,
+            "play/reward_seat_0": self.seat_rewards[0],
+            "play/reward_seat_1": self.seat_rewards[1],
+            "play/agreement": self.agreement,
+            "play/refused": self.refused,
+            "play/turns": self.turns / games,
+            "play/tokens": self.tokens / games,
+            "play/lost": self.lost,
+            **{f"endings/{reason}": count / games for reason, count in self.endings.items()},
+            **{f"losses/{name}": value for name, value in self.update.items()},
+            "losses/zero_variance": self.zero_variance,
+            "charts/rows": self.rows,
+            "charts/games_per_s": self.games / seconds,
+            "charts/collected_games_per_s": self.games / collecting,
+            "charts/tokens_per_s": self.tokens / collecting,
+            "charts/games": self.total_games,
+            "charts/restarts": self.restarts,
+            **{f"time/{name}": value for name, value in self.phase_s.items()},
+        }
+
+    def lines(self) -> tuple[str, str]:
+        """For people: what was played, and what was learned."""
+        seconds = max(sum(self.phase_s.values()), 1e-9)
+        games = max(self.games, 1)
+        of = f"/{self.iterations}" if self.iterations else ""
+        played = (
+            f"Iter {self.iteration}{of}: {self.games} games, {self.turns} turns ({self.total_steps} total steps): "
+            f"reward {self.reward:.3f}, agreed {self.agreement:.1%}, refused {self.refused:.3f} a game, "
+            f"{self.turns / games:.1f} turns, {self.tokens / games:.0f} tokens"
+        )
+        learned = (
+            f"  GRPO update: loss={self.update['loss']:.4f}, entropy={self.update['entropy']:.3f}, "
+            f"kl={self.update['approx_kl']:.4f}, clipped={self.update['clip_fraction']:.1%}, "
+            f"groups of one reward {self.zero_variance:.0%}; {self.games / seconds:,.0f} games/s"
+        )
+        if self.iterations:
+            left = (self.iterations - self.iteration) * self.elapsed_s / self.iteration
+            learned += f", ETA {duration(left)}"
+        return played, learned
+
+
+class DialogueLines:
+    """Plain lines (``Reporter``), for terminals and logs."""
+
+    def __init__(self, plain: PlainReporter) -> None:
+        self._plain = plain
+        self.header = plain.header
+        self.notice = plain.notice
+        self.leaderboard = plain.leaderboard
+        self.close = plain.close
+
+    def iteration(self, report: Any) -> None:  # noqa: ANN401
+        """Two lines."""
+        for line in report.lines():
+            self._plain.notice(line)
+
+
+def dialogue_reporters(folder: Any, stream: TextIO, resumed: tuple[int, int] | None = None) -> Tee:  # noqa: ANN401
+    """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``."""
+    metrics = folder / "metrics.jsonl"
+    if resumed is not None:
+        trim_metrics(metrics, resumed[0])
+    everyone: Sequence[Any] = (
+        MetricsReporter(metrics),
+        TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
+        DialogueLines(PlainReporter(LogFileSink(folder / "log.txt"))),
+        DialogueLines(PlainReporter(StreamSink(stream))),
+    )
+    return Tee(list(everyone))

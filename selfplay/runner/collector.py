@@ -1,0 +1,78 @@
+"""What a runner of games of words works on: the model's writer, and the games that it is told to play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from selfplay.runner.dialogue import Fixture, Lost, Played, Player, play_games
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.policy.language.conversation import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Games to be played: so many on each of some initial states."""
+
+    indices: tuple[int, ...]  # of the states in the run
+    seeds: tuple[int, ...]  # of the states
+    games_each: int
+
+
+def fixtures(
+    entry: DialogueEntry,
+    rules: Rules,
+    order: Order,
+    players: tuple[Player, Player],
+    *names: str | int,
+) -> list[Fixture]:
+    """The games of an order; their luck follows from the state's seed, the names and the game's number on the state."""
+    states = entry.states(rules, order.seeds)
+    return [
+        Fixture(index, f"{index}-{game}", entry.start(rules, state), derive(seed, "game", *names, game), players)
+        for index, seed, state in zip(order.indices, order.seeds, states, strict=True)
+        for game in range(order.games_each)
+    ]
+
+
+class DialogueCollector:
+    """Plays orders with one writer in both seats (``Resource``).
+
+    Args:
+        entry: The game.
+        rules: Its settings.
+        make_writer: Called once, in the runner's thread.
+    """
+
+    def __init__(self, entry: DialogueEntry, rules: Rules, make_writer: Callable[[], Writer]) -> None:
+        self._entry = entry
+        self._rules = rules
+        self._make_writer = make_writer
+        self._cancelled = False
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Who plays both seats."""
+        return self._make_writer()
+
+    def collect(self, order: Order) -> list[Played | Lost]:
+        """Play an order to its end. Blocks."""
+        games = fixtures(self._entry, self._rules, order, (self.writer, self.writer))
+        return play_games(games, lambda: self._cancelled)
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        self._cancelled = True
+
+    def kill(self) -> bool:
+        """A thread cannot be killed; it stops at its next round."""
+        self._cancelled = True
+        return False
+
+    def close(self) -> None:
+        """See ``Resource``."""

@@ -1,0 +1,235 @@
+"""One run of self-play in words, from a configuration to its last line."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from selfplay.errors import IncompatibleError, SelfPlayError, boundary
+from selfplay.learner.advantages import refuse_single_games
+from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.report import header
+from selfplay.report.dialogue import dialogue_reporters
+from selfplay.report.plain import PlainReporter, StreamSink
+from selfplay.report.reporter import Feed
+from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
+from selfplay.trainer.dialogue.evaluation import anchors, gain, held_out, judge_model
+from selfplay.trainer.dialogue.players import game_of, open_model, sampling_of
+from selfplay.trainer.dialogue.session import WordsSession
+from selfplay.trainer.dialogue.tree import WordsTree
+from selfplay.trainer.machine import pick_device, processor, usable_cores
+from selfplay.trainer.resume import change
+from selfplay.trainer.running import INTERRUPTED, handle_signals
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState, RunDir
+
+FORMAT: Final = 1
+MAY_CHANGE: Final = frozenset(
+    {
+        "run.games", "run.timesteps", "run.max_minutes", "run.save_interval", "run.checkpoint", "run.device",
+        "run.threads", "run.evaluation_states",
+    }
+)  # fmt: skip
+
+
+def train(
+    config: LanguageConfig,
+    *,
+    resume: bool = False,
+    explicit: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    stream: TextIO | None = None,
+) -> int:
+    """Train a run to its end; the exit code. Arguments and errors as of ``selfplay.trainer.app.train``."""
+    explicit = explicit or {}
+    stream = stream or sys.stdout
+    if resume:
+        named = "run.checkpoint" in explicit
+        run = resolve_run(Path(config.run.checkpoint) if named else None)
+        with run.lock():
+            state = load_latest_learner(run)
+            config = _continued(state, explicit)
+            device = pick_device(config.run.device)
+            model = load_model(str(run.generations / state.meta.generations[-1]), device)
+            return _start(config, run, (model, str(state.meta.extra["base"])), state, preset, stream)
+    refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
+    game_of(config)
+    lines = PlainReporter(StreamSink(stream))
+    # Before the folder is made: a mistake leaves none.
+    opened = open_model(config, pick_device(config.run.device), config.run.threads or usable_cores(), lines.notice)
+    run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
+    with run.lock():
+        return _start(config, run, opened, None, preset, stream)
+
+
+def _continued(state: LearnerState, explicit: Mapping[str, Any]) -> LanguageConfig:
+    with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
+        values = LanguageConfig.model_validate(state.meta.config).model_dump()
+    change(values, explicit, MAY_CHANGE, OPTIONS)
+    return LanguageConfig.model_validate(values)
+
+
+def _start(
+    config: LanguageConfig,
+    run: RunDir,
+    opened: tuple[LanguageModel, str],
+    resumed: LearnerState | None,
+    preset: str | None,
+    stream: TextIO,
+) -> int:
+    """Run the event loop with a model and its name."""
+    device = pick_device(config.run.device)
+    place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    run.write_run(_run_document(config, device))
+    reporters = dialogue_reporters(run.path, stream, place)
+    reporters.header(header.lines("Self-Play in Words", _header(config, run, device, preset, resumed)))
+    for line in resumed.skipped if resumed else ():
+        reporters.notice(line)
+    entry, rules = game_of(config)
+    session = WordsSession(config, run, device, entry, rules, *opened, sampling_of(config), resumed)
+    return asyncio.run(_run(session, Feed(reporters)))
+
+
+async def _run(session: WordsSession, feed: Feed) -> int:
+    stop = asyncio.Event()
+    tree = WordsTree(session, feed, stop)
+    handle_signals(stop, feed)
+    started = time.monotonic()
+    code = 0
+    try:
+        await tree.root.start()
+        reason = await tree.root.wait()
+        if tree.announcer.first_cause is not None or not reason.clean:
+            raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
+        code = INTERRUPTED if stop.is_set() else 0
+        await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
+    finally:
+        await feed.finish()
+    return code
+
+
+def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) -> None:
+    """How well the model does now, the summary, and what to do next."""
+    loop, run = tree.loop, session.run
+    progress = loop.progress
+    found = _judgement(session, feed) if progress.finished and session.config.run.evaluation_states else {}
+    run.write_summary(
+        {
+            "finished": progress.finished,
+            "iteration": progress.iteration,
+            "total_steps": progress.total_steps,
+            "games": loop.games,
+            "lost": loop.lost,
+            "elapsed_s": round(progress.elapsed_s, 3),
+            "session_s": round(seconds, 3),
+            "games_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
+            "newest": progress.newest,
+            "restarts": progress.restarts,
+            "ended": datetime.now(UTC).isoformat(),
+            "processor": processor(),
+            "cores": usable_cores(),
+            **found,
+        }
+    )
+    word = "Finished" if progress.finished else "Interrupted, and saved,"
+    feed.notice(
+        f"{word} after {progress.iteration} iterations, {loop.games:,} games, {progress.total_steps:,} turns, "
+        f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
+    )
+
+
+def _judgement(session: WordsSession, feed: Feed) -> dict[str, Any]:
+    """The model as it is now and as it began, on states that it was not trained on, beside scripted players."""
+    seeds = held_out(session.config.run.evaluation_states)
+    entry, rules, sampling = session.entry, session.rules, session.sampling
+    feed.notice(f"Judging on {len(seeds)} states that were not trained on ...")
+    after = judge_model(entry, rules, session.model, sampling, seeds)
+    first = load_model(str(session.run.generations / "gen_0"), session.device)
+    before = judge_model(entry, rules, first, sampling, seeds)
+    both = after.agreed & before.agreed
+    document = after.document
+    found = {
+        "reward": document["reward"],
+        "agreement": document["agreement"],
+        "format_errors": document["format_errors"],
+        "evaluation": document,
+        "start": before.document,
+        "paired_gain": gain(after.rewards, before.rewards),
+        "paired_gain_agreed": gain(after.rewards[both], before.rewards[both]),
+        "anchors": anchors(entry, rules, seeds),
+    }
+    for line in _table(found):
+        feed.notice(line)
+    return found
+
+
+def _table(found: Mapping[str, Any]) -> list[str]:
+    lines = [f"  {'player, with itself':<22}{'reward':>8}{'agreed':>9}{'where agreed':>14}{'turns':>7}"]
+    rows = [("this run", found["evaluation"]), ("its start", found["start"])]
+    rows += [(name, anchor) for name, anchor in found["anchors"].items() if isinstance(anchor, dict)]
+    for name, row in rows:
+        only = "" if row["agreed_only"] is None else f"{row['agreed_only']:.3f}"
+        lines.append(f"  {name:<22}{row['reward']:>8.3f}{row['agreement']:>9.1%}{only:>14}{row['turns']:>7.1f}")
+    known = [
+        f"{name.removeprefix('known_')} {value:.3f}"
+        for name, value in found["anchors"].items()
+        if isinstance(value, float)
+    ]
+    if known:
+        lines.append(f"  known without playing: {', '.join(known)}")
+    gains = found["paired_gain"], found["paired_gain_agreed"]
+    lines += [
+        f"  gain over its start on {where}: {each['gain']:+.3f} ± {each['interval']:.3f} ({each['states']} states)"
+        for each, where in zip(gains, ("the same states", "those where both agreed"), strict=True)
+        if each["gain"] is not None
+    ]
+    return lines
+
+
+def _run_document(config: LanguageConfig, device: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "family": "dialogue",
+        "started": datetime.now(UTC).isoformat(),
+        "config": config.model_dump(mode="json"),
+        "device": device,
+        "processor": processor(),
+        "cores": usable_cores(),
+        "versions": {name: version(name) for name in ("torch", "numpy", "transformers", "tokenizers", "scipy")},
+    }
+
+
+def _header(
+    config: LanguageConfig, run: RunDir, device: str, preset: str | None, resumed: LearnerState | None
+) -> Sequence[tuple[str, object]]:
+    grpo, sampling = config.grpo, sampling_of(config)
+    _, rules = game_of(config)
+    return [
+        ("Game type", config.game.type),
+        ("Rules", ", ".join(f"{name} {value}" for name, value in asdict(rules).items())),
+        ("Model", config.model.name),
+        ("Preset", preset),
+        ("Num games", config.run.num_games),
+        ("Games per state", grpo.games_per_state),
+        ("Games", config.run.games),
+        ("Timesteps", config.run.timesteps),
+        ("Max minutes", config.run.max_minutes),
+        ("Replies", f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}, "
+                    f"{sampling.max_new_tokens} tokens"),
+        ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of "
+                 f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
+        ("Seed", str(config.run.seed)),
+        ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
+        ("Run folder", run.path),
+        ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),
+    ]  # fmt: skip

@@ -1,0 +1,263 @@
+"""The training loop of self-play in words: play whole groups, learn from them, freeze, report.
+
+Both seats are the policy as it is now: nobody learns while anybody plays, so that runners and learner share one model.
+When the loop crashes its supervisor starts it again, and it goes on from the last checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from envs.dialogue.contract import AGREED
+from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_newer
+from selfplay.checkpoint.models import ModelMeta, save_model
+from selfplay.errors import NotARunError, RunnerError
+from selfplay.league.records import generation_id
+from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
+from selfplay.learner.grpo_loss import GRPOSettings
+from selfplay.report.dialogue import DialogueReport
+from selfplay.rollout.dialogue import grouped
+from selfplay.runner.board import Board, Job
+from selfplay.runner.dialogue import Lost, Played
+from selfplay.runner.worker import Worker
+from selfplay.seeding import derive
+from selfplay.trainer.learner_state import learner_arrays, restore_learner
+from selfplay.trainer.progress import Phases, Progress
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from selfplay.report.reporter import Feed
+    from selfplay.runner.collector import DialogueCollector, Order
+    from selfplay.supervision import Context
+    from selfplay.trainer.dialogue.session import WordsSession
+
+EMBEDDED_RATE, RATE = 2e-4, 1e-6
+KL: float = 0.001  # of models that know a language, which they shall keep
+
+
+def grpo_settings(session: WordsSession) -> GRPOSettings:
+    """Of the learner: what was given, and what follows from the model."""
+    grpo, embedded = session.config.grpo, session.config.embedded
+    usual = EMBEDDED_RATE if embedded else RATE
+    kl = 0.0 if embedded else KL
+    return GRPOSettings(
+        advantage=grpo.advantage, baseline=grpo.baseline, loss_agg=grpo.loss_agg,
+        row_tokens=session.sampling.max_new_tokens,
+        clip_low=grpo.clip_low, clip_high=grpo.clip_high,
+        learning_rate=usual if grpo.learning_rate is None else grpo.learning_rate,
+        max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
+        kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
+    )  # fmt: skip
+
+
+class WordsLoop:
+    """Makes the learner child.
+
+    Args:
+        session: What is trained.
+        board: Runners.
+        feed: Is told what happens.
+        stop: Set when the run shall end after the iteration in progress.
+        start_runners: Makes sure that there are runners.
+    """
+
+    def __init__(
+        self,
+        session: WordsSession,
+        board: Board[DialogueCollector],
+        feed: Feed,
+        stop: asyncio.Event,
+        start_runners: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.session = session
+        self.progress = Progress()
+        self.games = 0  # that came to their end
+        self.lost = 0
+        self._board = board
+        self._feed = feed
+        self._stop = stop
+        self._start_runners = start_runners
+        self._generator = torch.Generator()
+        self._learner: GRPOLearner | None = None
+
+    @property
+    def _run(self) -> Any:  # noqa: ANN401
+        return self.session.config.run
+
+    async def run(self, ctx: Context) -> None:
+        """The child: trains to the end of the run, then returns."""
+        worker = Worker(ctx.id)
+        ctx.ready()
+        self._board.forget()
+        learner = GRPOLearner(
+            self.session.model, grpo_settings(self.session), self.session.sampling, threads=self.session.threads
+        )
+        self._learner = learner
+        try:
+            state = self.session.resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
+            kept = -1 if state is None else state.meta.iteration
+            await worker.submit(set_aside_newer, self.session.run, kept)
+            if state is None:
+                await worker.submit(self._begin)
+            else:
+                await worker.submit(self._continue, state)
+            await self._start_runners()
+            await self._train(worker)
+        finally:
+            worker.submit(learner.close)
+            worker.close()
+
+    @property
+    def learner(self) -> GRPOLearner:
+        """Of the run that goes on."""
+        if self._learner is None:
+            raise RunnerError("the loop has not begun")
+        return self._learner
+
+    def _begin(self) -> None:
+        self._generator.manual_seed(derive(self._run.seed, "learner") % 2**63)
+        self._freeze()
+        self._checkpoint()
+
+    def _continue(self, state: LearnerState) -> None:
+        meta, progress = state.meta, self.progress
+        restore_learner(self.learner, self._generator, state.arrays)
+        extra: Any = meta.extra
+        progress.iteration, progress.total_steps, progress.elapsed_s = meta.iteration, meta.total_steps, meta.elapsed_s
+        progress.generations, progress.newest = list(meta.generations), meta.generations[-1]
+        progress.restarts, self.games, self.lost = extra["restarts"], extra["games"], extra["lost"]
+        if self.learner.baseline is not None:
+            self.learner.baseline.restore(extra["baseline"])
+
+    async def _train(self, worker: Worker) -> None:
+        progress = self.progress
+        if self._done() and not self._stop.is_set():
+            self._feed.notice("The run has reached its end; --games or --timesteps can put it further away")
+        while not self._done():
+            phases = Phases(progress)
+            played = await self._collect()
+            phases.end("collect")
+            update = await worker.submit(self._update, played)
+            phases.end("update")
+            progress.iteration += 1
+            progress.total_steps += sum(len(game.turns) for game in played)
+            self.games += len(played)
+            if progress.iteration % self._run.save_interval == 0:
+                await worker.submit(self._save)
+                phases.end("save")
+            self._report(played, update, phases.seconds)
+        if progress.newest != generation_id(progress.iteration):
+            await worker.submit(self._save)
+        progress.finished = not self._stop.is_set()
+
+    def _done(self) -> bool:
+        run, progress = self._run, self.progress
+        iterations = self.session.config.iterations
+        return (
+            self._stop.is_set()
+            or (iterations is not None and progress.iteration >= iterations)
+            or (run.timesteps is not None and progress.total_steps >= run.timesteps)
+            or (run.max_minutes is not None and progress.elapsed_s >= 60 * run.max_minutes)
+        )
+
+    async def _collect(self) -> list[Played]:
+        """An iteration's games."""
+        orders = self.session.orders(self.progress.iteration)
+        results = await self._board.ask({runner: _job(order) for runner, order in orders.items()})
+        games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
+        lost = [game for game in games if isinstance(game, Lost)]
+        if lost:
+            self.lost += len(lost)
+            self._feed.notice(f"{len(lost)} games were lost; the first one: {lost[0].why}")
+        played = [game for game in games if isinstance(game, Played)]
+        if not played:
+            why = lost[0].why if lost else next(iter(self._board.given_up.values()), "no runner delivered")
+            raise RunnerError(f"no game came to its end; first cause: {why}")
+        return played
+
+    def _update(self, played: Iterable[Played]) -> GRPOStatistics:
+        if self.session.config.grpo.anneal and self.session.config.iterations:
+            done = self.progress.iteration / self.session.config.iterations
+            self.learner.optimizer.param_groups[0]["lr"] = self.learner.settings.learning_rate * (1 - 0.9 * done)
+        groups = grouped(instance for game in played for instance in game.instances)
+        return self.learner.update(groups, self._generator)
+
+    def _freeze(self) -> None:
+        """A generation."""
+        session, progress = self.session, self.progress
+        name = generation_id(progress.iteration)
+        meta = ModelMeta(
+            id=name, parent=progress.newest or None, iteration=progress.iteration, total_steps=progress.total_steps,
+            game=session.config.game.type, rules=asdict(session.rules), base=_base(session),
+            created=datetime.now(UTC), config=session.config.model_dump(mode="json"),
+        )  # fmt: skip
+        save_model(session.run.generations / name, meta, session.model.save, replace=True)
+        progress.newest = name
+        if name not in progress.generations:
+            progress.generations.append(name)
+
+    def _save(self) -> None:
+        self._freeze()
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        progress, learner = self.progress, self.learner
+        baseline: dict[str, Any] = {} if learner.baseline is None else {"baseline": learner.baseline.state()}
+        meta = LearnerMeta(
+            iteration=progress.iteration, total_steps=progress.total_steps, elapsed_s=progress.elapsed_s,
+            created=datetime.now(UTC), config=self.session.config.model_dump(mode="json"),
+            generations=tuple(progress.generations),
+            extra={
+                "restarts": progress.restarts, "games": self.games, "lost": self.lost, "base": self.session.base,
+                **baseline,
+            },
+        )  # fmt: skip
+        save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
+
+    def _report(self, played: list[Played], update: GRPOStatistics, phase_s: dict[str, float]) -> None:
+        progress = self.progress
+        rewards = np.array([game.verdict.rewards for game in played])
+        seats = rewards.mean(0)
+        tokens = sum(instance.written for game in played for instance in game.instances)
+        refused = sum(turn.error is not None for game in played for turn in game.turns)
+        figures = {
+            name: value
+            for name, value in asdict(update).items()
+            if name not in ("rows", "groups", "singletons", "zero_variance", "tokens")
+        }
+        progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
+        self._feed.iteration(
+            DialogueReport(
+                iteration=progress.iteration, iterations=self.session.config.iterations, games=len(played),
+                total_games=self.games, turns=sum(len(game.turns) for game in played),
+                total_steps=progress.total_steps, tokens=tokens, elapsed_s=progress.elapsed_s, phase_s=phase_s,
+                reward=float(rewards.mean()), seat_rewards=(float(seats[0]), float(seats[1])),
+                agreement=float(np.mean([game.verdict.reason == AGREED for game in played])),
+                refused=refused / len(played), endings=Counter(game.verdict.reason for game in played),
+                lost=self.lost, rows=update.rows, zero_variance=update.zero_variance_share, update=figures,
+                restarts=progress.restarts,
+            )
+        )  # fmt: skip
+
+
+def _job(order: Order) -> Job[DialogueCollector]:
+    return Job(lambda collector: collector.collect(order))
+
+
+def _base(session: WordsSession) -> str:
+    return "tiny" if session.config.embedded else session.config.model.name
+
+
+def _latest(session: WordsSession) -> LearnerState | None:
+    try:
+        return load_latest_learner(session.run)
+    except NotARunError:
+        return None

@@ -1,0 +1,60 @@
+"""A run of self-play in words: what is trained, on what, and what each runner plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from selfplay.runner.collector import Order
+from selfplay.seeding import derive
+from selfplay.trainer.machine import usable_cores
+from selfplay.trainer.session import THREADS
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.language.model import LanguageModel
+    from selfplay.policy.language.sampling import Sampling
+    from selfplay.trainer.dialogue.config import LanguageConfig
+
+
+@dataclass(frozen=True, slots=True)
+class WordsSession:
+    """A run being trained, new or resumed."""
+
+    config: LanguageConfig
+    run: RunDir
+    device: str
+    entry: DialogueEntry
+    rules: Rules
+    model: LanguageModel  # what the learner trains and the runners play
+    base: str  # its name or folder, when the run began
+    sampling: Sampling
+    resumed: LearnerState | None = None
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """Ids of those that play."""
+        states = self.config.states_per_iteration
+        count = self.config.run.runners or min(usable_cores() if self.device == "cpu" else 1, states)
+        return tuple(f"runner-{i:03d}" for i in range(min(count, states)))
+
+    @property
+    def threads(self) -> int:
+        """Of the update."""
+        return self.config.run.threads or min(usable_cores(), THREADS)
+
+    def orders(self, iteration: int) -> dict[str, Order]:
+        """What each runner plays in an iteration, counted from 0: whole groups."""
+        config, runners = self.config, self.runners
+        states = config.states_per_iteration
+        orders = {}
+        for i, runner in enumerate(runners):
+            part = range(states * i // len(runners), states * (i + 1) // len(runners))
+            indices = tuple(iteration * states + state for state in part)
+            orders[runner] = Order(
+                indices,
+                tuple(derive(config.run.seed, "state", index) for index in indices),
+                config.grpo.games_per_state,
+            )
+        return orders

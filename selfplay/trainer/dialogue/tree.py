@@ -1,0 +1,79 @@
+"""The supervision tree of self-play in words: the same as of fights, without rating games.
+
+root  rest_for_one
+  runners    permanent  a pool; the learner starts its children
+    runner-000 ..       games
+  learner    transient, significant: its normal end is the end of the run
+  reporting  permanent, a supervisor with a budget of its own
+    feed     transient
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from selfplay.policy.language.writer import LocalWriter
+from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
+from selfplay.runner.collector import DialogueCollector
+from selfplay.runner.game_runner import GameRunner
+from selfplay.supervision import ChildSpec, Context, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.trainer.announcing import Announcer
+from selfplay.trainer.dialogue.loop import WordsLoop
+from selfplay.trainer.runners import GRACE_S, PARK, Runners
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from selfplay.policy.language.conversation import Writer
+    from selfplay.report.reporter import Feed
+    from selfplay.trainer.dialogue.session import WordsSession
+
+
+class WordsTree:
+    """Everything of a run, wired together. Built inside the event loop."""
+
+    def __init__(self, session: WordsSession, feed: Feed, stop: asyncio.Event) -> None:
+        self._session = session
+        self._feed = feed
+        self.board: Board[DialogueCollector] = Board(session.runners, limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S))
+        self.loop = WordsLoop(session, self.board, feed, stop, self.start_runners)
+        self.announcer = Announcer(feed, dict.fromkeys(session.runners, self.board), self._count_restart)
+        self.root = Supervisor(self._spec(), on_report=self.announcer.tell)
+
+    def _spec(self) -> SupervisorSpec:
+        budget = 10 * (len(self._session.runners) + 1)
+        feed = SupervisorSpec(children=(ChildSpec("feed", self._deliver, restart="transient"),), intensity=100)
+        children = (
+            ChildSpec("runners", PoolSpec(intensity=budget, period_s=PARK.period_s, park=PARK)),
+            ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
+            ChildSpec("reporting", feed),
+        )
+        return SupervisorSpec(
+            children=children, strategy="rest_for_one", intensity=3, period_s=60.0, auto_shutdown="any_significant"
+        )
+
+    async def start_runners(self) -> None:
+        """Start the runners that the pool does not have."""
+        runners = Runners(self.root)
+        runner = GameRunner(self.board, self._open)
+        for name in self._session.runners:
+            if name not in runners.ids():
+                await runners.start(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))
+
+    def _open(self, runner: str, incarnation: int) -> DialogueCollector:
+        """What a runner works on, made in its thread."""
+        del runner, incarnation  # they are all alike
+        torch.set_num_threads(1)  # of this thread: runners share the cores
+        return DialogueCollector(self._session.entry, self._session.rules, self._writer)
+
+    def _writer(self) -> Writer:
+        return LocalWriter(self._session.model, self._session.sampling)
+
+    async def _deliver(self, ctx: Context) -> None:
+        ctx.ready()
+        await self._feed.run()
+
+    def _count_restart(self, runner: str) -> None:
+        self.loop.progress.restarts += runner in self._session.runners
