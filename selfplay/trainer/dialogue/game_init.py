@@ -115,7 +115,7 @@ def state_row(
     seat: int,
     game_id: str,
     index: int,
-    data_source: str,  # noqa: ANN401
+    data_source: str,
 ) -> JsonObject:
     """The row of a game before its first word, as a seat sees it; the seat has been told then."""
     told = (("system", begun.system(seat)), ("user", begun.observe(seat)))
