@@ -57,7 +57,7 @@ class Recipe:
     @property
     def document(self) -> dict[str, Any]:
         """As JSON."""
-        start = self.start.model_dump(exclude={"fresh"})
+        start = self.start.model_dump(mode="json", exclude={"fresh"})
         return {
             "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
             "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens,
