@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from selfplay.trainer.command_line import Parser, exit_code
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def parser() -> argparse.ArgumentParser:

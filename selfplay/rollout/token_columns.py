@@ -6,11 +6,13 @@ Letters in shapes: T tokens of a conversation.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from selfplay.rollout.dialogue import Instance
+if TYPE_CHECKING:
+    from selfplay.rollout.dialogue import Instance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

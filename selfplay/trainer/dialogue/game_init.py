@@ -110,7 +110,7 @@ def _rows_of(rules: Any, request: Request, part: str, numbers: Sequence[int]) ->
 
 def state_row(
     begun: DialogueGame,
-    rules: Any,
+    rules: Any,  # noqa: ANN401
     *,
     seat: int,
     game_id: str,

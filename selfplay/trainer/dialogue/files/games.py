@@ -18,11 +18,12 @@ from selfplay.checkpoint.store import MAX_FILE_BYTES, read_file, write_file
 from selfplay.errors import CorruptError
 from selfplay.options import Group
 from selfplay.rollout.dialogue import Instance
-from selfplay.trainer.dialogue.files.settings import FileSettings, SamplingLine
+from selfplay.trainer.dialogue.files.settings import SamplingLine  # noqa: TC001  (pydantic asks for it)
 
 if TYPE_CHECKING:
     from selfplay.policy.language.chat import Chat
     from selfplay.runner.dialogue import Played
+    from selfplay.trainer.dialogue.files.settings import FileSettings
 
 GAMES: Final = "selfplay_games.jsonl"
 SCHEMA_VERSION: Final = 1

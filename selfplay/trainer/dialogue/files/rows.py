@@ -7,7 +7,7 @@ states are JSON in a string, since tables have no room for objects of any shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -133,7 +133,7 @@ def _offline(game: GameLine, settings: FileSettings, split: str) -> list[dict[st
     return rows
 
 
-def state_rows(games: Sequence[GameLine], settings: FileSettings, kept_back: set[int]) -> list[Mapping[str, Any]]:
+def state_rows(games: Sequence[GameLine], settings: FileSettings, kept_back: set[int]) -> list[dict[str, Any]]:
     """A row a state, as ``dialop_game_init.py`` writes them, in the order of the states.
 
     Raises:

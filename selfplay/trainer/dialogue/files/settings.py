@@ -87,13 +87,13 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
     from selfplay.trainer.dialogue.players import game_of, sampling_of  # loads torch
 
     given = dict(values)
-    model = _located(str(given["model"]))
+    model, tokens = _located(str(given["model"])), given.pop("start_tokens")
     try:
         config = LanguageConfig(
             game=WordGameConfig(type=given.pop("game"), size=given.pop("game_size")),
             model=ModelConfig(name=model),
             sampling=SamplingConfig(**{n: given.pop(n) for n in ("temperature", "top_p", "max_new_tokens")}),
-            start=StartConfig(**{"tokens": tokens for tokens in [given.pop("start_tokens")] if tokens is not None}),
+            start=StartConfig() if tokens is None else StartConfig(tokens=tokens),
             run=WordsRunConfig(seed=given["seed"]),
         )
         entry, rules = game_of(config)

@@ -122,7 +122,7 @@ def _train(
         return
     tell(_preset(settings, chosen))
     model, reference = _models(settings, chosen, process, tell)
-    check_tables(train_table, val_table, model.module.get_input_embeddings().num_embeddings)
+    check_tables(train_table, val_table, int(model.config.vocab_size))
     learner = GRPOLearner(
         model, _grpo(settings, chosen, process), sampling_of(settings.config), reference=reference,
         threads=max(1, min(MOST_THREADS, usable_cores() // process.here)),

@@ -1,4 +1,4 @@
-"""One process of several that train from a folder: ``python one_of_several.py FOLDER``; the environment is torchrun's."""
+"""One process of several that train from a folder, in the environment that torchrun gives them."""
 
 import sys
 from pathlib import Path

@@ -141,7 +141,7 @@ def test_what_is_no_table_is_refused(folder, tmp_path):
         with pytest.raises(CorruptError, match=r"other\.parquet is no parquet file"):
             read_table(folder / "other.parquet")
     (folder / "other.parquet").write_bytes(to_parquet([{"a": 1}], {"a": "int64"}, {}))
-    with pytest.raises(CorruptError, match="lacks the column reward_model.normalized_reward"):
+    with pytest.raises(CorruptError, match=r"lacks the column reward_model\.normalized_reward"):
         read_table(folder / "other.parquet")
 
 
