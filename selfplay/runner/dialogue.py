@@ -51,7 +51,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A game that raised."""
+    """A game that raised, or that a reply could not be had for."""
 
     game_id: str
     why: str
@@ -88,7 +88,9 @@ class _Table:
 
     def take(self, reply: Reply) -> None:
         """A writer's reply."""
-        if not reply.room:
+        if reply.lost is not None:
+            self.lost = reply.lost
+        elif not reply.room:
             self.game.fail(CONTEXT)
         elif not reply.ended:
             self.game.fail(CUT_OFF)

@@ -32,6 +32,8 @@ class Chat:
         """
         self.tokenizer = tokenizer
         self.ends = ends
+        self.size = len(tokenizer)  # ids from 0
+        self.marks = _marks(tokenizer)
         name = tokenizer.name_or_path
         if not tokenizer.chat_template:
             raise ConfigError(f"{name}: its tokenizer has no chat template, and so no form for a conversation")
@@ -114,3 +116,9 @@ class Chat:
                 "templates do that drop thoughts), so that what was sampled is not what would be learned from; "
                 "--rows turn learns from each turn by itself"
             )
+
+
+def _marks(tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+    """Tokens that stand for no text: a template's, and the one for whatever has no token."""
+    added = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return frozenset(added | set(tokenizer.all_special_ids))

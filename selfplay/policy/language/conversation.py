@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -17,9 +17,13 @@ class Reply:
 
     text: str
     ids: list[int]  # sampled, the token that ends the turn included
-    logprob: list[float]  # of the sampling distribution
+    logprob: list[float]  # of the sampling distribution; not a number where who wrote it does not tell
     ended: bool  # False: cut off at the limit of new tokens
     room: bool = True  # False: the conversation does not fit into the context; nothing was written
+    lost: str | None = None  # why no reply could be had, which is no fault of the game's: nothing was written
+
+
+NO_ROOM: Final = Reply("", [], [], ended=False, room=False)
 
 
 @dataclass(slots=True, eq=False)

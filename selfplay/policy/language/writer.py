@@ -18,7 +18,7 @@ from torch import Tensor
 
 from envs.splitmix import words
 from selfplay.policy.language.attention import Columns
-from selfplay.policy.language.conversation import Conversation, Reply
+from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply
 from selfplay.policy.language.sampling import Sampling, log_distribution
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class LocalWriter:
         replies: dict[int, Reply] = {}
         for start in range(0, len(fitting), self._rows):
             replies |= self._round(fitting[start : start + self._rows])
-        none = Reply("", [], [], ended=False, room=False)
-        written = [replies.get(id(c), none) for c in conversations]
+        written = [replies.get(id(c), NO_ROOM) for c in conversations]
         for conversation, reply in zip(conversations, written, strict=True):
             conversation.write(reply)
         return written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,17 +14,23 @@ from envs.registry import find_dialogue
 from selfplay.checkpoint.models import check_foreign, is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.errors import ConfigError
+from selfplay.policy.language.endpoint import Endpoint, find_endpoint
 from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.policy.language.remote import Patience, RemoteWriter
 from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.writer import LocalWriter
+from selfplay.runner.serving import ReplyServer, find_program
 from selfplay.trainer.dialogue.config import TINY
 from selfplay.trainer.dialogue.start import Recipe, embedded_model
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
+    from selfplay.policy.language.chat import Chat
     from selfplay.trainer.dialogue.config import LanguageConfig
 
 EMBEDDED_REPLY: Final = 24  # tokens of a reply of the embedded model
 REPLY: Final = 512  # of others
+SERVER_LOG: Final = "server.log"  # in a run's folder: what a server says that was started for it
 
 
 def game_of(config: LanguageConfig) -> tuple[DialogueEntry, Any]:
@@ -70,6 +77,44 @@ def open_model(
         raise ConfigError(f"--model {config.model.name}: no such folder")
     dtype = torch.bfloat16 if device != "cpu" else torch.float32
     return load_model(config.model.name, device, dtype), config.model.name
+
+
+def server_of(config: LanguageConfig, folder: Path, run: Path) -> ReplyServer | None:
+    """The server that is to be started on a model folder, to be run as a child; None where none is.
+
+    Raises:
+        ConfigError: its program is not installed, or its arguments are no command line.
+    """
+    server = config.server
+    if server.program is None:
+        return None
+    try:
+        arguments = shlex.split(server.arguments)
+    except ValueError as error:
+        raise ConfigError(f"--server-args {server.arguments}: {error}") from error
+    program = find_program(server.program)
+    return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
+
+
+def endpoint_of(config: LanguageConfig, chat: Chat, server: ReplyServer | None = None) -> Endpoint | None:
+    """Where replies come from; None: they are written here. Blocks where ``--server-url`` is to be asked what it is.
+
+    Raises:
+        ConfigError: nobody answers there whom we know how to ask.
+    """
+    if server is not None:
+        return server.endpoint
+    return None if config.server.url is None else find_endpoint(config.server.url, chat, config.server.timeout)
+
+
+def writer_of(config: LanguageConfig, model: LanguageModel, endpoint: Endpoint | None) -> LocalWriter | RemoteWriter:
+    """Who writes replies, for one thread: the model itself, or a server."""
+    sampling = sampling_of(config)
+    if endpoint is None:
+        return LocalWriter(model, sampling)
+    server = config.server
+    patience = Patience(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
+    return RemoteWriter(model.chat, model.context, sampling, endpoint, patience)
 
 
 def is_embedded(config: LanguageConfig) -> bool:
