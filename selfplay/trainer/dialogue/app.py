@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from selfplay.checkpoint.models import is_model, read_model
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.report import header
@@ -30,6 +31,8 @@ from selfplay.trainer.resume import change
 from selfplay.trainer.running import INTERRUPTED, handle_signals
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.policy.language.model import LanguageModel
 
@@ -138,6 +141,7 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
             "ended": datetime.now(UTC).isoformat(),
             "processor": processor(),
             "cores": usable_cores(),
+            "teaching": _teaching(Path(session.base)),
             **found,
         }
     )
@@ -146,6 +150,14 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
         f"{word} after {progress.iteration} iterations, {loop.games:,} games, {progress.total_steps:,} turns, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
+
+
+def _teaching(base: Path) -> dict[str, JsonValue] | None:
+    """How the model was made that the run began with, where that was done here."""
+    if not is_model(base):
+        return None
+    config = read_model(base).config
+    return {name: config[name] for name in ("seconds", "looks") if name in config} or None
 
 
 def _judgement(session: WordsSession, feed: Feed) -> dict[str, Any]:

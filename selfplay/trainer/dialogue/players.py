@@ -18,6 +18,7 @@ from selfplay.policy.language.remote import Patience, RemoteWriter
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.serving import ReplyServer, find_program
+from selfplay.trainer.dialogue.config import TINY
 from selfplay.trainer.dialogue.start import Recipe, embedded_model
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ def game_of(config: LanguageConfig) -> tuple[DialogueEntry, Any]:
     """
     try:
         entry = find_dialogue(config.game.type)
-        return entry, entry.configure(config.embedded or _is_embedded(config.model.name), config.game.settings)
+        return entry, entry.configure(is_embedded(config), config.game.settings)
     except GameError as error:
         raise ConfigError(str(error)) from error
 
 
 def sampling_of(config: LanguageConfig) -> Sampling:
     """How replies are sampled."""
-    usual = EMBEDDED_REPLY if config.embedded or _is_embedded(config.model.name) else REPLY
+    usual = EMBEDDED_REPLY if is_embedded(config) else REPLY
     return Sampling(config.sampling.temperature, config.sampling.top_p, config.sampling.max_new_tokens or usual)
 
 
@@ -123,7 +124,7 @@ def writer_of(config: LanguageConfig, model: LanguageModel, endpoint: Endpoint |
     return RemoteWriter(model.chat, model.context, sampling, endpoint, patience)
 
 
-def _is_embedded(name: str) -> bool:
-    """Whether a folder is an embedded model that was saved by a run."""
-    path = Path(name)
-    return path.is_dir() and is_model(path) and read_model(path).base == "tiny"
+def is_embedded(config: LanguageConfig) -> bool:
+    """Whether the model is the embedded one, or a folder of it that was saved by a run."""
+    path = Path(config.model.name)
+    return config.embedded or (path.is_dir() and is_model(path) and read_model(path).base == TINY)
