@@ -21,9 +21,10 @@ from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Feed
+from selfplay.runner.serving import find_program
 from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
 from selfplay.trainer.dialogue.evaluation import anchors, gain, held_out, judge_model
-from selfplay.trainer.dialogue.players import game_of, open_model, reopen, sampling_of
+from selfplay.trainer.dialogue.players import endpoint_of, game_of, open_model, reopen, sampling_of, server_of
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.machine import pick_device, processor, usable_cores
@@ -69,7 +70,10 @@ def train(
     game_of(config)
     lines = PlainReporter(StreamSink(stream))
     # Before the folder is made: a mistake leaves none.
+    if config.server.program is not None:
+        find_program(config.server.program)
     opened = open_model(config, pick_device(config.run.device), config.run.threads or usable_cores(), lines.notice)
+    endpoint_of(config, opened[0].chat)
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():
         return _start(config, run, opened, None, preset, stream)
@@ -99,7 +103,15 @@ def _start(
     for line in resumed.skipped if resumed else ():
         reporters.notice(line)
     entry, rules = game_of(config)
-    session = WordsSession(config, run, device, entry, rules, *opened, sampling_of(config), resumed)
+    model, base = opened
+    folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]
+    server = server_of(config, folder, run.path)
+    endpoint = endpoint_of(config, model.chat, server)
+    if endpoint is not None:
+        reporters.notice(endpoint.wire.told)
+    session = WordsSession(
+        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint
+    )
     return asyncio.run(_run(session, Feed(reporters)))
 
 
@@ -116,6 +128,8 @@ async def _run(session: WordsSession, feed: Feed) -> int:
             raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
         code = INTERRUPTED if stop.is_set() else 0
         await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
+        if tree.loop.failure is not None:
+            raise tree.loop.failure
     finally:
         await feed.finish()
     return code

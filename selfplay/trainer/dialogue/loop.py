@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -18,12 +18,13 @@ import torch
 from envs.dialogue.contract import AGREED
 from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_newer
 from selfplay.checkpoint.models import ModelMeta, is_model, save_model
-from selfplay.errors import NotARunError, RunnerError
+from selfplay.checkpoint.store import fill_folder
+from selfplay.errors import NotARunError, RunnerError, ServerError
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.report.dialogue import DialogueReport
-from selfplay.rollout.dialogue import grouped
+from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from selfplay.supervision import Context
     from selfplay.trainer.dialogue.session import WordsSession
 
+SERVED: Final = "serving"  # in a run's folder: the weights of now, for a server
 EMBEDDED_RATE, RATE = 2e-4, 1e-6
 KL: float = 0.001  # of models that know a language, which they shall keep
 
@@ -57,6 +59,7 @@ def grpo_settings(session: WordsSession) -> GRPOSettings:
         learning_rate=usual if grpo.learning_rate is None else grpo.learning_rate,
         max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
         kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
+        truncate=session.config.server.truncate if session.config.server.remote else 0.0,
     )  # fmt: skip
 
 
@@ -81,8 +84,10 @@ class WordsLoop:
     ) -> None:
         self.session = session
         self.progress = Progress()
+        self.failure: ServerError | None = None  # that ended the run before its end
         self.games = 0  # that came to their end
         self.lost = 0
+        self._told_unknown = False
         self._board = board
         self._feed = feed
         self._stop = stop
@@ -152,7 +157,10 @@ class WordsLoop:
             phases = Phases(progress)
             played = await self._collect()
             phases.end("collect")
+            if self.failure is not None:
+                break
             update = await worker.submit(self._update, played)
+            await self._publish(worker)
             phases.end("update")
             progress.iteration += 1
             progress.total_steps += sum(len(game.turns) for game in played)
@@ -163,7 +171,7 @@ class WordsLoop:
             self._report(played, update, phases.seconds)
         if progress.newest != generation_id(progress.iteration):
             await worker.submit(self._save)
-        progress.finished = not self._stop.is_set()
+        progress.finished = not self._stop.is_set() and self.failure is None
 
     def _done(self) -> bool:
         run, progress = self._run, self.progress
@@ -176,9 +184,12 @@ class WordsLoop:
         )
 
     async def _collect(self) -> list[Played]:
-        """An iteration's games."""
+        """An iteration's games; none where their server has failed for good."""
         orders = self.session.orders(self.progress.iteration)
         results = await self._board.ask({runner: _job(order) for runner, order in orders.items()})
+        self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
+        if self.failure is not None:
+            return []
         games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
@@ -194,8 +205,19 @@ class WordsLoop:
         if self.session.config.grpo.anneal and self.session.config.iterations:
             done = self.progress.iteration / self.session.config.iterations
             self.learner.optimizer.param_groups[0]["lr"] = self.learner.settings.learning_rate * (1 - 0.9 * done)
-        groups = grouped(instance for game in played for instance in game.instances)
-        return self.learner.update(groups, self._generator)
+        instances = [instance for game in played for instance in game.instances]
+        if not self._told_unknown and any(not instance.known for instance in instances):
+            self._told_unknown = True
+            self._feed.notice("The server gives no log-probabilities: the model before each update scores its replies")
+        return self.learner.update(grouped(scored(instances, self.learner.logprobs)), self._generator)
+
+    async def _publish(self, worker: Worker) -> None:
+        """A server of ours writes with the weights of now from here on."""
+        server = self.session.server
+        if server is not None:
+            folder = self.session.run.path / SERVED
+            await worker.submit(fill_folder, folder, self.session.model.save_merged, True)
+            await server.reload(folder)
 
     def _freeze(self) -> None:
         """A generation."""
@@ -256,7 +278,13 @@ class WordsLoop:
 
 
 def _job(order: Order) -> Job[DialogueCollector]:
-    return Job(lambda collector: collector.collect(order))
+    def collect(collector: DialogueCollector) -> list[Played | Lost] | ServerError:
+        try:
+            return collector.collect(order)
+        except ServerError as error:  # no crash of a runner, which another could make good
+            return error
+
+    return Job(collect)
 
 
 def _base(session: WordsSession) -> str:

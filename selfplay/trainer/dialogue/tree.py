@@ -1,6 +1,7 @@
 """The supervision tree of self-play in words: the same as of fights, without rating games.
 
 root  rest_for_one
+  serving    permanent  only with --server: a supervisor of the program that writes the replies
   runners    permanent  a pool; the learner starts its children
     runner-000 ..       games
   learner    transient, significant: its normal end is the end of the run
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
 from selfplay.runner.collector import DialogueCollector
 from selfplay.runner.game_runner import GameRunner
 from selfplay.supervision import ChildSpec, Context, PoolSpec, Supervisor, SupervisorSpec
 from selfplay.trainer.announcing import Announcer
 from selfplay.trainer.dialogue.loop import WordsLoop
+from selfplay.trainer.dialogue.players import writer_of
 from selfplay.trainer.runners import GRACE_S, PARK, Runners
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class WordsTree:
     def _spec(self) -> SupervisorSpec:
         budget = 10 * (len(self._session.runners) + 1)
         feed = SupervisorSpec(children=(ChildSpec("feed", self._deliver, restart="transient"),), intensity=100)
+        server = self._session.server
         children = (
+            *(() if server is None else (server.spec(),)),
             ChildSpec("runners", PoolSpec(intensity=budget, period_s=PARK.period_s, park=PARK)),
             ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
             ChildSpec("reporting", feed),
@@ -69,7 +72,8 @@ class WordsTree:
         return DialogueCollector(self._session.entry, self._session.rules, self._writer)
 
     def _writer(self) -> Writer:
-        return LocalWriter(self._session.model, self._session.sampling)
+        session = self._session
+        return writer_of(session.config, session.model, session.endpoint)
 
     async def _deliver(self, ctx: Context) -> None:
         ctx.ready()
