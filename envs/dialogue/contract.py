@@ -152,9 +152,7 @@ class DialogueEntry:
     start: Callable[[Rules, State], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Rules, int], Scripted]]  # name -> (rules, seed); weakest first
     teacher: str  # whose games the embedded model begins with
-    drills: Callable[
-        [Any, Sequence[int]], list[Drill]
-    ]  # (rules, seeds) -> exercises by the teacher, none in some games
+    drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after talk or at once); or none
     words: Callable[[Rules], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats are given the same

@@ -18,29 +18,27 @@ from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.states import LARGEST_FACTOR, MatchingRules, MatchingState, assignment
 
-ALONE: Final = 0.6
-"""Share of the drills without a word from the partner, by a seat that sees more or less of the table."""
-SEEN: Final = (0.3, 0.8)
-"""Share of the cells that it sees then: from what one player knows to what both do after much talk."""
+SEEN: Final = (0.05, 0.7)
+"""Share of the cells that a seat sees in a drill without talk: a few are easily understood, and most are what both know
+after much talk."""
 MESSAGES: Final = 3
-"""Most of each seat before the proposal, in the others."""
+"""Most of each seat before the proposal, in a drill with talk."""
 
 
-def matching_drills(rules: MatchingRules, seeds: Sequence[int]) -> list[Drill]:
-    """A drill for each seed."""
-    return [_drill(rules, np.random.default_rng(seed)) for seed in seeds]
+def matching_drills(rules: MatchingRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
+    """A drill for each seed; with or without talk before the proposal."""
+    return [_drill(rules, np.random.default_rng(seed), talk) for seed in seeds]
 
 
-def _drill(rules: MatchingRules, rng: np.random.Generator) -> Drill:
-    alone = rng.random() < ALONE
-    share = rng.uniform(*SEEN) if alone else rules.known
+def _drill(rules: MatchingRules, rng: np.random.Generator, talk: bool) -> Drill:
+    share = rules.known if talk else rng.uniform(*SEEN)
     masks = rng.random((2, rules.size, rules.size)) < share
     table = np.where(masks.any(0), rng.integers(0, rules.values, masks.shape[1:]), rules.unseen).astype(np.float64)
     scales = rng.uniform(1, LARGEST_FACTOR, 2).tolist() if rules.scaled else [1.0, 1.0]
     best = float(table[assignment(table)].sum())
     game = Matching(rules, MatchingState(table, masks, (scales[0], scales[1]), max(best, 1.0)))
-    messages = 0 if alone else int(rng.integers(1, min(MESSAGES, rules.max_turns // 2 - 1) + 1))
-    proposer = 0 if alone else int(rng.integers(2))
+    messages = int(rng.integers(1, min(MESSAGES, rules.max_turns // 2 - 1) + 1)) if talk else 0
+    proposer = int(rng.integers(2)) if talk else 0
     counts = (messages, messages) if proposer == 0 else (messages + 1, messages)
     players = [
         MatchingPlayer(rules, replace(STYLES["teacher"], messages=(count, count)), int(rng.integers(2**62)))

@@ -20,9 +20,9 @@ ASKED: Final = "\n"
 """Stands behind what the seat was told, where it is asked for its card."""
 
 
-def kuhn_drills(rules: KuhnRules, seeds: Sequence[int]) -> list[Drill]:
-    """A drill for each seed."""
-    situations = decisions(rules)
+def kuhn_drills(rules: KuhnRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
+    """A drill for each seed; without ``talk`` before anything was done."""
+    situations = [each for each in decisions(rules) if talk or not each.done]
     chosen = [situations[int(np.random.default_rng(seed).integers(len(situations)))] for seed in seeds]
     return [
         Drill((*each.texts[0:-1:2], each.texts[-1] + ASKED), (*each.texts[1::2], f" {CARDS[each.card]}"))

@@ -38,7 +38,7 @@ class TinySpec:
 
     width: int = 128
     layers: int = 4
-    heads: int = 4
+    heads: int = 8
     shared: int = 1  # heads of keys and values
     inner: int = 256
     context: int = 512

@@ -98,9 +98,11 @@ class StartConfig(Group):
 
     tokens: Positive = Field(12_000_000, description="Tokens that it is taught with, at most")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(2e-3, description="Learning rate of that")
-    batch_rows: Positive = Field(64, description="Rows of a step of that")
+    batch_rows: Positive = Field(32, description="Rows of a step of that")
     drills: Fraction = Field(0.25, description="Share of the tokens that begin it: exercises of one reply")
-    mixed: Fraction = Field(0.5, description="Share of exercises among the rows after that, falling to 0")
+    mixed: tuple[Fraction, Fraction] = Field(
+        (0.6, 0.2), description="Share of exercises among the rows after that: at first, and at the end"
+    )
     fresh: bool = Field(False, description="Make it anew, although one is there")
 
 

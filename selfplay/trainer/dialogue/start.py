@@ -1,7 +1,7 @@
 """Makes the embedded model: a small transformer, taught with games of one scripted player, the best moment kept.
 
-It begins with exercises of one reply, then reads whole games with ever fewer exercises among them. The model of that
-moment is kept that does best, playing both seats, on states of its own; in a game without a shared reward the last one.
+It begins with exercises of one reply, then reads whole games, and among them fewer and fewer exercises in which the
+reply comes after some talk. The model of that moment is kept that does best, playing both seats, on states of its own; in a game without a shared reward the last one.
 """
 
 from __future__ import annotations
@@ -151,16 +151,16 @@ class _Lessons:
         if not self._batches:
             start = self._recipe.start
             after = max(0.0, (done - start.drills) / (1 - start.drills)) if start.drills < 1 else 0.0
-            share = 1.0 if done < start.drills else start.mixed * (1 - min(1.0, after))
-            rows = self._rows(start.batch_rows * BUFFER, share)
+            share = 1.0 if done < start.drills else start.mixed[0] + (start.mixed[1] - start.mixed[0]) * min(1.0, after)
+            rows = self._rows(start.batch_rows * BUFFER, share, talk=done >= start.drills)
             batches = [rows[i : i + start.batch_rows] for i in range(0, len(rows), start.batch_rows)]
             self._batches = [batches[i] for i in self._rng.permutation(len(batches))]
         return self._batches.pop()
 
-    def _rows(self, wanted: int, share: float) -> list[Instance]:
+    def _rows(self, wanted: int, share: float, talk: bool) -> list[Instance]:
         """By length unless all are short; so many, or one more, of which a share are drills where the game has any."""
         entry, recipe, chat = self._entry, self._recipe, self._chat
-        drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", self._made, round(wanted * share)))
+        drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", self._made, round(wanted * share)), talk)
         rows = [lesson(chat, "", drill.read, drill.wrote, taught=1) for drill in drills]
         games = _seeds(recipe.seed, "game", self._made, -(-(wanted - len(rows)) // 2))
         rows += taught_games(entry, recipe, chat, games)
