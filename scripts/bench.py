@@ -16,7 +16,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="bench.py", description=__doc__)
-    made.add_argument("--rounds", type=int, default=10, metavar="N", help="samples of each (default: %(default)s)")
+    made.add_argument("--game-type", metavar="TYPE", help="a game of words (default: the mock fighter)")
+    made.add_argument("--rounds", type=int, metavar="N", help="samples of each (default: 10, or 5 of games of words)")
     made.add_argument(
         "--replays",
         nargs="+",
@@ -33,16 +34,16 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Measure, print, exit code."""
     options = parser().parse_args()
-    if options.rounds < 1:
+    if options.rounds is not None and options.rounds < 1:
         print("bench.py: --rounds must be at least 1", file=sys.stderr)
         return 2
     from envs.errors import GameError
-    from selfplay.trainer.bench import measure
+    from selfplay.errors import SelfPlayError
     from selfplay.trainer.pages import shown, write_page
 
     try:
-        figures = measure(options.rounds, lambda text: print(text, file=sys.stderr), options.replays)
-    except (GameError, OSError) as error:
+        figures = _measure(options)
+    except (GameError, SelfPlayError, OSError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2
     if options.json:
@@ -51,8 +52,22 @@ def main() -> int:
         for name, value in figures.items():
             print(f"{name:36} {shown(value)}")
     if options.write:
-        write_page(ROOT / "docs", "bench.json", "measured", figures)
+        page = "bench.json" if options.game_type is None else f"bench_{options.game_type}.json"
+        write_page(ROOT / "docs", page, "measured", figures)
     return 0
+
+
+def _measure(options: argparse.Namespace) -> dict[str, float | int | str]:
+    def say(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    if options.game_type is None:
+        from selfplay.trainer.bench import measure
+
+        return measure(options.rounds or 10, say, options.replays)
+    from selfplay.trainer.dialogue.bench import measure_dialogue
+
+    return measure_dialogue(options.game_type, options.rounds or 5, say)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ SelfPlayError             root; the message says what happened, where, and what 
 │   └── ImmutableError    a generation of this name exists with other weights
 ├── LeagueError           a match, a rating or the ledger is inconsistent
 ├── RunnerError           a game runner or its host failed
+│   └── ServerError       a server that writes replies cannot be started, or fails too often
 └── LearnerError          an update cannot be made or gave numbers that are not finite
 
 The games have a tree of their own, ``envs.errors.GameError``. Errors of other libraries are converted once, where
@@ -74,6 +75,10 @@ class LeagueError(SelfPlayError):
 
 class RunnerError(SelfPlayError):
     """A game runner or its host failed."""
+
+
+class ServerError(RunnerError):
+    """A server that writes replies cannot be started, or has failed so often that the run should end."""
 
 
 class LearnerError(SelfPlayError):

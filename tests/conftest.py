@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from blockbuster import blockbuster_ctx
 
+from tests.dialogue_checks import pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401  (hooks of pytest)
+
 # Waiting threads of OpenMP sleep instead of spinning; must be set before torch or Numba start theirs.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

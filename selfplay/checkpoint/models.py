@@ -15,12 +15,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
 from selfplay.checkpoint.schema import Migration, Name, from_document, to_document
 from selfplay.checkpoint.store import MANIFEST, fill_folder, open_folder, write_file
-from selfplay.errors import CorruptError
 
 MODEL_FILE: Final = "selfplay.json"
 MODEL_MIGRATIONS: Final[tuple[Migration, ...]] = ()
 Count = Annotated[int, Field(ge=0, le=2**53)]
-_HOSTILE: Final = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")  # formats that run code when they are read
 
 
 class ModelMeta(BaseModel):
@@ -71,19 +69,3 @@ def read_model(path: Path) -> ModelMeta:
 def is_model(path: Path) -> bool:
     """Whether a folder is a model of ours."""
     return (path / MODEL_FILE).is_file() and (path / MANIFEST).is_file()
-
-
-def check_foreign(path: Path) -> None:
-    """Refuse a model folder that has its weights in a format that can run code.
-
-    Raises:
-        CorruptError: names the file.
-    """
-    if any(path.glob("*.safetensors")):
-        return
-    hostile = sorted(file.name for file in path.iterdir() if file.suffix in _HOSTILE)
-    if hostile:
-        raise CorruptError(
-            f"{path / hostile[0]}: a format that can run code when it is read, and is never read here; "
-            "save the model as safetensors"
-        )

@@ -112,8 +112,8 @@ def weigh(groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | 
     for group in groups:
         if not np.isfinite(group.rewards).all():
             raise LearnerError(f"state {group.index}, seat {group.seat}: a reward is not finite: {group.rewards}")
-    alone = [len(group.instances) == 1 for group in groups]
-    even = [len(group.instances) > 1 and bool(np.ptp(group.rewards) == 0) for group in groups]
+    alone = [len(group.rewards) == 1 for group in groups]
+    even = [len(group.rewards) > 1 and bool(np.ptp(group.rewards) == 0) for group in groups]
     if baseline is not None:
         values = baseline.advantages(groups)
         kept = [True] * len(groups)
@@ -125,7 +125,7 @@ def weigh(groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | 
             (instance, float(advantage))
             for group, advantages, keep in zip(groups, values, kept, strict=True)
             if keep
-            for instance, advantage in zip(group.instances, advantages, strict=True)
+            for instance, advantage in zip(group.instances, np.repeat(advantages, group.rows), strict=True)
         ),
         groups=len(groups),
         singletons=sum(alone),

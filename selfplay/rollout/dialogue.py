@@ -5,8 +5,9 @@ Letters in shapes: T tokens of a conversation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +15,25 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One game from one seat. What was sampled is never encoded anew: these are the ids that the model gave."""
+    """One game from one seat, or a turn of it. What was sampled is never encoded anew: the model gave these ids."""
 
     index: int  # the initial state; both instances of a game share it, and so do all games on that state
     game_id: str
     seat: int
     ids: NDArray[np.int32]  # [T] all that the seat read and wrote, prompt included
     sampled: NDArray[np.bool_]  # [T] tokens that this policy sampled, the ends of its turns included
-    logprob: NDArray[np.float32]  # [T] of the sampling distribution, where sampled; 0 elsewhere
+    logprob: NDArray[np.float32]  # [T] of the sampling distribution, where sampled (NaN: not known); 0 elsewhere
     reward: float  # of the game, for this seat
 
     @property
     def written(self) -> int:
         """Tokens that train."""
         return int(self.sampled.sum())
+
+    @property
+    def known(self) -> bool:
+        """Whether whoever sampled its tokens has told all their log-probabilities."""
+        return not bool(np.isnan(self.logprob).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,17 @@ class DialogueGroup:
 
     index: int
     seat: int
-    instances: tuple[Instance, ...]
+    instances: tuple[Instance, ...]  # those of a game follow on each other
 
     @property
     def rewards(self) -> NDArray[np.float64]:
-        """[G] of the instances."""
-        return np.array([instance.reward for instance in self.instances])
+        """[G] of the games, however many instances they have."""
+        return np.array(list({instance.game_id: instance.reward for instance in self.instances}.values()))
+
+    @property
+    def rows(self) -> list[int]:
+        """[G] instances of each game."""
+        return list(Counter(instance.game_id for instance in self.instances).values())
 
 
 def grouped(instances: Iterable[Instance]) -> list[DialogueGroup]:
@@ -57,3 +68,26 @@ def grouped(instances: Iterable[Instance]) -> list[DialogueGroup]:
         DialogueGroup(index, seat, tuple(sorted(found, key=lambda instance: instance.game_id)))
         for (index, seat), found in sorted(groups.items())
     ]
+
+
+def scored(
+    instances: Sequence[Instance], score: Callable[[Sequence[Instance]], Sequence[NDArray[np.float32]]]
+) -> list[Instance]:
+    """Instances, in their order, with log-probabilities of ``score`` in place of those that are not known.
+
+    Args:
+        instances: Those of which all are known stay as they are, and are not scored.
+        score: [T] of each instance, by the model that the ratio is to be taken to (``GRPOLearner.logprobs``).
+
+    A token that this model would not have sampled, minus infinity, counts as certain: its ratio is next to 0 then,
+    and so is what it teaches.
+    """
+    unknown = [i for i, instance in enumerate(instances) if not instance.known]
+    if not unknown:
+        return list(instances)
+    found = list(instances)
+    bare = [replace(found[i], logprob=np.nan_to_num(found[i].logprob, nan=0.0)) for i in unknown]
+    for i, instance, scores in zip(unknown, bare, score(bare), strict=True):
+        filled = np.where(np.isnan(found[i].logprob), np.where(np.isneginf(scores), 0.0, scores), instance.logprob)
+        found[i] = replace(instance, logprob=filled.astype(np.float32))
+    return found

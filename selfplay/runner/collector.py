@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from selfplay.policy.language.remote import RemoteWriter
 from selfplay.runner.dialogue import Fixture, Lost, Played, Player, play_games
 from selfplay.seeding import derive
 
@@ -68,11 +69,21 @@ class DialogueCollector:
     def cancel(self) -> None:
         """See ``Resource``."""
         self._cancelled = True
+        if self._remote is not None:
+            self._remote.cancel()
 
     def kill(self) -> bool:
-        """A thread cannot be killed; it stops at its next round."""
-        self._cancelled = True
-        return False
+        """A thread cannot be killed: it stops at its next round, or at once where it waits for a server."""
+        self.cancel()
+        return self._remote is not None
 
     def close(self) -> None:
         """See ``Resource``."""
+        if self._remote is not None:
+            self._remote.disconnect()
+
+    @property
+    def _remote(self) -> RemoteWriter | None:
+        """The writer, once it is made, if it asks a server."""
+        made = self.__dict__.get("writer")
+        return made if isinstance(made, RemoteWriter) else None

@@ -51,7 +51,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A game that raised."""
+    """A game that raised, or that a reply could not be had for."""
 
     game_id: str
     why: str
@@ -88,7 +88,9 @@ class _Table:
 
     def take(self, reply: Reply) -> None:
         """A writer's reply."""
-        if not reply.room:
+        if reply.lost is not None:
+            self.lost = reply.lost
+        elif not reply.room:
             self.game.fail(CONTEXT)
         elif not reply.ended:
             self.game.fail(CUT_OFF)
@@ -100,9 +102,10 @@ class _Table:
         if self.lost is not None or verdict is None:
             return Lost(fixture.game_id, self.lost or FAILED)
         instances = tuple(
-            seat.conversation.instance(fixture.index, fixture.game_id, number, verdict.rewards[number])
+            instance
             for number, seat in enumerate(self.seats)
             if seat.conversation is not None
+            for instance in seat.conversation.instances(fixture.index, fixture.game_id, number, verdict.rewards[number])
         )
         read = tuple((seat.system, *seat.read) for seat in self.seats)
         return Played(

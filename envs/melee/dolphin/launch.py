@@ -31,8 +31,13 @@ _LAST_BYTES: Final = 1 << 14  # of a log in which the last line is looked for; i
 
 def last_words(folder: Path) -> str:
     """The last line that the program said, "" if it said nothing."""
+    return last_line(folder / LOG)
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that is not empty, "" if there is none."""
     try:
-        with (folder / LOG).open("rb") as file:
+        with log.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _LAST_BYTES, 0))
             lines = file.read().decode(errors="replace").split("\n")
     except OSError:

@@ -1,64 +1,87 @@
 """What a conversation looks like to a model: ids before its first reply, and ids after each.
 
 A conversation only ever grows: what was read or written stays as it is, so that ids which the model has sampled are
-never made from text again. A template must agree with that; ``Chat`` checks it before anything is played.
+never made from text again. A template must agree with that; ``Chat`` checks it before anything is played. Templates
+that do not agree can be played a turn at a time, with the conversation so far shown anew in each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
-from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 Ids = list[int]
-Message = dict[str, str]
+Message = dict[str, Any]
+Rows: TypeAlias = Literal["conversation", "turn"]
 _MINE, _YOURS, _RULES = "\u2042mine\u2042", "\u2042yours\u2042", "\u2042rules\u2042"  # stand for texts
 PROBES: Final = ("Hello there.", "<think>A thought.</think>[message] Good day.", "Another.", "And so on.")
 
 
 @final
 class Chat:
-    """A tokenizer with its chat template, which is asked once for each form and then known by heart."""
+    """A tokenizer with its chat template, which is asked once for each form and then known by heart.
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, ends: frozenset[int]) -> None:
-        """``ends`` are the tokens that end a reply.
+    Args:
+        tokenizer: With a template. One without a role for the system reads the rules before the first observation.
+        ends: Tokens that end a reply.
+        rows: What the learner gets: the conversation, or each turn by itself.
 
-        Raises:
-            ConfigError: no template, or one that changes what stands before its last message.
-        """
+    Raises:
+        ConfigError: no template, or one that changes what stands before its last message.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, ends: frozenset[int], rows: Rows = "conversation") -> None:
         self.tokenizer = tokenizer
         self.ends = ends
-        name = tokenizer.name_or_path
+        self.rows = rows
         if not tokenizer.chat_template:
-            raise ConfigError(f"{name}: its tokenizer has no chat template, and so no form for a conversation")
-        mine: Message = {"role": "assistant", "content": _MINE}
+            raise self._refused("its tokenizer has no chat template, and so no form for a conversation")
+        if getattr(tokenizer, "backend_tokenizer", None) is None:
+            raise self._refused("its tokenizer has no fast form (tokenizer.json)")
+        self.size = len(tokenizer)  # ids from 0
+        self.marks = _marks(tokenizer)
+        self._in_parts = not self._shows(in_parts=False) and self._shows(in_parts=True)
+        self._folds = not self._knows_system()
         self._opening = {
-            told: self._around(self._first(told), (_RULES, _YOURS) if told else (_YOURS,)) for told in (False, True)
+            told: self._around([_RULES, _YOURS] if told else ["", _YOURS], (_RULES, _YOURS)[not told :])
+            for told in (False, True)
         }
-        later = self._render([*self._first(told=False), mine, {"role": "user", "content": _YOURS}], more=True)
+        later = self._render(["", _YOURS, _MINE, _YOURS])
         between = later.split(_MINE)[-1].split(_YOURS)
-        if len(between) != 2:
-            raise ConfigError(f"{name}: its chat template does not show every message once")
+        if len(between) != 2 or later.count(_MINE) != 1:
+            raise self._refused("its chat template does not show every message once")
         self._before, self._after = between
         self.end = (self._encode([self._before])[0] or [-1])[0]
         if self.end not in ends:
-            raise ConfigError(f"{name}: its chat template does not end a reply with an end-of-turn token of the model")
-        self._check()
+            raise self._refused("its chat template does not end a reply with an end-of-turn token of the model")
+        if rows == "conversation":
+            self._check()
 
     def open(self, system: str, observation: str) -> Ids:
-        """Ids of a new conversation up to where the first reply begins."""
+        """Ids of a new conversation up to where the first reply begins.
+
+        Raises:
+            ConfigError: the tokenizer has no token for some of it.
+        """
         parts = self._opening[bool(system)]
         texts = (system, observation) if system else (observation,)
         text = parts[0] + "".join(said + part for said, part in zip(texts, parts[1:], strict=True))
-        return self._encode([text])[0]
+        ids = self._encode([text])[0]
+        self.refuse_unknown(ids)
+        return ids
 
     def go_on(self, observations: Sequence[str]) -> list[Ids]:
         """Ids between the end-of-turn token of a reply and where the next reply begins, for each observation."""
         return [ids[1:] for ids in self._encode([f"{self._before}{said}{self._after}" for said in observations])]
+
+    def whole(self, said: Sequence[str]) -> Ids:
+        """Ids of a conversation (rules, then observations and replies in turn) up to where a reply begins."""
+        return self._encode([self._render(said)])[0]
 
     def ids_of(self, replies: Sequence[str]) -> list[Ids]:
         """Replies of others, as this model would have written them: the token that ends them included."""
@@ -69,26 +92,62 @@ class Chat:
         cut = [ids[:-1] if ids and ids[-1] in self.ends else ids for ids in replies]
         return list(self.tokenizer.backend_tokenizer.decode_batch(cut, skip_special_tokens=False))
 
-    def _first(self, told: bool) -> list[Message]:
-        yours: Message = {"role": "user", "content": _YOURS}
-        return [{"role": "system", "content": _RULES}, yours] if told else [yours]
+    def refuse_unknown(self, ids: Sequence[int]) -> None:
+        """Refuse text of the game that the tokenizer cannot say.
 
-    def _around(self, messages: list[Message], marks: Sequence[str]) -> tuple[str, ...]:
+        Raises:
+            ConfigError: shows it.
+        """
+        unknown = self.tokenizer.unk_token_id
+        if unknown is not None and unknown in ids:
+            raise self._refused(f"its tokenizer lacks words of this game: {self.tokenizer.decode(list(ids))!r}")
+
+    def _shows(self, in_parts: bool) -> bool:
+        """Whether the template shows a text, given as such or as a list of parts."""
+        self._in_parts, self._folds = in_parts, True
+        try:
+            return self._render(["", _YOURS]).count(_YOURS) == 1
+        except ConfigError:
+            return False
+
+    def _knows_system(self) -> bool:
+        self._folds = False
+        try:
+            shown = self._render([_RULES, _YOURS])
+        except ConfigError:
+            return False
+        return shown.count(_RULES) == 1
+
+    def _around(self, said: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
         """The template's text before, between and after the texts of the messages."""
-        rest, parts = self._render(messages, more=True), []
+        rest, parts = self._render(said), []
         for mark in marks:
             part, found, rest = rest.partition(mark)
             if not found:
-                raise ConfigError(f"{self.tokenizer.name_or_path}: its chat template does not show every message once")
+                raise self._refused("its chat template does not show every message once")
             parts.append(part)
         return (*parts, rest)
 
-    def _render(self, messages: list[Message], more: bool) -> str:
+    def messages(self, said: Sequence[str]) -> list[Message]:
+        """As roles and texts: the rules, which may be empty, then observations and replies in turn."""
+        system, first, *others = said
+        if system and self._folds:
+            first = f"{system}\n\n{first}"
+        roles = [("user", first), *(("user" if i % 2 else "assistant", text) for i, text in enumerate(others))]
+        if system and not self._folds:
+            roles.insert(0, ("system", system))
+        return [
+            {"role": role, "content": [{"type": "text", "text": text}] if self._in_parts else text}
+            for role, text in roles
+        ]
+
+    def _render(self, said: Sequence[str]) -> str:
         try:
-            return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=more))
+            return str(
+                self.tokenizer.apply_chat_template(self.messages(said), tokenize=False, add_generation_prompt=True)
+            )
         except Exception as error:  # a template is a program of somebody else
-            reason = " ".join(str(error).split())
-            raise ConfigError(f"{self.tokenizer.name_or_path}: its chat template refuses: {reason}") from error
+            raise self._refused(f"its chat template refuses: {' '.join(str(error).split())}") from error
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         if not texts:
@@ -99,18 +158,24 @@ class Chat:
     def _check(self) -> None:
         """That a whole conversation reads as its pieces do."""
         first, reply, second, other = PROBES
-        said: list[Message] = [
-            {"role": role, "content": text}
-            for role, text in (("user", first), ("assistant", reply), ("user", second), ("assistant", other))
-        ]
-        whole = self._render([*said, {"role": "user", "content": first}], more=True)
-        parts = self._opening[False]
-        pieces = "".join(
-            (parts[0], first, parts[1], reply, self._before, second, self._after, other, self._before, first)
-        )
-        if whole != pieces + self._after:
-            raise IncompatibleError(
-                f"{self.tokenizer.name_or_path}: its chat template changes earlier messages when later ones come (as "
-                "templates do that drop thoughts), so that what was sampled is not what would be learned from; "
-                "--rows turn learns from each turn by itself"
-            )
+        for system in ("", second):
+            whole = self._render([system, first, reply, second, other, first])
+            parts = self._opening[bool(system)]
+            texts = (system, first) if system else (first,)
+            opening = parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
+            pieces = "".join((opening, reply, self._before, second, self._after, other, self._before, first))
+            if whole != pieces + self._after:
+                raise self._refused(
+                    "its chat template changes earlier messages when later ones come (as templates do that drop "
+                    "thoughts), so that what was sampled is not what would be learned from; --rows turn learns from "
+                    "each turn by itself"
+                )
+
+    def _refused(self, why: str) -> ConfigError:
+        return ConfigError(f"model {self.tokenizer.name_or_path or 'without a name'}: {why}")
+
+
+def _marks(tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+    """Tokens that stand for no text: a template's, and the one for whatever has no token."""
+    added = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return frozenset(added | set(tokenizer.all_special_ids))

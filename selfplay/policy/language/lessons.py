@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from selfplay.errors import ConfigError
 from selfplay.policy.language.conversation import Conversation, Reply
 
 if TYPE_CHECKING:
@@ -36,9 +35,5 @@ def lesson(chat: Chat, system: str, read: Sequence[str], wrote: Sequence[str], t
             conversation.read(ids)
         else:
             conversation.write(Reply(text, ids, [0.0] * len(ids), ended=True))
-    unknown = chat.tokenizer.unk_token_id
-    if unknown is not None and unknown in conversation.ids:
-        raise ConfigError(
-            f"the model's tokenizer lacks words of this game: {chat.tokenizer.decode(conversation.ids)!r}"
-        )
-    return conversation.instance(0, "", 0, 0.0)
+    chat.refuse_unknown(conversation.ids)
+    return conversation.instances(0, "", 0, 0.0)[0]

@@ -1,40 +1,78 @@
-"""A causal language model with its chat, from a folder or by name; safetensors alone, never code of others."""
+"""A causal language model with its chat: what writes replies, what learns, and what it is compared with.
+
+Letters in shapes: B rows, T tokens of the longest, N marked places, R rows of a cache, V tokens of the vocabulary.
+"""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import copy
+from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, final
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-from transformers.utils import logging
 
-from selfplay.errors import ConfigError
-from selfplay.policy.language.attention import NAME
-from selfplay.policy.language.chat import Chat
+from selfplay.policy.language.chat import Chat, Rows
+from selfplay.policy.language.probing import Part, probe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from peft import PeftModel
     from transformers import PreTrainedTokenizerFast
 
-logging.disable_progress_bar()  # a run has a report of its own
+    from selfplay.policy.language.attention import Columns
+
 _OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")  # what some heads do besides
 
 
 @final
 class LanguageModel:
-    """A model, its chat, and how long a conversation may be."""
+    """A model, its chat, and how long a conversation may be.
 
-    def __init__(self, module: nn.Module, tokenizer: PreTrainedTokenizerFast) -> None:
-        self.module = module
-        self.config: Any = module.config
-        self.context = int(self.config.max_position_embeddings)
-        windows = [t for t in getattr(self.config, "layer_types", None) or () if t == "sliding_attention"]
-        if windows and self.config.sliding_window:
-            self.context = min(self.context, int(self.config.sliding_window))
-        self.chat = Chat(tokenizer, _ends(module, tokenizer))
+    Args:
+        module: A causal model of transformers, told to use the attention ``attention.NAME``.
+        tokenizer: Its own.
+        rows: What the learner gets of a conversation (``Chat``).
+        adapter: The wrapping of peft around the module, where an adapter alone is trained.
+        bf16: Forward passes in bfloat16, whatever the parameters are.
+
+    Raises:
+        ConfigError: it cannot be played.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        tokenizer: PreTrainedTokenizerFast,
+        rows: Rows = "conversation",
+        adapter: PeftModel | None = None,
+        *,
+        bf16: bool = False,
+    ) -> None:
+        self.module: Any = module
+        config: Any = module.config
+        self.adapter: Any = adapter
+        self.bf16 = bf16
+        self.config: Any = config.get_text_config()
+        self.context = _context(self.config)
+        self.vocabulary = int(self.config.vocab_size)
+        self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
         self._plain = not any(getattr(self.config, name, None) for name in _OF_LOGITS)
+        self.parts: tuple[Part, ...] = probe(self)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        parameter: Tensor = next(iter(self.module.parameters()))
+        return parameter.device
+
+    def autocast(self) -> AbstractContextManager[None]:
+        """What forward passes run in."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
         """[N, V] logits that predict the tokens at the N marked places, in the order of the rows.
@@ -44,37 +82,116 @@ class LanguageModel:
             where: [B, T] the marked places; never the first of a row.
         """
         before = where[:, 1:]
-        if not self._plain:
-            return self.module(input_ids=ids, use_cache=False).logits[:, :-1][before]
-        hidden = self.module.get_decoder()(input_ids=ids, use_cache=False).last_hidden_state
-        return self.module.get_output_embeddings()(hidden[:, :-1][before])
+        with self.autocast():
+            if not self._plain:
+                logits: Tensor = self.module(input_ids=ids, use_cache=False).logits
+                return logits[:, :-1][before]
+            hidden = self.module.get_decoder()(input_ids=ids, use_cache=False).last_hidden_state
+            marked: Tensor = self.module.get_output_embeddings()(hidden[:, :-1][before])
+            return marked
+
+    def answer(self, cache: Columns, ids: Tensor, at: Tensor, width: int) -> Tensor:
+        """[R, V] logits after the last of some tokens [R, N] that stand at columns [R, N] among the first ``width``."""
+        cache.place(at, width)
+        seen = torch.arange(width, device=at.device) <= at[:, None, :, None]
+        with self.autocast():
+            out = self.module(
+                input_ids=ids, attention_mask=seen, position_ids=at.clamp(max=self.context - 1),
+                past_key_values=cache, use_cache=True, logits_to_keep=1,
+            )  # fmt: skip
+        last: Tensor = out.logits[:, -1]
+        return last
+
+    def reference(self) -> Still | WithoutAdapter:
+        """What it is before it learns: a copy that stands still, or the model without its adapter."""
+        return Still(self) if self.adapter is None else WithoutAdapter(self)
 
     def save(self, folder: Path) -> None:
-        """As a folder that others can load, too."""
-        self.module.save_pretrained(folder, safe_serialization=True)
+        """As a folder that others can load, too: the whole model, or its adapter alone."""
+        if self.adapter is None:
+            self.module.save_pretrained(folder)
+        else:
+            self.adapter.save_pretrained(folder, save_embedding_layers=False)
+        self.chat.tokenizer.save_pretrained(folder)
+
+    def save_merged(self, folder: Path) -> None:
+        """The whole model, its adapter worked in, for programs that know no adapters."""
+        if self.adapter is None:
+            self.save(folder)
+            return
+        copy.deepcopy(self.adapter).merge_and_unload().save_pretrained(folder)
         self.chat.tokenizer.save_pretrained(folder)
 
 
-def load_model(where: str, device: str = "cpu", dtype: torch.dtype = torch.float32) -> LanguageModel:
-    """A model by name or folder.
+@final
+class Still:
+    """A copy of a model as it was."""
 
-    Raises:
-        ConfigError: there is none, it is not to be had, or it is not one that can play.
-    """
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
-        config = AutoConfig.from_pretrained(where, trust_remote_code=False)
-        config._attn_implementation = NAME
-        module = AutoModelForCausalLM.from_pretrained(
-            where, config=config, trust_remote_code=False, use_safetensors=True, dtype=dtype
-        )
-    except (OSError, ValueError, KeyError, ImportError, json.JSONDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"model {where}: cannot be loaded: {reason[:300]}") from error
-    return LanguageModel(module.to(device).eval(), tokenizer)
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = copy.copy(model)
+        self._model.module = copy.deepcopy(model.module).requires_grad_(requires_grad=False)
+
+    @property
+    def module(self) -> nn.Module:
+        """See ``LanguageModel``."""
+        module: nn.Module = self._model.module
+        return module
+
+    def logits(self, ids: Tensor, where: Tensor) -> Tensor:
+        """See ``LanguageModel``."""
+        return self._model.logits(ids, where)
 
 
-def _ends(module: nn.Module, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+@final
+class WithoutAdapter:
+    """A model whose adapter is out of the way while it is asked. Nobody may ask the model itself meanwhile."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._lock = Lock()
+        self._asking = 0
+        self._off: Any = None
+
+    @property
+    def module(self) -> nn.Module:
+        """See ``LanguageModel``."""
+        module: nn.Module = self._model.module
+        return module
+
+    def logits(self, ids: Tensor, where: Tensor) -> Tensor:
+        """See ``LanguageModel``; several threads may ask at once."""
+        with self._bare():
+            return self._model.logits(ids, where)
+
+    @contextmanager
+    def _bare(self) -> Iterator[None]:
+        """The first to come takes the adapter off, the last to go puts it back."""
+        with self._lock:
+            self._asking += 1
+            if self._asking == 1:
+                self._off = self._model.adapter.disable_adapter()
+                self._off.__enter__()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking -= 1
+                if not self._asking:
+                    self._off.__exit__(None, None, None)
+
+
+def _context(config: Any) -> int:  # noqa: ANN401
+    """Tokens of a conversation that every layer sees whole."""
+    lengths = [int(length) for name in ("max_position_embeddings",) if (length := getattr(config, name, None))]
+    kinds = getattr(config, "layer_types", None)
+    for name, kind in (("sliding_window", "sliding_attention"), ("attention_chunk_size", "chunked_attention")):
+        window = getattr(config, name, None)
+        if window and (kinds is None or kind in kinds):
+            lengths.append(int(window))
+    return min(lengths, default=2**31)
+
+
+def _ends(module: Any, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:  # noqa: ANN401
     """Tokens that end a reply."""
     told: Any = getattr(module, "generation_config", None)
     ends = getattr(told, "eos_token_id", None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
@@ -27,7 +27,9 @@ PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END = (
 )
 MARKS: Final = (PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END)
 TEMPLATE: Final = (
-    "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% if m.role == 'assistant' %}<|end|>{% endif %}"
+    "{% for m in messages %}{{ '<|' + m.role + '|>' }}{% if m.content is string %}{{ m.content }}{% else %}"
+    "{% for part in m.content %}{{ part.text }}{% endfor %}{% endif %}"  # as servers give it
+    "{% if m.role == 'assistant' %}<|end|>{% endif %}"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
@@ -54,23 +56,26 @@ def make_tokenizer(pieces: Sequence[str], context: int) -> PreTrainedTokenizerFa
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
     tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in MARKS])
-    return PreTrainedTokenizerFast(
+    wrapped: Any = PreTrainedTokenizerFast
+    made: PreTrainedTokenizerFast = wrapped(
         tokenizer_object=tokenizer, pad_token=PAD, unk_token=UNKNOWN, eos_token=END, chat_template=TEMPLATE,
         model_max_length=context, clean_up_tokenization_spaces=False,
     )  # fmt: skip
+    return made
 
 
 def make_tiny(spec: TinySpec, pieces: Sequence[str], seed: int) -> LanguageModel:
     """A model that knows nothing yet."""
     tokenizer = make_tokenizer(pieces, spec.context)
-    end = int(tokenizer.convert_tokens_to_ids(END))
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=spec.width, intermediate_size=spec.inner,
         num_hidden_layers=spec.layers, num_attention_heads=spec.heads, num_key_value_heads=spec.shared,
         max_position_embeddings=spec.context, tie_word_embeddings=True, initializer_range=spec.spread,
-        pad_token_id=0, bos_token_id=None, eos_token_id=end, attn_implementation=NAME,
+        pad_token_id=0, bos_token_id=None, eos_token_id=tokenizer.eos_token_id,
     )  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        module = LlamaForCausalLM(config)
+        make: Any = LlamaForCausalLM
+        module = make(config)
+    module.set_attn_implementation(NAME)
     return LanguageModel(module.eval(), tokenizer)

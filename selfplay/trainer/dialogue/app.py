@@ -14,16 +14,16 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from selfplay.checkpoint.models import is_model, read_model
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
 from selfplay.learner.advantages import refuse_single_games
-from selfplay.policy.language.model import LanguageModel, load_model
 from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Feed
 from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
 from selfplay.trainer.dialogue.evaluation import anchors, gain, held_out, judge_model
-from selfplay.trainer.dialogue.players import game_of, open_model, sampling_of
+from selfplay.trainer.dialogue.players import game_of, open_model, reopen, sampling_of
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.machine import pick_device, processor, usable_cores
@@ -31,7 +31,10 @@ from selfplay.trainer.resume import change
 from selfplay.trainer.running import INTERRUPTED, handle_signals
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.language.model import LanguageModel
 
 FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(
@@ -60,7 +63,7 @@ def train(
             state = load_latest_learner(run)
             config = _continued(state, explicit)
             device = pick_device(config.run.device)
-            model = load_model(str(run.generations / state.meta.generations[-1]), device)
+            model = reopen(config, str(run.generations / state.meta.generations[-1]), device)
             return _start(config, run, (model, str(state.meta.extra["base"])), state, preset, stream)
     refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     game_of(config)
@@ -138,6 +141,7 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
             "ended": datetime.now(UTC).isoformat(),
             "processor": processor(),
             "cores": usable_cores(),
+            "teaching": _teaching(Path(session.base)),
             **found,
         }
     )
@@ -148,13 +152,21 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
     )
 
 
+def _teaching(base: Path) -> dict[str, JsonValue] | None:
+    """How the model was made that the run began with, where that was done here."""
+    if not is_model(base):
+        return None
+    config = read_model(base).config
+    return {name: config[name] for name in ("seconds", "looks") if name in config} or None
+
+
 def _judgement(session: WordsSession, feed: Feed) -> dict[str, Any]:
     """The model as it is now and as it began, on states that it was not trained on, beside scripted players."""
     seeds = held_out(session.config.run.evaluation_states)
     entry, rules, sampling = session.entry, session.rules, session.sampling
     feed.notice(f"Judging on {len(seeds)} states that were not trained on ...")
     after = judge_model(entry, rules, session.model, sampling, seeds)
-    first = load_model(str(session.run.generations / "gen_0"), session.device)
+    first = reopen(session.config, str(session.run.generations / "gen_0"), session.device)
     before = judge_model(entry, rules, first, sampling, seeds)
     both = after.agreed & before.agreed
     document = after.document

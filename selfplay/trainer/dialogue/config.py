@@ -49,7 +49,16 @@ class ModelConfig(Group):
     """Who plays and learns."""
 
     name: str = Field(TINY, description="`tiny`, a Hugging Face name, or a folder")
-    bf16: bool = Field(False, description="Forward passes of the update in bfloat16")
+    bf16: bool = Field(False, description="Forward passes in bfloat16; what trains stays float32")
+    rows: Literal["conversation", "turn"] = Field(
+        "conversation", description="What the learner gets of a game: a seat's conversation, or each `turn` by itself, "
+        "for chat templates that change earlier messages"
+    )  # fmt: skip
+    lora_rank: Annotated[int, Field(ge=0, le=4096)] = Field(
+        0, description="Rank of an adapter that is trained in the model's place; 0 = the model itself is"
+    )
+    lora_alpha: Positive = Field(32, description="Weight of the adapter, times its rank")
+    lora_targets: str = Field("all-linear", description="Modules that it adapts: `all-linear`, or names with commas")
 
 
 class SamplingConfig(Group):
@@ -60,6 +69,33 @@ class SamplingConfig(Group):
     max_new_tokens: Annotated[int, Field(ge=2, le=32768)] | None = Field(
         None, description="Tokens of a reply; one that is longer fails. By default 24 with the embedded model, else 512"
     )
+
+
+class ServerConfig(Group):
+    """Who writes replies in place of this process."""
+
+    url: str | None = Field(None, description="SGLang or an OpenAI-compatible server that writes the replies")
+    program: Literal["sglang", "vllm"] | None = Field(
+        None, description="Start `sglang` or `vllm` on the model's folder, and let it write the replies"
+    )
+    arguments: str = Field("", description="More of that program's command line, as one string")
+    start_timeout: Annotated[float, Field(gt=0)] = Field(
+        600.0, description="Seconds that it may take to start, or to load a generation"
+    )
+    in_flight: Positive = Field(64, description="Requests at once, of each runner")
+    timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds that a request may take")
+    retries: Annotated[int, Field(ge=0, le=1000)] = Field(
+        5, description="Tries that follow a failed one, longer apart each time, before its game is dropped"
+    )
+    failures: Positive = Field(16, description="Replies that are given up in a row before the run ends")
+    truncate: Annotated[float, Field(ge=1)] = Field(
+        2.0, description="Greatest weight with which a token is corrected that a server sampled by other probabilities"
+    )
+
+    @property
+    def remote(self) -> bool:
+        """Whether a server writes the replies."""
+        return self.url is not None or self.program is not None
 
 
 class GRPOConfig(Group):
@@ -96,7 +132,7 @@ class GRPOConfig(Group):
 class StartConfig(Group):
     """How the embedded model is made before it plays."""
 
-    tokens: Positive = Field(12_000_000, description="Tokens that it is taught with, at most")
+    tokens: Positive = Field(4_000_000, description="Tokens that it is taught with, at most")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(2e-3, description="Learning rate of that")
     batch_rows: Positive = Field(32, description="Rows of a step of that")
     drills: Fraction = Field(0.25, description="Share of the tokens that begin it: exercises of one reply")
@@ -130,6 +166,7 @@ class LanguageConfig(Group):
     game: WordGameConfig = WordGameConfig()
     model: ModelConfig = ModelConfig()
     sampling: SamplingConfig = SamplingConfig()
+    server: ServerConfig = ServerConfig()
     grpo: GRPOConfig = GRPOConfig()
     start: StartConfig = StartConfig()
     run: WordsRunConfig = WordsRunConfig()
@@ -156,12 +193,23 @@ class LanguageConfig(Group):
                 f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
                 f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
+        if self.server.url is not None and self.server.program is not None:
+            raise ValueError("--server-url and --server exclude each other: one names a server, the other starts one")
+        if self.server.remote and self.embedded:
+            flag = "--server-url" if self.server.program is None else "--server"
+            raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
+        if self.server.remote and self.model.lora_rank:
+            raise ValueError("--lora-rank adapts the model here: a server, which is given whole models, would not know")
+        if self.server.arguments and self.server.program is None:
+            raise ValueError("--server-args are of a program that --server starts")
         return self
 
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "laptop": {
-        "run": {"games": 45_056, "num_games": 256, "save_interval": 20, "evaluation_states": 1024},
+        "start": {"tokens": 12_000_000},
+        "run": {"games": 44_880, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
+        "grpo": {"learning_rate": 3e-4, "batch_rows": 240, "anneal": True},
     },
 }
 
@@ -173,10 +221,16 @@ class Option(options.Option):
     root = LanguageConfig
 
 
-_CORE, _GRPO, _GAME, _START, _RUN = "Core", "GRPO", "Game and replies", "The embedded model", "Run"
+_CORE, _GRPO, _GAME, _SERVER = "Core", "GRPO", "Game and replies", "Servers"
+_START, _RUN = "The embedded model", "Run"
 OPTIONS: Final[tuple[Option, ...]] = (
     Option("--game-type", "game.type", _CORE, "TYPE"),
     Option("--model", "model.name", _CORE, "NAME"),
+    Option("--rows", "model.rows", _CORE, "NAME"),
+    Option("--lora-rank", "model.lora_rank", _CORE, "N"),
+    Option("--lora-alpha", "model.lora_alpha", _CORE, "N"),
+    Option("--lora-targets", "model.lora_targets", _CORE, "NAMES"),
+    Option("--bf16", "model.bf16", _CORE),
     Option("--games", "run.games", _CORE, "N"),
     Option("--timesteps", "run.timesteps", _CORE, "N"),
     Option("--max-minutes", "run.max_minutes", _CORE, "F"),
@@ -203,6 +257,15 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--temperature", "sampling.temperature", _GAME, "F"),
     Option("--top-p", "sampling.top_p", _GAME, "F"),
     Option("--max-new-tokens", "sampling.max_new_tokens", _GAME, "N"),
+    Option("--server-url", "server.url", _SERVER, "URL"),
+    Option("--server", "server.program", _SERVER, "NAME"),
+    Option("--server-args", "server.arguments", _SERVER, "TEXT"),
+    Option("--server-start-timeout", "server.start_timeout", _SERVER, "F"),
+    Option("--server-in-flight", "server.in_flight", _SERVER, "N"),
+    Option("--server-timeout", "server.timeout", _SERVER, "F"),
+    Option("--server-retries", "server.retries", _SERVER, "N"),
+    Option("--server-failures", "server.failures", _SERVER, "N"),
+    Option("--server-truncate", "server.truncate", _SERVER, "F"),
     Option("--start-tokens", "start.tokens", _START, "N"),
     Option("--fresh-start", "start.fresh", _START),
     Option("--device", "run.device", _RUN, "NAME"),

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from envs.dialogue.contract import JsonObject
+from envs.dialogue.contract import DialogueGame, JsonObject
 from envs.registry import find_dialogue
 from selfplay.checkpoint.store import make_folder, write_file
 from selfplay.errors import ConfigError, boundary
 from selfplay.seeding import derive
+from selfplay.trainer.dialogue.files.parquet import Shape, to_parquet
 
 GAME: Final = "matching"
 DATA_SOURCE: Final = "matching_game_selfplay"
+STATE_COLUMNS: Final[dict[str, Shape]] = {
+    "prompt": [{"role": "string", "content": "string"}],
+    "game_state": "string",
+    "game_rules": "string",
+    "player_index": "int64",
+    "game_id": "string",
+    "index": "int64",
+    "data_source": "string",
+}
 CHUNK: Final = 100  # states between two words about how far it is
 
 
@@ -68,7 +77,7 @@ def write_states(request: Request, tell: Callable[[str], None]) -> list[Path]:
     rules = find_dialogue(GAME).configure(False, request.settings)
     with boundary(ConfigError, f"cannot write to {request.folder}"):
         make_folder(request.folder)
-    files = {name: _as_parquet(_rows(request, rules, name, tell)) for name in request.sizes}
+    files = {name: to_parquet(_rows(request, rules, name, tell), STATE_COLUMNS, {}) for name in request.sizes}
     paths = []
     for name, data in files.items():
         paths.append(request.folder / f"{name}.parquet")
@@ -91,41 +100,31 @@ def _rows_of(rules: Any, request: Request, part: str, numbers: Sequence[int]) ->
     rows = []
     for number, state in zip(numbers, states, strict=True):
         begun = game.start(rules, state)
-        for seat in range(request.seats):
-            told = (("system", begun.system(seat)), ("user", begun.observe(seat)))
-            rows.append(
-                {
-                    "prompt": [{"role": role, "content": text} for role, text in told if text],
-                    "game_state": json.dumps(begun.record()),
-                    "game_rules": json.dumps(asdict(rules)),
-                    "player_index": seat,
-                    "game_id": f"{part}-{request.seed}-{number}",
-                    "index": number,
-                    "data_source": DATA_SOURCE,
-                }
-            )
+        name = f"{part}-{request.seed}-{number}"
+        rows += [
+            state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=DATA_SOURCE)
+            for seat in range(request.seats)
+        ]
     return rows
 
 
-def _as_parquet(rows: list[JsonObject]) -> bytes:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{error.name} is missing, which writes parquet: pip install -e '.[dialogue]'") from error
-    message = pa.struct([("role", pa.string()), ("content", pa.string())])
-    schema = pa.schema(
-        [
-            ("prompt", pa.list_(message)),
-            ("game_state", pa.string()),
-            ("game_rules", pa.string()),
-            ("player_index", pa.int64()),
-            ("game_id", pa.string()),
-            ("index", pa.int64()),
-            ("data_source", pa.string()),
-        ]
-    )
-    buffer = io.BytesIO()
-    with boundary(ConfigError, "cannot make a parquet file"):
-        parquet.write_table(pa.Table.from_pylist(rows, schema), buffer)
-    return buffer.getvalue()
+def state_row(
+    begun: DialogueGame,
+    rules: Any,  # noqa: ANN401
+    *,
+    seat: int,
+    game_id: str,
+    index: int,
+    data_source: str,
+) -> JsonObject:
+    """The row of a game before its first word, as a seat sees it; the seat has been told then."""
+    told = (("system", begun.system(seat)), ("user", begun.observe(seat)))
+    return {
+        "prompt": [{"role": role, "content": text} for role, text in told if text],
+        "game_state": json.dumps(begun.record()),
+        "game_rules": json.dumps(asdict(rules)),
+        "player_index": seat,
+        "game_id": game_id,
+        "index": index,
+        "data_source": data_source,
+    }

@@ -17,7 +17,7 @@ import torch
 
 from envs.dialogue.contract import AGREED
 from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_newer
-from selfplay.checkpoint.models import ModelMeta, save_model
+from selfplay.checkpoint.models import ModelMeta, is_model, save_model
 from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
@@ -28,12 +28,14 @@ from selfplay.runner.board import Board, Job
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
+from selfplay.trainer.dialogue.players import reopen
 from selfplay.trainer.learner_state import learner_arrays, restore_learner
 from selfplay.trainer.progress import Phases, Progress
 
 if TYPE_CHECKING:
     import asyncio
 
+    from selfplay.learner.grpo import TokenModel
     from selfplay.report.reporter import Feed
     from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
@@ -97,8 +99,13 @@ class WordsLoop:
         worker = Worker(ctx.id)
         ctx.ready()
         self._board.forget()
+        settings = grpo_settings(self.session)
         learner = GRPOLearner(
-            self.session.model, grpo_settings(self.session), self.session.sampling, threads=self.session.threads
+            self.session.model,
+            settings,
+            self.session.sampling,
+            reference=await worker.submit(_reference, self.session) if settings.kl else None,
+            threads=self.session.threads,
         )
         self._learner = learner
         try:
@@ -254,6 +261,16 @@ def _job(order: Order) -> Job[DialogueCollector]:
 
 def _base(session: WordsSession) -> str:
     return "tiny" if session.config.embedded else session.config.model.name
+
+
+def _reference(session: WordsSession) -> TokenModel:
+    """What the model was when the run began."""
+    first = session.run.generations / generation_id(0)
+    if session.model.adapter is not None or not is_model(first):
+        return session.model.reference()  # without a first generation nothing has been learned yet
+    model = reopen(session.config, str(first), session.device)
+    model.module.requires_grad_(requires_grad=False)
+    return model
 
 
 def _latest(session: WordsSession) -> LearnerState | None:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import torch
-
 from envs.errors import GameError
 from envs.registry import find_dialogue
-from selfplay.checkpoint.models import check_foreign, is_model, read_model
+from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.errors import ConfigError
-from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.policy.language.endpoint import Endpoint, find_endpoint
+from selfplay.policy.language.loading import Lora, find, load_model
+from selfplay.policy.language.remote import Patience, RemoteWriter
 from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.writer import LocalWriter
+from selfplay.runner.serving import ReplyServer, find_program
+from selfplay.trainer.dialogue.config import TINY
 from selfplay.trainer.dialogue.start import Recipe, embedded_model
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
+    from selfplay.policy.language.chat import Chat
+    from selfplay.policy.language.model import LanguageModel
     from selfplay.trainer.dialogue.config import LanguageConfig
 
 EMBEDDED_REPLY: Final = 24  # tokens of a reply of the embedded model
 REPLY: Final = 512  # of others
+SERVER_LOG: Final = "server.log"  # in a run's folder: what a server says that was started for it
 
 
 def game_of(config: LanguageConfig) -> tuple[DialogueEntry, Any]:
@@ -33,14 +40,14 @@ def game_of(config: LanguageConfig) -> tuple[DialogueEntry, Any]:
     """
     try:
         entry = find_dialogue(config.game.type)
-        return entry, entry.configure(config.embedded or _is_embedded(config.model.name), config.game.settings)
+        return entry, entry.configure(is_embedded(config), config.game.settings)
     except GameError as error:
         raise ConfigError(str(error)) from error
 
 
 def sampling_of(config: LanguageConfig) -> Sampling:
     """How replies are sampled."""
-    usual = EMBEDDED_REPLY if config.embedded or _is_embedded(config.model.name) else REPLY
+    usual = EMBEDDED_REPLY if is_embedded(config) else REPLY
     return Sampling(config.sampling.temperature, config.sampling.top_p, config.sampling.max_new_tokens or usual)
 
 
@@ -56,22 +63,68 @@ def open_model(
     if config.embedded:
         entry, rules = game_of(config)
         recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
-        model, folder = embedded_model(entry, recipe, root, threads, tell)
-        model.module.to(device)
-        return model, str(folder)
+        _, folder = embedded_model(entry, recipe, root, threads, tell)
+        where = str(folder)
+    else:
+        where = config.model.name
+        find(where)  # a mistake costs nothing yet
+    return reopen(config, where, device, fresh=True), where
+
+
+def reopen(config: LanguageConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:
+    """A model of a run: what it begins with, ``fresh``, or one of its generations, which have their adapters.
+
+    Raises:
+        ConfigError: there is no such model, or not one that can play.
+        CheckpointError: its folder is damaged.
+    """
+    path = Path(where)
+    if path.is_dir() and is_model(path):
+        read_model(path)
+    model = config.model
+    lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if fresh and model.lora_rank else None
+    return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16)
+
+
+def server_of(config: LanguageConfig, folder: Path, run: Path) -> ReplyServer | None:
+    """The server that is to be started on a model folder, to be run as a child; None where none is.
+
+    Raises:
+        ConfigError: its program is not installed, or its arguments are no command line.
+    """
+    server = config.server
+    if server.program is None:
+        return None
+    try:
+        arguments = shlex.split(server.arguments)
+    except ValueError as error:
+        raise ConfigError(f"--server-args {server.arguments}: {error}") from error
+    program = find_program(server.program)
+    return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
+
+
+def endpoint_of(config: LanguageConfig, chat: Chat, server: ReplyServer | None = None) -> Endpoint | None:
+    """Where replies come from; None: they are written here. Blocks where ``--server-url`` is to be asked what it is.
+
+    Raises:
+        ConfigError: nobody answers there whom we know how to ask.
+    """
+    if server is not None:
+        return server.endpoint
+    return None if config.server.url is None else find_endpoint(config.server.url, chat, config.server.timeout)
+
+
+def writer_of(config: LanguageConfig, model: LanguageModel, endpoint: Endpoint | None) -> LocalWriter | RemoteWriter:
+    """Who writes replies, for one thread: the model itself, or a server."""
+    sampling = sampling_of(config)
+    if endpoint is None:
+        return LocalWriter(model, sampling)
+    server = config.server
+    patience = Patience(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
+    return RemoteWriter(model.chat, model.context, sampling, endpoint, patience)
+
+
+def is_embedded(config: LanguageConfig) -> bool:
+    """Whether the model is the embedded one, or a folder of it that was saved by a run."""
     path = Path(config.model.name)
-    if path.is_dir():
-        if is_model(path):
-            read_model(path)
-        else:
-            check_foreign(path)
-    elif path.exists() or config.model.name.startswith((".", "/", "~")):
-        raise ConfigError(f"--model {config.model.name}: no such folder")
-    dtype = torch.bfloat16 if device != "cpu" else torch.float32
-    return load_model(config.model.name, device, dtype), config.model.name
-
-
-def _is_embedded(name: str) -> bool:
-    """Whether a folder is an embedded model that was saved by a run."""
-    path = Path(name)
-    return path.is_dir() and is_model(path) and read_model(path).base == "tiny"
+    return config.embedded or (path.is_dir() and is_model(path) and read_model(path).base == TINY)

@@ -1,11 +1,13 @@
 """Makes the embedded model: a small transformer, taught with games of one scripted player, the best moment kept.
 
 It begins with exercises of one reply, then reads whole games, and among them fewer and fewer exercises in which the
-reply comes after some talk. The model of that moment is kept that does best, playing both seats, on states of its own; in a game without a shared reward the last one.
+reply comes after some talk. The model of that moment is kept that does best, playing both seats, on states of its own;
+in a game without a shared reward the last one.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -21,10 +23,11 @@ from selfplay.errors import CheckpointError
 from selfplay.league.records import settings_hash
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.lessons import lesson
-from selfplay.policy.language.model import LanguageModel, load_model
+from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.policy.language.writer import LocalWriter
+from selfplay.report.plain import duration
 from selfplay.runner.dialogue import Fixture, Played, play_games
 from selfplay.seeding import derive
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.policy.language.chat import Chat
+    from selfplay.policy.language.model import LanguageModel
     from selfplay.rollout.dialogue import Instance
     from selfplay.trainer.dialogue.config import StartConfig
 
@@ -43,6 +47,7 @@ SHORT: Final = 32
 more the shorter its row is, so that what ends a game soon would be taught more often than the teacher does it."""
 LOOKS: Final = 6  # moments that are compared, in the last part of the teaching
 LOOKED_AT: Final = 512  # states that they are compared on
+STEPS: Final = 20  # of the progress that is told
 FROM: Final = 0.5  # share of the teaching after which they are
 
 
@@ -60,7 +65,7 @@ class Recipe:
     @property
     def document(self) -> dict[str, Any]:
         """As JSON."""
-        start = self.start.model_dump(exclude={"fresh"})
+        start = self.start.model_dump(mode="json", exclude={"fresh"})
         return {
             "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
             "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens,
@@ -71,6 +76,26 @@ class Recipe:
         size = getattr(self.rules, "size", None)
         name = "-".join(str(part) for part in (self.game, size, settings_hash(self.document)) if part is not None)
         return root / "tiny" / name
+
+
+class _Progress:
+    """Says how far the teaching is, now and then."""
+
+    def __init__(self, recipe: Recipe, tell: Callable[[str], object]) -> None:
+        self._recipe, self._tell = recipe, tell
+        self._began = time.monotonic()
+        self._told = 0
+
+    def at(self, read: int, losses: Sequence[float]) -> None:
+        """So many tokens are read."""
+        tokens = self._recipe.start.tokens
+        if read * STEPS // tokens > self._told:
+            self._told = read * STEPS // tokens
+            left = (time.monotonic() - self._began) * max(0.0, tokens / read - 1)
+            self._tell(
+                f"Teaching {self._recipe.game}: {read:,} of {tokens:,} tokens, loss {_mean(losses):.3f}, "
+                f"{duration(left)} left"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +119,12 @@ def embedded_model(
             return load_model(str(folder)), folder
         except CheckpointError as error:
             tell(f"{error}; it is made anew")
+    began = time.monotonic()
     model, looks = teach(entry, recipe, threads, tell)
+    seconds = round(time.monotonic() - began, 1)
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
-        config={"recipe": recipe.document, "looks": [asdict(look) for look in looks]},
+        config={"recipe": recipe.document, "looks": [asdict(look) for look in looks], "seconds": seconds},
     )  # fmt: skip
     save_model(folder, meta, model.save, replace=True)
     return model, folder
@@ -113,22 +140,20 @@ def teach(
     looks: list[Look] = []
     best: dict[str, torch.Tensor] = {}
     read, losses = 0, []
-    lessons = _Lessons(entry, recipe, model.chat)
+    lessons, progress = _Lessons(entry, recipe, model.chat), _Progress(recipe, tell)
     try:
         while len(looks) < LOOKS:
             batch = lessons.batch(read / start.tokens)
             losses.append(learner.step(batch, min(1.0, read / start.tokens)))
             read += sum(len(row.ids) for row in batch)
+            progress.at(read, losses)
             due = FROM + (1 - FROM) * (len(looks) + 1) / LOOKS
             if read >= due * start.tokens:
-                looks.append(_look(entry, recipe, model, read, float(np.mean(losses[-100:]))))
+                looks.append(_look(entry, recipe, model, read, _mean(losses)))
                 if not entry.shared_reward or looks[-1] == max(looks, key=lambda look: look.reward):
                     best = {name: value.clone() for name, value in model.module.state_dict().items()}
                 look = looks[-1]
-                tell(
-                    f"Teaching {recipe.game}: {read:,} tokens, loss {look.loss:.3f}, plays {look.reward:.3f} "
-                    f"with itself, {look.agreed:.0%} agreed"
-                )
+                tell(f"  with itself it plays {look.reward:.3f} now, {look.agreed:.0%} agreed")
     finally:
         learner.close()
     model.module.load_state_dict(best)
@@ -199,6 +224,11 @@ def _look(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int,
     rewards = [game.verdict.rewards[0] for game in games]
     agreed = [game.verdict.reason == AGREED for game in games]
     return Look(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
+
+
+def _mean(losses: Sequence[float]) -> float:
+    """Of late."""
+    return float(np.mean(losses[-100:]))
 
 
 def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:

@@ -1,0 +1,155 @@
+"""Requests to servers of replies: the client, one request with what can go wrong with it, and who answers at a URL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from selfplay.errors import ConfigError, describe
+from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.wire import BadAnswer, ChatCompletions, Completions, Json, Question, SGLang, Wire, decode
+
+if TYPE_CHECKING:
+    from selfplay.policy.language.chat import Chat
+
+KEY: Final = "SELFPLAY_SERVER_KEY"
+"""Variable of the environment with the key of a server that wants one."""
+MAX_BYTES: Final = 1 << 26  # of an answer
+_AGAIN: Final = (408, 425, 429)  # what a client is told that may come back later
+_SHOWN: Final = 200  # characters of what a server says, in an error
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+class NoAnswer(Exception):
+    """A request that came to nothing; ``again`` says whether it may be tried again."""
+
+    def __init__(self, why: str, again: bool = True) -> None:
+        super().__init__(why)
+        self.again = again
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where replies come from."""
+
+    name: str  # for people
+    wire: Wire
+    where: Callable[[], str | None]  # base of the URL; None: it is not there now, but expected back
+    context: int | None = None  # tokens of a conversation at most, where it tells
+    loopback: bool = False  # on this machine
+
+
+def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[str, Any]:
+    """Of an httpx client. A proxy of the environment is for other machines; redirects are not followed."""
+    key = os.environ.get(KEY)
+    return {
+        "headers": {"Authorization": f"Bearer {key}"} if key else {},
+        "timeout": httpx.Timeout(timeout_s, pool=None),
+        "limits": httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+        "trust_env": not loopback,
+    }
+
+
+async def post(client: httpx.AsyncClient, url: str, body: Json) -> Json:
+    """Ask once.
+
+    Raises:
+        NoAnswer: nothing came that could be an answer.
+    """
+    data = bytearray()
+    try:
+        async with client.stream("POST", url, json=body) as response:
+            async for part in response.aiter_bytes():
+                data += part
+                if len(data) > MAX_BYTES:
+                    raise NoAnswer(f"an answer of more than {MAX_BYTES} bytes")
+    except httpx.HTTPError as error:
+        raise NoAnswer(describe(error)) from error
+    code = response.status_code
+    if code != httpx.codes.OK:
+        said = " ".join(bytes(data[: 4 * _SHOWN]).decode(errors="replace").split())[:_SHOWN]
+        raise NoAnswer(f"HTTP {code}{f': {said}' if said else ''}", again=code >= 500 or code in _AGAIN)
+    try:
+        return decode(bytes(data))
+    except BadAnswer as error:
+        raise NoAnswer(str(error)) from error
+
+
+def base_of(url: str) -> str:
+    """A URL as a user gives it, with or without ``/v1``, as paths are put behind it.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        fine = False
+    if not fine:
+        raise ConfigError(f"--server-url {url}: give it as http://HOST:PORT")
+    return url.rstrip("/").removesuffix("/v1")
+
+
+def find_endpoint(url: str, chat: Chat, timeout_s: float) -> Endpoint:
+    """Ask a server what it is. Blocks.
+
+    Raises:
+        ConfigError: nobody answers there whom we know how to ask.
+    """
+    base = base_of(url)
+    loopback = urlsplit(base).hostname in _LOOPBACK
+    with httpx.Client(**client_options(timeout_s, 1, loopback)) as client:
+        try:
+            for path in ("/get_model_info", "/model_info"):  # the second is the newer name
+                if "model_path" in _json(client.get(base + path)):
+                    return Endpoint(base, SGLang(), lambda: base, loopback=loopback)
+            found = _model(_json(client.get(f"{base}/v1/models")))
+            if found is None:
+                raise ConfigError(
+                    f"--server-url {url}: what answers there is neither SGLang nor OpenAI-compatible: "
+                    "/get_model_info and /v1/models tell of no model"
+                )
+            wire = _openai(client, base, str(found["id"]), chat)
+            return Endpoint(base, wire, lambda: base, _limit(found), loopback)
+        except httpx.HTTPError as error:
+            raise ConfigError(f"--server-url {url}: no server answers there: {describe(error)}") from error
+
+
+def _openai(client: httpx.Client, base: str, model: str, chat: Chat) -> Wire:
+    """The best of OpenAI's formats that a server takes: found out with a reply of one token."""
+    sampling = Sampling(temperature=0.0, max_new_tokens=1)
+    asked = Question(chat.open("", ""), ())
+    for wire in (Completions(model, ids=True), Completions(model, ids=False)):
+        answer = _json(client.post(base + wire.path, json=wire.body(asked, sampling, chat)))
+        choices = answer.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+            return Completions(model, ids=isinstance(choices[0].get("token_ids"), list))
+    return ChatCompletions(model)
+
+
+def _model(answer: Json) -> Json | None:
+    """The first model that a server lists."""
+    listed = answer.get("data")
+    if isinstance(listed, list) and listed and isinstance(listed[0], dict) and isinstance(listed[0].get("id"), str):
+        return dict(listed[0])
+    return None
+
+
+def _limit(model: Json) -> int | None:
+    limit = model.get("max_model_len")
+    return limit if type(limit) is int and limit > 0 else None
+
+
+def _json(response: httpx.Response) -> Json:
+    """What was answered; nothing where it is no JSON object, or an error."""
+    with suppress(BadAnswer):
+        if response.status_code == httpx.codes.OK:
+            return decode(response.content)
+    return {}

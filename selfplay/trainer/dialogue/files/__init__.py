@@ -1,0 +1,1 @@
+"""Self-play through files: games are written down, made into rows, and trained from."""

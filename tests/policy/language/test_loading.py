@@ -1,0 +1,228 @@
+import json
+
+import pytest
+import torch
+
+from selfplay.errors import ConfigError
+from selfplay.policy.language import loading
+from selfplay.policy.language.loading import Lora, find, load_model
+from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.writer import LocalWriter
+from tests.policy.language.models import converse, recomputed, sampled, tiny
+
+GREEDY = Sampling(0.0, 1.0, 8)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tiny().save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def written(model):
+    return [conversation.ids for conversation in converse(LocalWriter(model, GREEDY))[0]]
+
+
+def trained(model, steps=5):
+    """A few steps of learning anything, so that an adapter does something."""
+    parameters = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.Adam(parameters, 0.05)
+    ids = torch.arange(1, 15)[None]
+    where = torch.ones_like(ids, dtype=torch.bool)
+    where[:, 0] = False
+    for _ in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model.logits(ids, where), ids[where]).backward()
+        optimizer.step()
+    return model
+
+
+def test_a_saved_model_writes_the_same(folder):
+    assert written(load_model(str(folder))) == written(tiny())
+
+
+def test_a_folder_with_pickled_weights_is_refused_before_anything_is_read(folder, monkeypatch):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    monkeypatch.setattr(loading, "AutoTokenizer", None)
+    with pytest.raises(ConfigError, match=r"pytorch_model\.bin is of a format that can run code") as refused:
+        load_model(str(folder))
+    assert refused.value.exit_code == 2
+
+
+def test_an_index_that_leads_to_a_pickle_runs_nothing(folder):
+    (folder / "model.safetensors").rename(folder / "other.safetensors")
+    torch.save({}, folder / "evil.bin")
+    shards = {"metadata": {}, "weight_map": {"model.embed_tokens.weight": "evil.bin"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(shards))
+    with pytest.raises(ConfigError, match=r"cannot be loaded|format"):
+        load_model(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("./nowhere", "no such folder"),
+        ("/nowhere/at/all", "no such folder"),
+        ("a/b/c", "no such folder"),
+        ("not a name", "nor a name that a model can have|neither a folder"),
+    ],
+)
+def test_what_is_not_there_is_one_line(name, why):
+    with pytest.raises(ConfigError, match=why) as refused:
+        load_model(name)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        ("GatedRepoError", "gated"),
+        ("RepositoryNotFoundError", "neither a folder here nor a public model"),
+        ("LocalEntryNotFoundError", "cannot be reached"),
+        (None, "cannot be fetched: the line is cut"),
+    ],
+)
+def test_what_the_hub_answers_is_one_line(error, why, monkeypatch):
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    def fail(*_, **__):
+        if error is None:
+            raise OSError("the line\nis cut")
+        kind = getattr(errors, error)
+        raise kind.__new__(kind)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    with pytest.raises(ConfigError, match=f"model some/thing: .*{why}") as refused:
+        load_model("some/thing")
+    assert "\n" not in str(refused.value)
+
+
+def test_what_the_hub_gives_is_opened_like_a_folder(folder, monkeypatch):
+    import huggingface_hub
+
+    asked = {}
+    monkeypatch.setattr(
+        huggingface_hub, "snapshot_download", lambda name, **how: asked.update({name: how}) or str(folder)
+    )
+    model = load_model("some/thing")
+    assert written(model) == written(tiny())
+    assert model.chat.tokenizer.name_or_path == "some/thing"
+    assert not any(pattern.endswith((".py", ".bin", ".pt")) for pattern in asked["some/thing"]["allow_patterns"])
+
+
+def test_code_of_others_is_never_run(folder, tmp_path):
+    mark = tmp_path / "ran"
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Mine", "AutoModelForCausalLM": "mine.Model"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "mine.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        load_model(str(folder))
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("damage", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_damaged_folder_is_one_line(folder, damage):
+    (folder / damage).write_bytes(b"{")
+    with pytest.raises(ConfigError, match="cannot be loaded") as refused:
+        load_model(str(folder))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_without_weights_is_one_line(folder):
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ConfigError, match="no weights there"):
+        find(str(folder))
+
+
+@pytest.fixture
+def adapted(folder):
+    return load_model(str(folder), lora=Lora(4, 8.0))
+
+
+def test_a_fresh_adapter_changes_nothing_and_trains_alone(folder, adapted):
+    assert written(adapted) == written(tiny())
+    names = [name for name, parameter in adapted.module.named_parameters() if parameter.requires_grad]
+    assert names
+    assert all("lora_" in name for name in names)
+    assert all(parameter.dtype == torch.float32 for parameter in adapted.module.parameters())
+
+
+def test_an_adapter_is_saved_alone_and_loads_again(folder, adapted, tmp_path):
+    trained(adapted)
+    adapted.save(tmp_path / "adapter")
+    assert {file.name for file in (tmp_path / "adapter").glob("*.safetensors")} == {"adapter_model.safetensors"}
+    again = load_model(str(tmp_path / "adapter"))
+    assert written(again) == written(adapted) != written(tiny())
+    assert any(parameter.requires_grad for parameter in again.module.parameters())
+    adapted.save_merged(tmp_path / "merged")
+    merged = load_model(str(tmp_path / "merged"))
+    assert merged.adapter is None
+    ids = torch.arange(1, 12)[None]
+    where = torch.ones_like(ids, dtype=torch.bool)
+    where[:, 0] = False
+    assert torch.allclose(merged.logits(ids, where), adapted.logits(ids, where), atol=1e-4)
+
+
+def test_the_writer_and_the_learner_see_the_same_adapter(adapted):
+    trained(adapted)
+    for conversation in converse(LocalWriter(adapted, Sampling(max_new_tokens=8)))[0]:
+        told = sampled(conversation.logprob, conversation.sampled)
+        assert told == pytest.approx(recomputed(adapted, conversation, Sampling()), abs=1e-4)
+
+
+@pytest.mark.parametrize("lora", [None, Lora(4, 8.0), Lora(2, 4.0, "q_proj,v_proj")])
+def test_the_reference_stays_what_the_model_was(folder, lora):
+    model = load_model(str(folder), lora=lora)
+    ids = torch.arange(1, 12)[None]
+    where = torch.ones_like(ids, dtype=torch.bool)
+    where[:, 0] = False
+    before = model.logits(ids, where).detach()
+    reference = model.reference()
+    trained(model)
+    with torch.no_grad():
+        assert torch.allclose(reference.logits(ids, where), before, atol=1e-6)
+        assert not torch.allclose(model.logits(ids, where), before, atol=1e-2)
+    trained(model)  # it still learns
+
+
+def test_several_threads_may_ask_a_reference_without_adapter(adapted):
+    from concurrent.futures import ThreadPoolExecutor
+
+    ids = torch.arange(1, 12)[None]
+    where = torch.ones_like(ids, dtype=torch.bool)
+    where[:, 0] = False
+    before = adapted.logits(ids, where).detach()
+    trained(adapted)
+    reference = adapted.reference()
+
+    def ask(_):
+        with torch.no_grad():
+            return reference.logits(ids, where)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(torch.allclose(answer, before, atol=1e-6) for answer in pool.map(ask, range(40)))
+    assert not torch.allclose(adapted.logits(ids, where), before, atol=1e-2)
+
+
+def test_adapters_with_pickles_or_without_a_base_are_refused(adapted, tmp_path):
+    adapted.save(tmp_path / "adapter")
+    weights = tmp_path / "adapter" / "adapter_model.safetensors"
+    weights.rename(weights.with_name("adapter_model.bin"))
+    with pytest.raises(ConfigError, match=r"adapter_model\.bin is of a format"):
+        load_model(str(tmp_path / "adapter"))
+    weights.with_name("adapter_model.bin").rename(weights)
+    (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
+    with pytest.raises(ConfigError, match="which model the adapter belongs to"):
+        load_model(str(tmp_path / "adapter"))
+
+
+def test_bfloat16_is_for_forward_passes_alone(folder):
+    model = load_model(str(folder), bf16=True)
+    assert all(parameter.dtype == torch.float32 for parameter in model.module.parameters())
+    for conversation in converse(LocalWriter(model, Sampling(max_new_tokens=8)))[0]:
+        told = sampled(conversation.logprob, conversation.sampled)
+        assert told == pytest.approx(recomputed(model, conversation, Sampling()), abs=0.2)
+    ids = torch.arange(1, 12)[None]
+    assert model.logits(ids, torch.arange(11)[None] > 0).dtype == torch.bfloat16

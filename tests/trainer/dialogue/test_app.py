@@ -1,0 +1,92 @@
+import io
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from selfplay.errors import ConfigError
+from selfplay.trainer.dialogue.app import train
+from selfplay.trainer.dialogue.cli import parse
+
+SMALL = ("--num-games", 32, "--save-interval", 2, "--evaluation-states", 8, "--threads", 1, "--runners", 2)
+
+
+def run(folder, model, *arguments):
+    """A run in this process: its exit code, and what it showed."""
+    invocation = parse(
+        [
+            "--game-type",
+            "kuhn_text",
+            "--model",
+            str(model),
+            "--checkpoint",
+            str(folder),
+            *map(str, (*SMALL, *arguments)),
+        ]
+    )
+    shown = io.StringIO()
+    return train(invocation.config, explicit=invocation.explicit, stream=shown), shown.getvalue()
+
+
+def resume(folder, *arguments):
+    invocation = parse(["--resume", "--checkpoint", str(folder), *map(str, arguments)])
+    shown = io.StringIO()
+    return train(invocation.config, resume=True, explicit=invocation.explicit, stream=shown), shown.getvalue()
+
+
+def weights(folder, name):
+    return load_file(folder / "generations" / name / "model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def whole(kuhn_start, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    code, shown = run(folder, kuhn_start, "--games", 128, "--learning-rate", 1e-3, "--kl", 0)
+    assert code == 0
+    return folder, shown
+
+
+def test_a_run_leaves_what_runs_leave(whole):
+    folder, shown = whole
+    assert sorted(path.name for path in (folder / "generations").iterdir()) == ["gen_0", "gen_2", "gen_4"]
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["finished"]
+    assert summary["games"] == 128
+    assert summary["iteration"] == 4
+    assert summary["newest"] == "gen_4"
+    assert {"reward", "agreement", "format_errors", "paired_gain", "anchors"} <= summary.keys()
+    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [row["iteration"] for row in metrics] == [1, 2, 3, 4]
+    assert max(row["losses/drift"] for row in metrics) < 1e-4  # sampler and learner agree before the first step
+    assert "Iter 4/4: 32 games" in shown
+    assert list((folder / "events").glob("events.*"))
+
+
+def test_weights_move(whole):
+    folder, _ = whole
+    before, after = weights(folder, "gen_0"), weights(folder, "gen_4")
+    assert any(not np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_a_resumed_run_ends_as_one_that_was_not_interrupted(whole, kuhn_start, tmp_path):
+    folder, _ = whole
+    assert run(tmp_path / "run", kuhn_start, "--games", 64, "--learning-rate", 1e-3, "--kl", 0)[0] == 0
+    code, shown = resume(tmp_path / "run", "--games", 128)
+    assert code == 0
+    assert "Resumed at: iteration 2" in shown
+    expected, found = weights(folder, "gen_4"), weights(tmp_path / "run", "gen_4")
+    for name in expected:
+        np.testing.assert_array_equal(expected[name], found[name])
+
+
+def test_what_may_not_change_is_refused(whole):
+    folder, _ = whole
+    with pytest.raises(ConfigError, match=r"--advantage is rloo, but the run to resume was started with dr_grpo"):
+        resume(folder, "--advantage", "rloo")
+
+
+def test_a_model_that_is_not_there_leaves_no_run(tmp_path):
+    with pytest.raises(ConfigError, match="no such folder"):
+        run(tmp_path / "run", tmp_path / "nowhere")
+    assert not (tmp_path / "run").exists()
