@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,9 @@ from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.settings import changed
 from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, draw_states
+
+PLAYERS_VERSION: Final = 1
+"""Of the scripted players of all games: games with them are rated together only where it is the same."""
 
 if TYPE_CHECKING:
     from envs.known.kuhn import Hand
