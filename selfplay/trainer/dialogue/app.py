@@ -204,8 +204,9 @@ def _exact(session: WordsSession, exact: Exact, generations: Sequence[str], feed
     found = judged([ask(model, exact, session.rules) for model in models], exact)
     mass: Any = found["illegal_mass"]
     feed.notice(
-        f"  NashConv {found['average']:.3f} for a mixture of all {found['generations']} generations, {found['newest']:.3f} "
-        f"for the newest, {found['start']:.3f} at the start; illegal replies {mass['average']:.2%} on average"
+        f"  NashConv {found['average']:.3f} for a mixture of all {found['generations']} generations, "
+        f"{found['newest']:.3f} for the newest, {found['start']:.3f} at the start; "
+        f"illegal replies {mass['average']:.2%} on average"
     )
     return found
 
