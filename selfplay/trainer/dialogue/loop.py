@@ -24,12 +24,14 @@ from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.report.dialogue import DialogueReport
+from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
 from selfplay.trainer.dialogue.players import reopen
+from selfplay.trainer.dialogue.transcripts import keep_transcripts
 from selfplay.trainer.learner_state import learner_arrays, restore_learner
 from selfplay.trainer.progress import Phases, Progress
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from selfplay.report.reporter import Feed
     from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
+    from selfplay.trainer.dialogue.rater import WordsRater
     from selfplay.trainer.dialogue.session import WordsSession
 
 SERVED: Final = "serving"  # in a run's folder: the weights of now, for a server
@@ -69,6 +72,7 @@ class WordsLoop:
     Args:
         session: What is trained.
         board: Runners.
+        rater: Plays rating games; None where nothing is rated.
         feed: Is told what happens.
         stop: Set when the run shall end after the iteration in progress.
         start_runners: Makes sure that there are runners.
@@ -78,6 +82,7 @@ class WordsLoop:
         self,
         session: WordsSession,
         board: Board[DialogueCollector],
+        rater: WordsRater | None,
         feed: Feed,
         stop: asyncio.Event,
         start_runners: Callable[[], Awaitable[None]],
@@ -88,7 +93,9 @@ class WordsLoop:
         self.games = 0  # that came to their end
         self.lost = 0
         self._told_unknown = False
+        self.health = DialogueHealth()
         self._board = board
+        self._rater = rater
         self._feed = feed
         self._stop = stop
         self._start_runners = start_runners
@@ -148,6 +155,8 @@ class WordsLoop:
         progress.restarts, self.games, self.lost = extra["restarts"], extra["games"], extra["lost"]
         if self.learner.baseline is not None:
             self.learner.baseline.restore(extra["baseline"])
+        if self._rater is not None:
+            self._rater.restore(extra)
 
     async def _train(self, worker: Worker) -> None:
         progress = self.progress
@@ -165,13 +174,21 @@ class WordsLoop:
             progress.iteration += 1
             progress.total_steps += sum(len(game.turns) for game in played)
             self.games += len(played)
+            if self._rater is not None:
+                await self._rater.rate_if_due(progress)
+                phases.end("rate")
             if progress.iteration % self._run.save_interval == 0:
                 await worker.submit(self._save)
+                await worker.submit(self._keep, played)
                 phases.end("save")
             self._report(played, update, phases.seconds)
         if progress.newest != generation_id(progress.iteration):
             await worker.submit(self._save)
         progress.finished = not self._stop.is_set() and self.failure is None
+        if self._rater is not None and progress.finished:
+            self._feed.notice("Rating the last generation ...")
+            await self._rater.rate_last(progress)
+            await worker.submit(self._checkpoint)
 
     def _done(self) -> bool:
         run, progress = self._run, self.progress
@@ -233,6 +250,11 @@ class WordsLoop:
         if name not in progress.generations:
             progress.generations.append(name)
 
+    def _keep(self, played: list[Played]) -> None:
+        """Some games of the iteration, for people."""
+        iteration = self.progress.iteration
+        keep_transcripts(self.session.run.path, played, iteration, derive(self._run.seed, "transcripts", iteration))
+
     def _save(self) -> None:
         self._freeze()
         self._checkpoint()
@@ -247,6 +269,7 @@ class WordsLoop:
             extra={
                 "restarts": progress.restarts, "games": self.games, "lost": self.lost, "base": self.session.base,
                 **baseline,
+                **({} if self._rater is None else self._rater.state()),
             },
         )  # fmt: skip
         save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
@@ -263,8 +286,7 @@ class WordsLoop:
             if name not in ("rows", "groups", "singletons", "zero_variance", "tokens")
         }
         progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
-        self._feed.iteration(
-            DialogueReport(
+        report = DialogueReport(
                 iteration=progress.iteration, iterations=self.session.config.iterations, games=len(played),
                 total_games=self.games, turns=sum(len(game.turns) for game in played),
                 total_steps=progress.total_steps, tokens=tokens, elapsed_s=progress.elapsed_s, phase_s=phase_s,
@@ -272,9 +294,13 @@ class WordsLoop:
                 agreement=float(np.mean([game.verdict.reason == AGREED for game in played])),
                 refused=refused / len(played), endings=Counter(game.verdict.reason for game in played),
                 lost=self.lost, rows=update.rows, zero_variance=update.zero_variance_share, update=figures,
-                restarts=progress.restarts,
-            )
-        )  # fmt: skip
+                restarts=progress.restarts, shared=self.session.entry.shared_reward, timesteps=self._run.timesteps,
+                limit_s=self._run.max_minutes * 60 if self._run.max_minutes else None,
+                elo=None if self._rater is None else self._rater.newest_elo,
+            )  # fmt: skip
+        self._feed.iteration(report)
+        for finding in self.health.observe({"iteration": report.iteration, **report.flat()}):
+            self._feed.notice(f"Health: {finding.text}")
 
 
 def _job(order: Order) -> Job[DialogueCollector]:
