@@ -30,7 +30,7 @@ from selfplay.runner.board import Board, Job
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.trainer.dialogue.players import reopen
+from selfplay.trainer.dialogue.players import is_embedded, reopen
 from selfplay.trainer.dialogue.transcripts import keep_transcripts
 from selfplay.trainer.learner_state import learner_arrays, restore_learner
 from selfplay.trainer.progress import Phases, Progress
@@ -52,7 +52,7 @@ KL: float = 0.001  # of models that know a language, which they shall keep
 
 def grpo_settings(session: WordsSession) -> GRPOSettings:
     """Of the learner: what was given, and what follows from the model."""
-    grpo, embedded = session.config.grpo, session.config.embedded
+    grpo, embedded = session.config.grpo, is_embedded(session.config)
     usual = EMBEDDED_RATE if embedded else RATE
     kl = 0.0 if embedded else KL
     return GRPOSettings(
