@@ -17,6 +17,8 @@ from selfplay.trainer.cli import Parser, exit_code  # noqa: E402
 if TYPE_CHECKING:
     import argparse
 
+    from selfplay.checkpoint import RunDir
+
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
@@ -43,6 +45,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.league.runs import resolve_run
     from selfplay.report.rating_events import write_ratings
     from selfplay.trainer.calibration import GAMES, calibrate, rate_run, save_table, way_of
+    from selfplay.trainer.family import is_words
     from selfplay.trainer.rating import config_of, settings_of
 
     if (options.games is not None or options.ship) and not options.calibrate:
@@ -50,6 +53,9 @@ def run(options: argparse.Namespace) -> None:
     if options.budget < 1 or (options.games is not None and options.games < 1):
         raise ConfigError("a number of games must be at least 1")
     folder = RunDir(resolve_run(options.run, ROOT / "checkpoints"))
+    if is_words(folder):
+        _rate_words(folder, options)
+        return
     config = config_of(folder)
     settings = settings_of(config)
     if options.calibrate:
@@ -69,6 +75,28 @@ def run(options: argparse.Namespace) -> None:
     write_ratings(folder.rating_events, board, config.steps_per_iteration)
     print(f"{played} games played")
     print(to_text(board))
+
+
+def _rate_words(folder: RunDir, options: argparse.Namespace) -> None:
+    """The same of a run of words."""
+    from selfplay.league.anchors import FILE_NAME
+    from selfplay.league.leaderboard import build
+    from selfplay.league.ledger import read_games
+    from selfplay.league.render import to_text
+    from selfplay.trainer.calibration import save_table
+    from selfplay.trainer.dialogue.calibration import GAMES, calibrate_words, rate_words
+
+    if options.ship:
+        raise ConfigError("--ship is of fights: a run of words keeps its own table")
+    if options.calibrate:
+        table = calibrate_words(folder, options.games or GAMES, options.seed, _tell)
+        save_table(table, folder.path / FILE_NAME)
+        print(f"wrote {folder.path / FILE_NAME}")
+        return
+    with folder.lock():
+        played = rate_words(folder, options.budget, options.seed, _tell)
+    print(f"{played} comparisons played")
+    print(to_text(build(read_games(folder.ledger), run=folder.path)))
 
 
 def _tell(text: str) -> None:

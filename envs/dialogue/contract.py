@@ -105,6 +105,42 @@ class Drill:
     wrote: tuple[str, ...]
 
 
+class Situation(Protocol):
+    """Where a seat has to choose, as the seat knows it."""
+
+    @property
+    def seat(self) -> int:
+        """Whose turn it is."""
+        ...
+
+    @property
+    def system(self) -> str:
+        """See ``DialogueGame.system``."""
+        ...
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """What the seat was told and what it replied, in turns; told first and last."""
+        ...
+
+    @property
+    def replies(self) -> Sequence[str]:
+        """Those that the rules allow."""
+        ...
+
+
+Chances = Sequence[Sequence[float]]
+"""A player of a game that is known whole: in each situation the probability of each reply; they sum to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """What can be said without playing of a game that is small enough to be written down."""
+
+    situations: Callable[[Any], Sequence[Situation]]  # (rules) -> every one, once
+    nash_conv: Callable[[Sequence[Chances], Sequence[float]], float]  # of a mixture: its players, their weights
+
+
 @dataclass(frozen=True, slots=True)
 class DialogueEntry:
     """What a trainer needs to know of a game of words."""
@@ -120,3 +156,4 @@ class DialogueEntry:
     words: Callable[[Rules], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats are given the same
+    exact: Exact | None = None  # None: too large for that

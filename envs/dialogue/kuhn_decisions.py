@@ -14,9 +14,12 @@ import numpy as np
 
 from envs.dialogue.kuhn import KUHN, KuhnRules, KuhnText
 from envs.errors import GameError
+from envs.known import exact
 from envs.known.kuhn import Hand
+from envs.known.table import enumerate_states
 
 if TYPE_CHECKING:
+    from envs.dialogue.contract import Chances
     from envs.known.exact import Floats
     from envs.known.table import Table
 
@@ -28,6 +31,7 @@ class Decision:
     seat: int
     card: int
     done: str  # as in ``Hand``
+    system: str  # the rules as it was told them
     texts: tuple[str, ...]  # what the seat was told and what it replied, in turns; told first and last
     replies: tuple[str, ...]  # legal ones
 
@@ -54,7 +58,7 @@ def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
         seat = game.mover
         legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))
         texts = (*read[seat], game.observe(seat))
-        decision = Decision(seat, hand.cards[seat], game.hand.done, texts, legal)
+        decision = Decision(seat, hand.cards[seat], game.hand.done, game.system(seat), texts, legal)
         found.setdefault(decision.key, decision)
         plays += [(hand, (*replies, reply)) for reply in legal]
     return tuple(found.values())
@@ -83,3 +87,15 @@ def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -
             filled[state, decision.seat] = 0.0
             filled[state, decision.seat, actions] = chance
     return filled
+
+
+def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
+    """NashConv of a mixture of players, see ``envs.known.exact``; the chances are in the order of ``decisions``.
+
+    Raises:
+        GameError: see ``strategy``.
+    """
+    table = enumerate_states(KUHN)
+    keys = [decision.key for decision in decisions(KuhnRules())]
+    strategies = [strategy(table, dict(zip(keys, chances, strict=True))) for chances in players]
+    return exact.nash_conv(table, np.stack(strategies), np.asarray(weights, float))

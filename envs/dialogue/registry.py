@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.dialogue import kuhn, vocabulary
-from envs.dialogue.contract import DialogueEntry, Drill
+from envs.dialogue import kuhn, kuhn_decisions, vocabulary
+from envs.dialogue.contract import DialogueEntry, Exact
 from envs.dialogue.drills import matching_drills
 from envs.dialogue.kuhn import KuhnRules, KuhnText
+from envs.dialogue.kuhn_drills import kuhn_drills
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
 from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.settings import changed
 from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, draw_states
+
+PLAYERS_VERSION: Final = 1
+"""Of the scripted players of all games: games with them are rated together only where it is the same."""
 
 if TYPE_CHECKING:
     from envs.known.kuhn import Hand
@@ -50,12 +54,6 @@ def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
     return {}
 
 
-def _no_drills(rules: KuhnRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
-    """None: every hand is as short as one."""
-    del rules, seeds, talk
-    return []
-
-
 def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlayer:
     return MatchingPlayer(rules, STYLES[name], seed)
 
@@ -86,9 +84,10 @@ KUHN_TEXT: Final = DialogueEntry(
     start=KuhnText,
     players={name: partial(_kuhn_player, name) for name in PLAYERS},
     teacher="random",
-    drills=_no_drills,
+    drills=kuhn_drills,
     words=kuhn.words,
     references=_no_references,
     shared_reward=False,
+    exact=Exact(kuhn_decisions.decisions, kuhn_decisions.nash_conv),
 )
 DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

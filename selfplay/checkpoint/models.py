@@ -6,6 +6,7 @@ or not at all and verified like every other (``store``).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,6 +18,7 @@ from selfplay.checkpoint.schema import Migration, Name, from_document, to_docume
 from selfplay.checkpoint.store import MANIFEST, fill_folder, open_folder, write_file
 
 MODEL_FILE: Final = "selfplay.json"
+WEIGHTS: Final = ".safetensors"
 MODEL_MIGRATIONS: Final[tuple[Migration, ...]] = ()
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
@@ -64,6 +66,17 @@ def read_model(path: Path) -> ModelMeta:
     place = str(path / MODEL_FILE)
     document = decode_json(stored.read(MODEL_FILE, MAX_JSON_BYTES), place)
     return from_document(ModelMeta, document, MODEL_MIGRATIONS, place)
+
+
+def weights_of(path: Path) -> str:
+    """What tells the weights of a model folder of ours from others: a hash, taken from its manifest.
+
+    Raises:
+        CheckpointError: it is none.
+    """
+    files = open_folder(path).manifest.files
+    digests = "".join(f"{name} {entry.sha256}\n" for name, entry in sorted(files.items()) if name.endswith(WEIGHTS))
+    return hashlib.sha256(digests.encode()).hexdigest()
 
 
 def is_model(path: Path) -> bool:

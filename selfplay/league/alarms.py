@@ -57,7 +57,7 @@ def _chained(ratings: Ratings) -> int:
 
 
 def _drawn(share: float, games: Games) -> list[str]:
-    if share <= DRAWS_ALARM or games.foreign:
+    if share <= DRAWS_ALARM or not games.has_counters:
         return []
     return [
         f"{share:.0%} of the games were draws, which tell little about strength: policies that cannot finish each "

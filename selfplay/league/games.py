@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.errors import LeagueError
+from selfplay.league import rewards
 from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from selfplay.league.rewards import RewardRecord
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,6 +27,19 @@ Bools = NDArray[np.bool_]
 OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paid:
+    """What rows of a game of words say besides who won."""
+
+    partners: Ints  # [N] player who sat opposite each of the two; -1: they sat opposite each other
+    versions: Ints  # [N] weights of the partner; -1 where there is none
+    rewards: Floats  # [N, 2] of the two
+
+    def subset(self, keep: Bools) -> Paid:
+        """The rows where ``keep`` [N] is true."""
+        return Paid(self.partners[keep], self.versions[keep], self.rewards[keep])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +57,28 @@ class Games:
     duplicates: int = 0  # rows that repeated a match id and were ignored
     torn: bool = False  # the last row was incomplete and was ignored
     foreign: bool = False  # of another program: any names, and counters that only say who won
+    paid: Paid | None = None  # of a game of words: its rows, whose counters only say who was paid more
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     @classmethod
-    def of(cls, records: Iterable[MatchRecord]) -> Self:
+    def of(cls, records: Iterable[MatchRecord | RewardRecord]) -> Self:
         """The columns of records that are not (yet) in a file."""
         columns = Columns()
         for record in records:
             columns.add(record.row())
-        return cls(*columns.arrays(), duplicates=columns.duplicates)
+        return cls.folded(columns)
+
+    @classmethod
+    def folded(cls, columns: Columns, *, torn: bool = False) -> Self:
+        """What was folded so far."""
+        return cls(*columns.arrays(), duplicates=columns.duplicates, torn=torn, paid=columns.paid())
+
+    @property
+    def has_counters(self) -> bool:
+        """Whether stocks and percents are those of fights."""
+        return not self.foreign and self.paid is None
 
     def seats_among(self, names: Sequence[str]) -> Ints:
         """[N, 2] position in ``names`` of each seat's player, -1 for one who is not there."""
@@ -68,6 +95,7 @@ class Games:
             percents=self.percents[keep],
             pairs=self.pairs[keep],
             group=self.group[keep],
+            paid=None if self.paid is None else self.paid.subset(keep),
         )
 
     def comparable(self, settings: str | None = None) -> Selection:
@@ -127,6 +155,8 @@ class Columns:
     seen: set[str] = field(default_factory=set)
     rows: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
     percents: list[tuple[float, float]] = field(default_factory=list)
+    partners: list[tuple[int, int]] = field(default_factory=list)  # and their versions; of a game of words
+    rewards: list[tuple[float, float]] = field(default_factory=list)
     duplicates: int = 0
 
     def add(self, line: str | bytes) -> bool:
@@ -134,38 +164,45 @@ class Columns:
 
         Raises:
             json.JSONDecodeError: not JSON.
-            ValueError, TypeError, KeyError: JSON, but no match record.
+            ValueError, TypeError, KeyError: JSON, but no record of a game, or one of another kind of game.
         """
         row = json.loads(line)
         match = row["match"]
         if match in self.seen:
             self.duplicates += 1
             return False
-        if row["format"] != FORMAT:
-            raise ValueError(f"format {row['format']!r}, this version reads {FORMAT}")
+        if row["format"] not in (FORMAT, rewards.FORMAT):
+            raise ValueError(f"format {row['format']!r}, this version reads {FORMAT} and {rewards.FORMAT}")
         first, second = row["seats"]
         if first["player"] == second["player"]:
             raise ValueError(f"mirror match of {first['player']!r}")
-        stocks, other_stocks = row["stocks"]
-        percent, other_percent = row["percents"]
-        if not (type(stocks) is type(other_stocks) is int and stocks >= 0 and other_stocks >= 0):
-            raise ValueError(f"stocks {row['stocks']!r}")
-        if not (math.isfinite(percent) and math.isfinite(other_percent)):
-            raise ValueError(f"percents {row['percents']!r}")
+        of_words = row["format"] == rewards.FORMAT
+        if self.rows and of_words != bool(self.rewards):
+            raise ValueError("a fight and a game of words in one ledger")
+        counters, percents = _paid(row["rewards"]) if of_words else _counted(row["stocks"], row["percents"])
         numbers = (
             self._player(first["player"]),
             self._player(second["player"]),
             _number(self.versions, first["version"]),
             _number(self.versions, second["version"]),
-            stocks,
-            other_stocks,
+            *counters,
             _number(self.pairs, match.partition("-")[0]),
             _number(self.groups, f"{row['settings']}/{row['sampling']}"),
         )
+        if of_words:
+            self.partners.append(self._partner(row["partner"]))
+            self.rewards.append((row["rewards"][0], row["rewards"][1]))
         self.rows.append(numbers)
-        self.percents.append((percent, other_percent))
+        self.percents.append(percents)
         self.seen.add(match)
         return True
+
+    def paid(self) -> Paid | None:
+        """The field of ``Games``."""
+        if not self.rewards:
+            return None
+        partners = np.array(self.partners, dtype=np.int64)
+        return Paid(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
 
     def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints]:
         """The first eight fields of ``Games``."""
@@ -176,6 +213,30 @@ class Columns:
 
     def _player(self, player: str) -> int:
         return self.players[player] if player in self.players else _number(self.players, check_player(player))
+
+    def _partner(self, partner: dict[str, str] | None) -> tuple[int, int]:
+        if partner is None:
+            return -1, -1
+        return self._player(partner["player"]), _number(self.versions, partner["version"])
+
+
+def _counted(stocks: Sequence[int], percents: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
+    """Stocks and percents of a fight."""
+    left, other_left = stocks
+    percent, other_percent = percents
+    if not (type(left) is type(other_left) is int and left >= 0 and other_left >= 0):
+        raise ValueError(f"stocks {stocks!r}")
+    if not (math.isfinite(percent) and math.isfinite(other_percent)):
+        raise ValueError(f"percents {percents!r}")
+    return (left, other_left), (percent, other_percent)
+
+
+def _paid(paid: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
+    """The same of a game of words, where they only say who was paid more."""
+    first, second = paid
+    if not (math.isfinite(first) and math.isfinite(second)):
+        raise ValueError(f"rewards {paid!r}")
+    return rewards.counters((first, second)), (0.0, 0.0)
 
 
 def _number(numbers: dict[str, int], name: str) -> int:

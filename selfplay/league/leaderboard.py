@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TOP: Final = 20
 Method = Literal["batch", "sequential"]
+Kind = Literal["fights", "words", "foreign"]
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 
 
@@ -45,6 +46,7 @@ class Leaderboard(_Frozen):
     """All players by rating, and what the ratings were made of."""
 
     rows: tuple[Row, ...]
+    kind: Kind  # of the games: fights, games of words, or games of another program
     method: Method
     rule: ResultRule
     settings: str  # "<settings hash>/<sampling>" of the games that count
@@ -52,7 +54,7 @@ class Leaderboard(_Frozen):
     anchors: Origin | None  # whose table pins the scripted players; None: only the anchor is pinned
     games: int
     draw_share: float
-    decided_by_stocks: float | None  # share of games with unequal stocks; None: games of another program
+    decided_by_stocks: float | None  # share of games with unequal stocks; None: no fights
     newest: str | None
     progress: Difference | None  # of the newest from the start; None: one of the two has no games
     left_out: dict[str, int]  # games that do not count, by reason
@@ -122,11 +124,12 @@ def study(
         elo = np.array([points.get(name, elo[i]) for i, name in enumerate(ratings.players)])
     unequal = chosen.games.stocks[:, 0] != chosen.games.stocks[:, 1]
     generations = [] if games.foreign else [name for name in ratings.players if generation_number(name) is not None]
-    rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch", foreign=games.foreign)
+    rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
     diagnosis = diagnose(ratings, chosen.games, rule)
     board = Leaderboard(
         rows=rows,
+        kind="foreign" if games.foreign else "fights" if games.paid is None else "words",
         method=method,
         rule=rule,
         settings=chosen.settings,
@@ -134,7 +137,7 @@ def study(
         anchors=None if found is None else found[1],
         games=len(chosen.games),
         draw_share=draws,
-        decided_by_stocks=None if games.foreign else float(unequal.sum()) / max(len(chosen.games), 1),
+        decided_by_stocks=float(unequal.sum()) / max(len(chosen.games), 1) if games.has_counters else None,
         newest=generations[-1] if generations else None,
         progress=_progress(ratings, generations),
         left_out=dict(chosen.left_out),

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import Columns, Games
 from selfplay.league.records import MatchRecord, first_problem
+from selfplay.league.rewards import RewardRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 FILE_NAME: Final = "ledger.jsonl"
+AnyRecord = TypeVar("AnyRecord", MatchRecord, RewardRecord)
 
 
 def read_games(path: Path) -> Games:
@@ -35,11 +37,15 @@ def read_games(path: Path) -> Games:
         data = path.read_bytes()
     columns = Columns()
     offsets = _fold(path, data, columns)
-    return Games(*columns.arrays(), duplicates=columns.duplicates, torn=offsets[-1] < len(data))
+    return Games.folded(columns, torn=offsets[-1] < len(data))
 
 
-def read_records(path: Path) -> Iterator[MatchRecord]:
+def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[AnyRecord]:  # type: ignore[assignment]
     """Every row as a validated record, in order. Slow (about 20 us a row); for exports and for looking at games.
+
+    Args:
+        path: the file.
+        kind: of the records; ``RewardRecord`` in the ledger of a game of words.
 
     Raises:
         LeagueError: as ``read_games``, and any field that is not as it must be.
@@ -53,7 +59,7 @@ def read_records(path: Path) -> Iterator[MatchRecord]:
         if not line.strip():
             continue
         try:
-            record = MatchRecord.model_validate_json(line)
+            record = kind.model_validate_json(line)
         except ValidationError as error:
             raise LeagueError(f"{path}:{number}: {first_problem(error, 'row')}") from error
         if record.match not in seen:
@@ -80,7 +86,7 @@ def _fold(path: Path, data: bytes, columns: Columns) -> list[int]:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if number == last and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
                 break
-            raise LeagueError(f"{path}:{number + 1}: no match record: {_reason(error)}") from error
+            raise LeagueError(f"{path}:{number + 1}: no record of a game: {_reason(error)}") from error
         if new:
             offsets.append(position)
         else:
@@ -157,9 +163,9 @@ class Ledger:
 
     def games(self) -> Games:
         """The columns of all rows; equal to what ``read_games`` makes of the file."""
-        return Games(*self._columns.arrays(), duplicates=self._columns.duplicates)
+        return Games.folded(self._columns)
 
-    def append(self, records: Iterable[MatchRecord]) -> int:
+    def append(self, records: Iterable[MatchRecord | RewardRecord]) -> int:
         """Write games and wait until the disk has them, all or none; how many were new.
 
         Raises:

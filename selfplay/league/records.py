@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from selfplay.errors import LeagueError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
     from pydantic import ValidationError
@@ -69,11 +69,13 @@ def first_problem(error: ValidationError, whole: str) -> str:
     return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """A document of the league."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Seat(_Record):
+class Seat(Record):
     """Who sat in a seat, and with which body and reaction time."""
 
     player: str
@@ -92,7 +94,7 @@ Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
 
 
-class MatchRecord(_Record):
+class MatchRecord(Record):
     """One game between two different frozen players: a row of the ledger. Pairs are in the order of the seats."""
 
     format: Literal[1] = FORMAT
@@ -135,9 +137,14 @@ def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, round: int = 0)
     All games of two players on one seed (seats swapped, characters swapped) share the first part: they share
     their luck too, and the ratings count them as one observation.
     """
-    low, high = sorted(f"{seat.player}@{seat.version}" for seat in seats)
     seating = "|".join(f"{seat.player}/{seat.character}/{seat.frame_skip}/{seat.delay}" for seat in seats)
-    return f"{_digest(f'{low}|{high}|{seed}|{round}|{settings}', 8)}-{_digest(seating, 4)}"
+    return f"{pair_id([(seat.player, seat.version) for seat in seats], seed, settings, round)}-{digest(seating, 4)}"
+
+
+def pair_id(players: Iterable[tuple[str, str]], seed: int, settings: str, round: int = 0) -> str:
+    """First part of a match id: the same for all games of these players (name and version) that share their luck."""
+    low, high = sorted(f"{player}@{version}" for player, version in players)
+    return digest(f"{low}|{high}|{seed}|{round}|{settings}", 8)
 
 
 def settings_hash(settings: Mapping[str, object]) -> str:
@@ -150,10 +157,11 @@ def settings_hash(settings: Mapping[str, object]) -> str:
         text = json.dumps(settings, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise LeagueError(f"settings cannot be hashed: {error}") from error
-    return _digest(text, 6)
+    return digest(text, 6)
 
 
-def _digest(text: str, size: int) -> str:
+def digest(text: str, size: int) -> str:
+    """Hash of a text, so many bytes in hex digits."""
     return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 

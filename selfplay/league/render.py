@@ -6,6 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Final
 
+from selfplay.league.records import ladder_key
 from selfplay.league.schedule import START
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard
+    from selfplay.league.partners import Cell
     from selfplay.league.rows import Row
 
 ANCHORS: Final = {
@@ -22,7 +24,11 @@ ANCHORS: Final = {
     None: "anchors: random alone is pinned; rate.py RUN --calibrate measures the other scripted players",
 }
 TITLE: Final = "═══ Elo Leaderboard ═══"
-_HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games", "By stocks")
+_HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
+_LEFT: Final = {"Policy", "95% interval"}
+_LAST: Final = {"fights": "By stocks", "words": "Reward with itself", "foreign": ""}
+"""Heads of the last column, by kind of games."""
+ITSELF: Final = "itself"
 
 
 def to_json(board: Leaderboard, show_all: bool = False) -> str:
@@ -35,21 +41,22 @@ def to_csv(board: Leaderboard) -> str:
     """Every player, a line each, with all columns; no interval is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = [name for name in type(board.rows[0]).model_fields if name != "ranks"] if board.rows else ["policy"]
-    writer.writerow([*columns, "rank_best", "rank_worst"])
+    apart = {"ranks", "rewards"}
+    columns = [name for name in type(board.rows[0]).model_fields if name not in apart] if board.rows else ["policy"]
+    partners = [ITSELF, *partners_of(board, show_all=True)] if board.kind == "words" else []
+    paid = [f"{figure}_with_{partner}" for partner in partners for figure in ("reward", "interval", "games")]
+    writer.writerow([*columns, "rank_best", "rank_worst", *paid])
     for row in board.rows:
-        writer.writerow([*(getattr(row, name) for name in columns), *row.ranks])
+        cells = [_with(row, partner) for partner in partners]
+        figures = [value for c in cells for value in ((c.reward, c.interval, c.games) if c else ("", "", ""))]
+        writer.writerow([*(getattr(row, name) for name in columns), *row.ranks, *figures])
     return text.getvalue()
 
 
 def to_text(board: Leaderboard, show_all: bool = False) -> str:
     """Title, a table in Markdown, and what it was made of. No line end behind the last line."""
-    rows, notes = _shown(board, show_all), _notes(board, show_all)
-    cells = [_HEAD, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(_HEAD))]
-    lines = [TITLE, _markdown(_HEAD, widths), "|" + "|".join("-" * (width + 2) for width in widths) + "|"]
-    lines += [_markdown(line, widths) for line in cells[1:]]
-    return "\n".join([*lines, *notes])
+    lines = [TITLE, *_table(_head(board), [_cells(row, board) for row in _shown(board, show_all)])]
+    return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all)])
 
 
 def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
@@ -60,19 +67,54 @@ def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
     from rich.text import Text
 
     table = Table(title=TITLE, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)  # fits 80 columns
-    for name in _HEAD:
-        table.add_column(name, justify="left" if name in {"Policy", "95% interval"} else "right", no_wrap=True)
+    for name in _head(board):
+        table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
     for row in _shown(board, show_all):
         style = "bold" if row.policy == board.newest else "dim" if row.scripted else ""
-        table.add_row(*_cells(row), style=style)
-    return Group(table, *(Text(note) for note in _notes(board, show_all)))
+        table.add_row(*_cells(row, board), style=style)
+    notes = (*_notes(board, show_all), *_rewards(board, show_all))
+    return Group(table, *(Text(note) for note in notes))
 
 
 def _shown(board: Leaderboard, show_all: bool) -> Sequence[Row]:
     return board.rows if show_all else board.top()
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def partners_of(board: Leaderboard, show_all: bool = False) -> list[str]:
+    """Whom the players of a game of words met: everybody, or the scripted ones, the start and the newest generation."""
+    met = {cell.partner for row in board.rows for cell in row.rewards}
+    few = {row.policy for row in board.rows if row.scripted} | {START, board.newest}
+    return sorted(met if show_all else met & few, key=ladder_key)
+
+
+def _with(row: Row, partner: str) -> Cell | None:
+    return row.reward_with(row.policy if partner == ITSELF else partner)
+
+
+def paid(cell: Cell | None) -> str:
+    """A mean reward with its interval and, in brackets, the number of games."""
+    if cell is None:
+        return ""
+    return f"{cell.reward:.3f}{'' if cell.interval is None else f' ± {cell.interval:.3f}'} ({cell.games})"
+
+
+def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
+    """Mean rewards by partner, as a second table."""
+    partners = partners_of(board, show_all)
+    if not partners:
+        return []
+    rows = [(row.policy, *(paid(row.reward_with(name)) for name in partners)) for row in _shown(board, show_all)]
+    return [
+        "Mean reward of the row's player with the column's, 95% interval, games:",
+        *_table(("Policy", *partners), rows),
+    ]
+
+
+def _head(board: Leaderboard) -> tuple[str, ...]:
+    return (*_HEAD, _LAST[board.kind])
+
+
+def _cells(row: Row, board: Leaderboard) -> tuple[str, ...]:
     return (
         str(row.rank),
         f"{row.policy} (bot)" if row.scripted else row.policy,
@@ -82,7 +124,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         str(row.losses),
         str(row.draws),
         str(row.games),
-        "" if row.by_stocks is None else f"{row.by_stocks:.0%}",
+        paid(_with(row, ITSELF)) if board.kind == "words" else "" if row.by_stocks is None else f"{row.by_stocks:.0%}",
     )
 
 
@@ -109,24 +151,29 @@ def _fit(board: Leaderboard) -> list[str]:
     return [f"fit: misfit p = {board.fit.misfit_p:.2g}, {len(board.fit.cycles)} cycles{side}"]
 
 
-def _markdown(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """In Markdown."""
+    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
+    ruler = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return [_markdown(head, head, widths), ruler, *(_markdown(row, head, widths) for row in rows)]
+
+
+def _markdown(cells: Sequence[str], head: Sequence[str], widths: Sequence[int]) -> str:
     padded = (
-        f"{cell:<{width}}" if name in {"Policy", "95% interval"} else f"{cell:>{width}}"
-        for name, cell, width in zip(_HEAD, cells, widths, strict=True)
+        f"{cell:<{width}}" if name in _LEFT else f"{cell:>{width}}"
+        for name, cell, width in zip(head, cells, widths, strict=True)
     )
     return "| " + " | ".join(padded) + " |"
 
 
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
-    notes = [
-        f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, "
-        + (
-            f"from {board.settings}"
-            if board.decided_by_stocks is None
-            else f"{board.decided_by_stocks:.0%} decided by stocks; rule {board.rule}, settings {board.settings}"
-        )
-    ]
+    how = {
+        "fights": f"{board.decided_by_stocks or 0:.0%} decided by stocks; rule {board.rule}, settings {board.settings}",
+        "words": f"the higher reward wins; settings {board.settings}",
+        "foreign": f"from {board.settings}",
+    }
+    notes = [f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, {how[board.kind]}"]
     if board.progress is not None and board.method == "batch":
         gain = board.progress
         notes.append(
@@ -134,7 +181,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
             f"stronger with likelihood {gain.superiority:.1%}"
         )
     notes += _fit(board)
-    if board.method == "batch" and board.decided_by_stocks is not None:
+    if board.method == "batch" and board.kind != "foreign":
         notes.append(ANCHORS[board.anchors])
     if hidden := len(board.rows) - len(_shown(board, show_all)):
         notes.append(f"{hidden} more players: --all")

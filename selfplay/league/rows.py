@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.league.nash import nash_weights
+from selfplay.league.partners import Cell, reward_cells
 from selfplay.league.records import ResultRule, generation_number, scores
 
 if TYPE_CHECKING:
@@ -33,17 +34,20 @@ class Row(BaseModel):
     losses: int
     draws: int
     games: int
-    by_stocks: float | None  # share of its games that ended with unequal stocks
+    by_stocks: float | None  # share of its games that ended with unequal stocks; None: no fights
     scripted: bool
     fixed: bool  # pinned at a given value
     bound: Bound  # from which sides the games bound the rating: a perfect score leaves it open above
     above_next: float | None  # likelihood of being stronger than the row below; None in the last row
     nash: float  # weight in the mixture that nobody of the table beats
+    rewards: tuple[Cell, ...] = ()  # in games of words: what it was paid, by partner
+
+    def reward_with(self, partner: str) -> Cell | None:
+        """With one partner; None: they have not played together."""
+        return next((cell for cell in self.rewards if cell.partner == partner), None)
 
 
-def make_rows(
-    ratings: Ratings, games: Games, rule: ResultRule, elo: Floats, *, intervals: bool, foreign: bool
-) -> tuple[Row, ...]:
+def make_rows(ratings: Ratings, games: Games, rule: ResultRule, elo: Floats, *, intervals: bool) -> tuple[Row, ...]:
     """Everybody who played.
 
     Args:
@@ -52,11 +56,11 @@ def make_rows(
         rule: who wins a game.
         elo: by which the rows are ordered, in the order of the players of ``ratings``.
         intervals: whether ``elo`` is what the intervals are of.
-        foreign: games of another program, which has neither stocks nor scripted players.
     """
     order = np.argsort(-elo, kind="stable")
     played = np.array([i for i in order if ratings.games[i] > 0], dtype=np.int64)
     ranks, nash, outcomes = _rank_ranges(ratings, played), nash_weights(ratings), _outcomes(games, ratings, rule)
+    rewards = reward_cells(games)
     rows = []
     for place, i in enumerate(played.tolist()):
         name = ratings.players[i]
@@ -74,12 +78,13 @@ def make_rows(
                 losses=losses,
                 draws=draws,
                 games=wins + losses + draws,
-                by_stocks=None if foreign else unequal / (wins + losses + draws),
-                scripted=not foreign and generation_number(name) is None,
+                by_stocks=unequal / (wins + losses + draws) if games.has_counters else None,
+                scripted=not games.foreign and generation_number(name) is None,
                 fixed=bool(ratings.pinned[i]),
                 bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
                 above_next=None if below is None else ratings.difference(name, below).superiority,
                 nash=float(nash[i]),
+                rewards=rewards.get(name, ()),
             )
         )
     return tuple(rows)

@@ -7,7 +7,7 @@ but the calls themselves. Notices scroll by above the view.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,11 @@ BARS = "▁▂▃▄▅▆▇█"
 PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save": "green"}
 
 
-class DashboardReporter:
-    """The live view. ``clock`` counts seconds and never goes back; ``now`` gives local time."""
+class LiveView:
+    """What live views of all kinds of runs share: header, notices and the end.
+
+    ``clock`` counts seconds and never goes back; ``now`` gives local time.
+    """
 
     def __init__(
         self,
@@ -44,10 +47,7 @@ class DashboardReporter:
         self._console = console
         self._now = now
         self._clock = clock
-        self._report: IterationReport | None = None
         self._reported_at = clock()
-        self._recent = Recent()
-        self._returns: list[float] = []
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=REFRESH_HZ, transient=True)
 
     def header(self, lines: Sequence[str]) -> None:
@@ -58,13 +58,6 @@ class DashboardReporter:
     def notice(self, text: str) -> None:
         """See ``Reporter``."""
         self._console.print(Text(f"[{self._now():%H:%M:%S}] {text}"), soft_wrap=True)
-
-    def iteration(self, report: IterationReport) -> None:
-        """See ``Reporter``."""
-        self._recent.add(report)
-        if "return_mean" in self._recent.play:
-            self._returns = [*self._returns, self._recent.play["return_mean"]][-HISTORY:]
-        self._report, self._reported_at = report, self._clock()
 
     def leaderboard(self, text: str) -> None:
         """End the live view, leave its last state on the screen and show the table."""
@@ -80,17 +73,47 @@ class DashboardReporter:
             self._live.stop()
             self._console.print(self._render())
 
+    @property
+    def _since(self) -> float:
+        """Seconds since the last report."""
+        return self._clock() - self._reported_at
+
+    def _render(self) -> RenderableType:
+        """What is on the screen now."""
+        raise NotImplementedError
+
+
+class DashboardReporter(LiveView):
+    """The live view of a run of fights, or of another game that is learned by PPO."""
+
+    def __init__(
+        self,
+        console: Console,
+        now: Callable[[], datetime],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(console, now, clock)
+        self._report: IterationReport | None = None
+        self._recent = Recent()
+        self._returns: list[float] = []
+
+    def iteration(self, report: IterationReport) -> None:
+        """See ``Reporter``."""
+        self._recent.add(report)
+        if "return_mean" in self._recent.play:
+            self._returns = [*self._returns, self._recent.play["return_mean"]][-HISTORY:]
+        self._report, self._reported_at = report, self._clock()
+
     def _render(self) -> RenderableType:
         report = self._report
         if report is None:
-            return Panel(Text(f"First iteration: {duration(self._clock() - self._reported_at)}"), title="Self-play")
-        since = self._clock() - self._reported_at
+            return waiting(self._since)
         tables = [_losses(report), _play(report, self._recent, self._returns), _opponents(self._recent)]
         footer = Text(" ").join(_warnings(report))
         return Panel(
             Group(
-                _progress(report, self._recent.steps_per_s, since),
-                _phases(report),
+                _progress(report, self._recent.steps_per_s, self._since),
+                phases(report.phase_s),
                 Columns(tables, padding=(0, 2)),
                 footer,
             ),
@@ -98,36 +121,44 @@ class DashboardReporter:
         )
 
 
+def waiting(since: float) -> Panel:
+    """Before the first report."""
+    return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
+
+
 def _progress(report: IterationReport, speed: float, since: float) -> RenderableType:
     """Bar, iteration, steps, speed and the time left."""
+    of_iterations = "" if report.iterations is None else f" of {report.iterations:,}"
+    of_steps = "" if report.timesteps is None else f" of {report.timesteps:,}"
+    where = f"Iteration {report.iteration:,}{of_iterations}, {report.total_steps:,}{of_steps} steps"
+    left = report.remaining_s(speed)
+    return bar(report.done, None if left is None else left - since, where, f"{speed:,.0f} steps/s")
+
+
+def bar(done: float, left_s: float | None, where: str, speed: str) -> RenderableType:
+    """How far a run is, of 1, and how long it will take; None: nobody knows."""
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(ratio=1)
     grid.add_column(justify="right", no_wrap=True)
-    left = report.remaining_s(speed)
-    eta = "" if left is None else f"  ETA {duration(max(left - since, 0.0))}"
-    grid.add_row(ProgressBar(total=1.0, completed=report.done), Text(f"{report.done:4.0%}{eta}", style="bold"))
-    of_iterations = "" if report.iterations is None else f" of {report.iterations:,}"
-    of_steps = "" if report.timesteps is None else f" of {report.timesteps:,}"
-    grid.add_row(
-        Text(f"Iteration {report.iteration:,}{of_iterations}, {report.total_steps:,}{of_steps} steps"),
-        Text(f"{speed:,.0f} steps/s", style="bold"),
-    )
+    eta = "" if left_s is None else f"  ETA {duration(max(left_s, 0.0))}"
+    grid.add_row(ProgressBar(total=1.0, completed=done), Text(f"{done:4.0%}{eta}", style="bold"))
+    grid.add_row(Text(where), Text(speed, style="bold"))
     return grid
 
 
-def _phases(report: IterationReport) -> Text:
-    """Where the wall time of the iteration went."""
-    total = report.seconds or 1.0
+def phases(phase_s: Mapping[str, float]) -> Text:
+    """Where the wall time of an iteration went."""
+    total = sum(phase_s.values())
     parts = [
-        Text(f"{name} {seconds / total:.0%}", style=PHASE_STYLES.get(name, ""))
-        for name, seconds in report.phase_s.items()
+        Text(f"{name} {seconds / (total or 1.0):.0%}", style=PHASE_STYLES.get(name, ""))
+        for name, seconds in phase_s.items()
     ]
-    return Text.assemble(f"Iteration {report.seconds:.1f} s: ", Text("  ").join(parts))
+    return Text.assemble(f"Iteration {total:.1f} s: ", Text("  ").join(parts))
 
 
 def _losses(report: IterationReport) -> Table:
     update = report.update
-    return _table(
+    return figures(
         "Learner",
         [
             ("loss", f"{update.loss:.4f}"),
@@ -160,13 +191,13 @@ def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> 
     if report.gate is not None:
         gate = report.gate
         rows.append((f"Gate {gate.candidate}", f"{gate.llr:+.2f} ({gate.low:.1f}, {gate.high:+.1f})"))
-    return _table("Play", rows)
+    return figures("Play", rows)
 
 
 def _opponents(recent: Recent) -> Table:
     """The opponents met last, with the share of points won against each."""
     latest = list(recent.win_rate.items())[-OPPONENTS:]
-    return _table("Win rate", [(name, f"{share:.0%}") for name, share in reversed(latest)])
+    return figures("Win rate", [(name, f"{share:.0%}") for name, share in reversed(latest)])
 
 
 def _warnings(report: IterationReport) -> list[Text]:
@@ -184,7 +215,8 @@ def _warnings(report: IterationReport) -> list[Text]:
     return found
 
 
-def _table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+def figures(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+    """A small table of names and figures."""
     table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)

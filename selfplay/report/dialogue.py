@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from selfplay.report.dialogue_dashboard import DialogueDashboard
 from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
+from selfplay.report.outputs import terminal
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink, duration
 from selfplay.report.reporter import Tee
 
@@ -38,10 +42,36 @@ class DialogueReport(BaseModel):
     zero_variance: float  # share of the groups with one reward
     update: dict[str, float]  # of ``GRPOStatistics``
     restarts: Count = 0  # of runners, in the whole run
+    shared: bool = True  # whether both seats are paid the same; else the mean of both says nothing
+    timesteps: int | None = None  # planned turns
+    limit_s: float | None = None  # --max-minutes
+    elo: float | None = None  # of the newest rated generation
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the iteration."""
+        return max(sum(self.phase_s.values()), 1e-9)
+
+    @property
+    def games_per_s(self) -> float:
+        """Of the iteration."""
+        return self.games / self.seconds
+
+    @property
+    def done(self) -> float:
+        """Share of the run that is behind us, 0..1: by iterations, turns or time, whichever is further."""
+        planned = (
+            (self.iteration, self.iterations), (self.total_steps, self.timesteps), (self.elapsed_s, self.limit_s)
+        )  # fmt: skip
+        return min(1.0, max(float(is_) / float(whole) if whole else 0.0 for is_, whole in planned))
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Seconds to the end, as fast as so far; None where nothing limits the run."""
+        return self.elapsed_s * (1.0 - self.done) / self.done if self.done > 0.0 else None
 
     def flat(self) -> dict[str, float]:
         """Every figure under its tag."""
-        seconds = max(sum(self.phase_s.values()), 1e-9)
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
         games = max(self.games, 1)
         return {
@@ -57,17 +87,17 @@ class DialogueReport(BaseModel):
             **{f"losses/{name}": value for name, value in self.update.items()},
             "losses/zero_variance": self.zero_variance,
             "charts/rows": self.rows,
-            "charts/games_per_s": self.games / seconds,
+            "charts/games_per_s": self.games_per_s,
             "charts/collected_games_per_s": self.games / collecting,
             "charts/tokens_per_s": self.tokens / collecting,
             "charts/games": self.total_games,
             "charts/restarts": self.restarts,
+            **({} if self.elo is None else {"charts/elo": self.elo}),
             **{f"time/{name}": value for name, value in self.phase_s.items()},
         }
 
     def lines(self) -> tuple[str, str]:
         """For people: what was played, and what was learned."""
-        seconds = max(sum(self.phase_s.values()), 1e-9)
         games = max(self.games, 1)
         of = f"/{self.iterations}" if self.iterations else ""
         played = (
@@ -78,11 +108,10 @@ class DialogueReport(BaseModel):
         learned = (
             f"  GRPO update: loss={self.update['loss']:.4f}, entropy={self.update['entropy']:.3f}, "
             f"kl={self.update['approx_kl']:.4f}, clipped={self.update['clip_fraction']:.1%}, "
-            f"groups of one reward {self.zero_variance:.0%}; {self.games / seconds:,.0f} games/s"
+            f"groups of one reward {self.zero_variance:.0%}; {self.games_per_s:,.0f} games/s"
         )
-        if self.iterations:
-            left = (self.iterations - self.iteration) * self.elapsed_s / self.iteration
-            learned += f", ETA {duration(left)}"
+        if self.remaining_s is not None:
+            learned += f", ETA {duration(self.remaining_s)}"
         return played, learned
 
 
@@ -102,8 +131,10 @@ class DialogueLines:
             self._plain.notice(line)
 
 
-def dialogue_reporters(folder: Any, stream: TextIO, resumed: tuple[int, int] | None = None) -> Tee:  # noqa: ANN401
-    """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``."""
+def dialogue_reporters(
+    folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None, *, live: bool | None = None
+) -> Tee:
+    """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``; see ``outputs.reporters``."""
     metrics = folder / "metrics.jsonl"
     if resumed is not None:
         trim_metrics(metrics, resumed[0])
@@ -111,6 +142,15 @@ def dialogue_reporters(folder: Any, stream: TextIO, resumed: tuple[int, int] | N
         MetricsReporter(metrics),
         TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
         DialogueLines(PlainReporter(LogFileSink(folder / "log.txt"))),
-        DialogueLines(PlainReporter(StreamSink(stream))),
+        _terminal(stream, live=live),
     )
     return Tee(list(everyone))
+
+
+def _terminal(stream: TextIO, *, live: bool | None) -> DialogueDashboard | DialogueLines:
+    console = terminal(stream, live=live)
+    return (
+        DialogueLines(PlainReporter(StreamSink(stream)))
+        if console is None
+        else DialogueDashboard(console, datetime.now)
+    )

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from selfplay.report.metrics import IterationReport
 
@@ -32,22 +32,28 @@ class Finding:
     text: str
 
 
-class Health:
+Report = TypeVar("Report")
+
+
+class Watch(Generic[Report]):
     """Watches the reports of a run.
 
     Args:
-        fights: Whether a fighter is learned. In other games it may be best not to explore, most games may be draws,
-            and there may be nothing for a value function to predict.
+        rules: What is asked about the last reports, by the name of what it finds; the finding in words, or None.
+        number: Which iteration a report is about.
     """
 
-    def __init__(self, *, fights: bool = True) -> None:
-        self._rules = {name: rule for name, rule in RULES.items() if fights or name not in OF_FIGHTS}
-        self._window: deque[IterationReport] = deque(maxlen=WINDOW)
+    def __init__(
+        self, rules: Mapping[str, Callable[[Sequence[Report]], str | None]], number: Callable[[Report], int]
+    ) -> None:
+        self._rules = rules
+        self._number = number
+        self._window: deque[Report] = deque(maxlen=WINDOW)
         self._known: set[str] = set()
 
-    def observe(self, report: IterationReport) -> tuple[Finding, ...]:
+    def observe(self, report: Report) -> tuple[Finding, ...]:
         """Take in one iteration; what is wrong now and was not before it."""
-        if self._window and report.iteration <= self._window[-1].iteration:  # played again after a crash
+        if self._window and self._number(report) <= self._number(self._window[-1]):  # played again after a crash
             self._window.clear()
         self._window.append(report)
         found = self.findings()
@@ -62,6 +68,19 @@ class Health:
         reports = tuple(self._window)
         texts = ((name, rule(reports)) for name, rule in self._rules.items())
         return tuple(Finding(name, text) for name, text in texts if text is not None)
+
+
+class Health(Watch["IterationReport"]):
+    """Watches a run of fights, or of another game that is learned by PPO.
+
+    Args:
+        fights: Whether a fighter is learned. In other games it may be best not to explore, most games may be draws,
+            and there may be nothing for a value function to predict.
+    """
+
+    def __init__(self, *, fights: bool = True) -> None:
+        rules = {name: rule for name, rule in RULES.items() if fights or name not in OF_FIGHTS}
+        super().__init__(rules, lambda report: report.iteration)
 
 
 def _entropy(reports: Sequence[IterationReport]) -> str | None:

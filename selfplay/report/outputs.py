@@ -39,8 +39,14 @@ def reporters(
     }
 
 
-def _terminal(stream: TextIO, *, live: bool | None) -> Reporter:
+def terminal(stream: TextIO, *, live: bool | None = None) -> Console | None:
+    """Where a live view is shown; None: plain lines are. See ``reporters``."""
     console = Console(file=stream)
-    if console.is_terminal and not console.is_dumb_terminal if live is None else live:
-        return DashboardReporter(console, datetime.now)
-    return PlainReporter(StreamSink(stream))
+    if live is None:
+        live = console.is_terminal and not console.is_dumb_terminal
+    return console if live else None
+
+
+def _terminal(stream: TextIO, *, live: bool | None) -> Reporter:
+    console = terminal(stream, live=live)
+    return PlainReporter(StreamSink(stream)) if console is None else DashboardReporter(console, datetime.now)

@@ -203,7 +203,8 @@ class ReplyServer:
             while not self._changed.is_set():
                 process.check()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), POLL_S)
+                    async with asyncio.timeout(POLL_S):
+                        await self._changed.wait()
 
     def _stop_serving(self) -> None:
         self._url = None

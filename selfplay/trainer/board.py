@@ -1,4 +1,4 @@
-"""The page of a run: its ratings and training, with the most notable of its rated games played again."""
+"""The page of a run: its ratings and training, with the most notable of its rated games played again, or read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from selfplay.errors import IncompatibleError
 from selfplay.league.ledger import read_records
 from selfplay.report.board.page import Replay, Subject, write_page
 from selfplay.report.board.records import Records
+from selfplay.report.transcripts import read_transcripts
 from selfplay.trainer.notable import Notable, notable, rated
 from selfplay.trainer.replaying import Replayer
 
@@ -34,8 +35,10 @@ def write_run(folder: Path, study: Study, path: Path, tell: Callable[[str], None
         ConfigError: the page cannot be written.
         LeagueError: the ledger cannot be read.
     """
-    replays, notes = replays_of(RunDir(folder), study, tell)
     name = folder.resolve().name
+    if study.board.kind == "words":
+        return write_page(Subject(name, study, Records.of(folder), transcripts=read_transcripts(folder)), path)
+    replays, notes = replays_of(RunDir(folder), study, tell)
     return write_page(Subject(name, study, Records.of(folder), replays, notes), path)
 
 

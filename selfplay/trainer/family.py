@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.registry import DIALOGUE
-from selfplay.checkpoint import resolve_run
+from selfplay.checkpoint import RunDir, resolve_run
 from selfplay.errors import SelfPlayError
 
 
@@ -34,6 +34,12 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
             document: Any = resolve_run(Path(folders[-1]) if folders else None).read_run().get("config", {})
             return _type_in(document) in DIALOGUE
     return False
+
+
+def is_words(run: RunDir) -> bool:
+    """Whether a run is one of a game of words."""
+    config: Any = run.read_run().get("config", {})
+    return _type_in(config) in DIALOGUE
 
 
 def _type_in(document: dict[str, Any]) -> object:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.checkpoint import RunDir
+    from selfplay.league.rewards import RewardRecord
     from selfplay.supervision import Context
 
 
@@ -80,7 +81,7 @@ class LedgerKeeper:
         worker, ledger = await self._opened()
         return await worker.submit(ledger.games)
 
-    async def record(self, records: Sequence[MatchRecord]) -> None:
+    async def record(self, records: Sequence[MatchRecord | RewardRecord]) -> None:
         """Append games; returns when the disk has them."""
         worker, ledger = await self._opened()
         await worker.submit(ledger.append, records)
@@ -90,6 +91,25 @@ class LedgerKeeper:
         if self._worker is None or self._ledger is None:
             raise RunnerError("the ledger is not open")
         return self._worker, self._ledger
+
+
+class Rated(Protocol):
+    """What decides which games are rated together, and how many a fixture has."""
+
+    @property
+    def settings(self) -> str:
+        """Hash of everything that makes games comparable."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """The same with how actions are drawn, as ``Games.groups`` has it."""
+        ...
+
+    @property
+    def games_each(self) -> int:
+        """Games of a fixture."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +150,11 @@ class RatingSettings:
         """Its hash."""
         return settings_hash(self.described)
 
+    @property
+    def group(self) -> str:
+        """See ``Rated``."""
+        return f"{self.settings}/{'greedy' if self.rules.greedy else 'stochastic'}"
+
 
 def config_of(run: RunDir) -> Config:
     """How a run was started.
@@ -160,7 +185,7 @@ def anchors_of(game: GameEntry) -> tuple[str, ...]:
 
 def plan_games(
     games: Games,
-    settings: RatingSettings,
+    settings: Rated,
     players: Sequence[str],
     budget: int,
     rng: np.random.Generator,
@@ -170,9 +195,9 @@ def plan_games(
     return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
 
 
-def rated(games: Games, settings: RatingSettings, players: Sequence[str], run: Path | None = None) -> Ratings:
+def rated(games: Games, settings: Rated, players: Sequence[str], run: Path | None = None) -> Ratings:
     """Ratings under these settings; ``players`` are part of them even without games."""
-    group = f"{settings.settings}/{'greedy' if settings.rules.greedy else 'stochastic'}"
+    group = settings.group
     known = group in games.groups
     table = find_table(settings.settings, run)
     return rate(

@@ -111,7 +111,7 @@ def test_a_last_row_that_only_lacks_its_line_end_counts(path):
     [
         (b"{broken", "Expecting property name"),
         (b'"\xc3("', "decode"),
-        (b"[]", "no match record"),
+        (b"[]", "no record of a game"),
         (b"{}", "'match' is missing"),
         (RECORDS[1].row().replace('"format":1', '"format":9').encode(), "format 9"),
         (RECORDS[1].row().replace('"random"', '"gen_1"').encode(), "mirror match of 'gen_1'"),

@@ -27,8 +27,17 @@ _LOSSES: Final = {
     "losses/approx_kl": "KL of an update",
     "losses/clip_fraction": "Clipped ratios, share",
     "losses/explained_variance": "Explained variance of the value",
+    "losses/kl": "KL to the start",
+    "losses/zero_variance": "Groups of one reward, share",
 }
 _PLAY: Final = {
+    "play/reward": "Reward, mean of both seats",
+    "play/reward_seat_0": "Reward of seat 0",
+    "play/agreement": "Games with an agreement, share",
+    "play/refused": "Refused replies a game",
+    "play/turns": "Turns a game",
+    "play/tokens": "Sampled tokens a game",
+    "charts/games_per_s": "Games a second",
     "charts/steps_per_s": "Steps a second",
     "play/episode_length": "Length of an episode, frames",
     "play/decisive_share": "Episodes with a winner, share",

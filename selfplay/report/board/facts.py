@@ -54,11 +54,13 @@ def about_ratings(board: Leaderboard) -> Pairs:
         ("Scale", f"{board.anchor} = 1500"),
         ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
     ]
+    if board.kind == "words":
+        pairs.append(("Who wins", "who is paid more on the same state, in the same place"))
     if board.decided_by_stocks is not None:
         pairs.append(("Decided by stocks", f"{board.decided_by_stocks:.0%}; rule {board.rule}"))
-        if is_batch:
-            pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
-    pairs.append(("Settings" if board.decided_by_stocks is not None else "From", board.settings))
+    if board.kind != "foreign" and is_batch:
+        pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
+    pairs.append(("From" if board.kind == "foreign" else "Settings", board.settings))
     fit = board.fit
     if fit.misfit_p is None:
         pairs.append(("Misfit", "too few games to tell whether one number a player explains the results"))
@@ -108,13 +110,23 @@ def machine(records: Records) -> Pairs:
             ("steps", end.get("total_steps")),
             ("seconds", end.get("elapsed_s")),
             ("steps a second, median", end.get("steps_per_s_median")),
+            ("games", end.get("games")),
+            ("games a second, median", end.get("games_per_s_median")),
+            *_nash_conv(end.get("nash_conv")),
             ("restarts of runners", end.get("restarts")),
             *(versions.items() if isinstance(versions, dict) else ()),
         ]
     )
 
 
-_GROUPS: Final = {"ppo": "PPO", "net": "Network"}
+def _nash_conv(found: Any) -> Pairs:  # noqa: ANN401
+    """Of a run whose distance from an equilibrium is known."""
+    if not isinstance(found, dict):
+        return ()
+    return [(f"NashConv, {name}", text(found[name])) for name in ("start", "newest", "average") if name in found]
+
+
+_GROUPS: Final = {"grpo": "GRPO", "ppo": "PPO", "net": "Network"}
 
 
 def _shown(pairs: Iterable[tuple[str, Any]]) -> Pairs:

@@ -26,7 +26,8 @@ from selfplay.report.board.facts import (
     settings,
 )  # fmt: skip
 from selfplay.report.board.maps import cycles, maps
-from selfplay.report.board.table import table
+from selfplay.report.board.table import rewards, table
+from selfplay.report.board.talk import transcripts
 from selfplay.report.fight.page import document, player
 from selfplay.report.fight.saving import saved
 from selfplay.report.sealed import read, sealed
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard, Study
     from selfplay.report.board.records import Records
     from selfplay.report.fight.film import Film
+    from selfplay.report.transcripts import Transcript
 
 _SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
 LONGEST_S: Final = 150.0
@@ -59,6 +61,7 @@ class Subject:
     study: Study
     records: Records | None = None  # None: games of another program, which come without a run
     replays: Sequence[Replay] = ()
+    transcripts: Sequence[Transcript] = ()  # of games of words
     notes: Sequence[str] = ()  # what is to be said about games that cannot be watched
 
 
@@ -97,7 +100,9 @@ def page(subject: Subject) -> str:
         rest=_rest(board),
         ratings=definitions(about_ratings(board)),
         cycles=_cycles(subject.study),
-        replays=_replays(subject, films, parts.html),
+        rewards=rewards(board),
+        watch="Games to read" if board.kind == "words" else "Games to watch",
+        replays=transcripts(subject.transcripts) or _replays(subject, films, parts.html),
         training=_training(records),
         settings=_settings(records),
     )

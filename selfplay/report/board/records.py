@@ -7,13 +7,15 @@ and never an error.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import ValidationError
 
-from selfplay.report.health import WINDOW, Finding, Health
+from selfplay.report.dialogue_health import DialogueHealth
+from selfplay.report.health import WINDOW, Finding, Health, Report, Watch
 from selfplay.report.metrics import IterationReport
 
 Row = dict[str, Any]
@@ -32,6 +34,11 @@ class Records:
         """What lies in the folder of a run."""
         metrics = tuple(row for row in _rows(folder / "metrics.jsonl") if isinstance(row.get("iteration"), int))
         return cls(_document(folder / "run.json"), _document(folder / "summary.json"), metrics)
+
+    @property
+    def of_words(self) -> bool:
+        """Whether it is a run of a game of words."""
+        return self.run.get("family") == "dialogue"
 
     @property
     def ended(self) -> bool:
@@ -58,13 +65,16 @@ class Records:
         """
         if self.ended and isinstance(said := self.summary.get("health"), list):
             return tuple(Finding(str(one.get("name")), str(one.get("text"))) for one in said if isinstance(one, dict))
+        if self.of_words:
+            return _watched(DialogueHealth(), self.metrics[-WINDOW:])
         reports = [report for row in self.metrics[-WINDOW:] if (report := _report(row)) is not None]
-        if not reports:
-            return None
-        health = Health()
-        for report in reports:
-            health.observe(report)
-        return health.findings()
+        return _watched(Health(), reports)
+
+
+def _watched(health: Watch[Report], reports: Sequence[Report]) -> tuple[Finding, ...] | None:
+    for report in reports:
+        health.observe(report)
+    return health.findings() if reports else None
 
 
 def _report(row: Row) -> IterationReport | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.render import interval
+from selfplay.league.render import interval, paid, partners_of
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard
@@ -23,8 +23,12 @@ _COLUMNS: Final = (
     ("L", "losses"),
     ("D", "draws"),
     ("Games", ""),
-    ("By stocks", "share of the games that ended with unequal stocks"),
 )
+_LAST: Final = {
+    "fights": ("By stocks", "share of the games that ended with unequal stocks"),
+    "words": ("Reward with itself", "mean reward where both seats are this player, its 95% interval, games"),
+    "foreign": ("By stocks", "not known of these games"),
+}
 
 
 def table(board: Leaderboard) -> str:
@@ -32,7 +36,7 @@ def table(board: Leaderboard) -> str:
     heads = "".join(
         f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
         f"<button>{name}</button></th>"
-        for name, hint in _COLUMNS
+        for name, hint in (*_COLUMNS, _LAST[board.kind])
     )
     scale = _scale(board)
     shown = {row.policy for row in board.top()}
@@ -55,9 +59,37 @@ def _row(row: Row, board: Leaderboard, scale: tuple[float, float], *, more: bool
         _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
         _cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
         *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
-        _cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks),
+        _last(row),
     )
     return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
+
+
+def _last(row: Row) -> str:
+    alone = row.reward_with(row.policy)
+    if alone is not None:
+        return _cell(paid(alone), alone.reward)
+    return _cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks)
+
+
+def rewards(board: Leaderboard) -> str:
+    """Mean rewards by partner as a table, one for games of words alone."""
+    partners = partners_of(board)
+    if not partners:
+        return ""
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in partners)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row.policy)}</th>'
+        + "".join(f"<td>{escape(paid(row.reward_with(name)))}</td>" for name in partners)
+        + "</tr>"
+        for row in board.top()
+    )
+    return (
+        "<h3>Mean reward</h3>"
+        f'<div class="scroll"><table class="plain"><thead><tr><th scope="col">Player</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        "<p class=\"quiet\">Of the row's player with the column's, with its 95% interval and, in brackets, games. Rows "
+        "and columns of the same name are a player with itself.</p>"
+    )
 
 
 def _cell(shown: str, value: float | None, kind: str = "") -> str:

@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
+from selfplay.league.leaderboard import build
+from selfplay.league.ledger import read_games
+from selfplay.league.render import to_text
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Feed
+from selfplay.runner.serving import find_program
 from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
 from selfplay.trainer.dialogue.evaluation import anchors, gain, held_out, judge_model
-from selfplay.trainer.dialogue.players import game_of, open_model, reopen, sampling_of
+from selfplay.trainer.dialogue.exact import ask, judged
+from selfplay.trainer.dialogue.players import endpoint_of, game_of, open_model, reopen, sampling_of, server_of
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.machine import pick_device, processor, usable_cores
@@ -33,6 +38,7 @@ from selfplay.trainer.running import INTERRUPTED, handle_signals
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from envs.dialogue.contract import Exact
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.policy.language.model import LanguageModel
 
@@ -69,7 +75,10 @@ def train(
     game_of(config)
     lines = PlainReporter(StreamSink(stream))
     # Before the folder is made: a mistake leaves none.
+    if config.server.program is not None:
+        find_program(config.server.program)
     opened = open_model(config, pick_device(config.run.device), config.run.threads or usable_cores(), lines.notice)
+    endpoint_of(config, opened[0].chat)
     run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
     with run.lock():
         return _start(config, run, opened, None, preset, stream)
@@ -99,7 +108,15 @@ def _start(
     for line in resumed.skipped if resumed else ():
         reporters.notice(line)
     entry, rules = game_of(config)
-    session = WordsSession(config, run, device, entry, rules, *opened, sampling_of(config), resumed)
+    model, base = opened
+    folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]
+    server = server_of(config, folder, run.path)
+    endpoint = endpoint_of(config, model.chat, server)
+    if endpoint is not None:
+        reporters.notice(endpoint.wire.told)
+    session = WordsSession(
+        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint
+    )
     return asyncio.run(_run(session, Feed(reporters)))
 
 
@@ -116,6 +133,8 @@ async def _run(session: WordsSession, feed: Feed) -> int:
             raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
         code = INTERRUPTED if stop.is_set() else 0
         await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
+        if tree.loop.failure is not None:
+            raise tree.loop.failure
     finally:
         await feed.finish()
     return code
@@ -126,6 +145,9 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
     loop, run = tree.loop, session.run
     progress = loop.progress
     found = _judgement(session, feed) if progress.finished and session.config.run.evaluation_states else {}
+    if progress.finished and session.entry.exact is not None:
+        found["nash_conv"] = _exact(session, session.entry.exact, progress.generations, feed)
+    board = build(read_games(run.ledger), run=run.path) if tree.rater is not None and run.ledger.exists() else None
     run.write_summary(
         {
             "finished": progress.finished,
@@ -142,9 +164,13 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
             "processor": processor(),
             "cores": usable_cores(),
             "teaching": _teaching(Path(session.base)),
+            "health": [asdict(finding) for finding in loop.health.findings()],
+            "leaderboard": board.model_dump(mode="json") if board else None,
             **found,
         }
     )
+    if board is not None:
+        feed.leaderboard(to_text(board))
     word = "Finished" if progress.finished else "Interrupted, and saved,"
     feed.notice(
         f"{word} after {progress.iteration} iterations, {loop.games:,} games, {progress.total_steps:,} turns, "
@@ -182,6 +208,20 @@ def _judgement(session: WordsSession, feed: Feed) -> dict[str, Any]:
     }
     for line in _table(found):
         feed.notice(line)
+    return found
+
+
+def _exact(session: WordsSession, exact: Exact, generations: Sequence[str], feed: Feed) -> dict[str, JsonValue]:
+    """How far the start, the newest generation and a mixture of all of them are from an equilibrium."""
+    folder = session.run.generations
+    models = (reopen(session.config, str(folder / name), session.device) for name in generations)
+    found = judged([ask(model, exact, session.rules) for model in models], exact)
+    mass: Any = found["illegal_mass"]
+    feed.notice(
+        f"  NashConv {found['average']:.3f} for a mixture of all {found['generations']} generations, "
+        f"{found['newest']:.3f} for the newest, {found['start']:.3f} at the start; "
+        f"illegal replies {mass['average']:.2%} on average"
+    )
     return found
 
 
@@ -240,6 +280,7 @@ def _header(
                     f"{sampling.max_new_tokens} tokens"),
         ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of "
                  f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
+        ("Track Elo", f"yes, {config.league.rating_share:.0%} of the time" if config.league.track_elo else None),
         ("Seed", str(config.run.seed)),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Run folder", run.path),

@@ -142,6 +142,13 @@ class StartConfig(Group):
     fresh: bool = Field(False, description="Make it anew, although one is there")
 
 
+class WordsLeagueConfig(Group):
+    """What is rated while training."""
+
+    track_elo: bool = Field(False, description="Rate generations while training")
+    rating_share: Fraction = Field(0.1, description="Share of the time that rating games take")
+
+
 class WordsRunConfig(Group):
     """How long, where and how reproducibly."""
 
@@ -160,6 +167,14 @@ class WordsRunConfig(Group):
     )
 
 
+USUAL: Final[dict[str, dict[str, dict[str, Any]]]] = {
+    "kuhn_text": {
+        "start": {"tokens": 300_000, "mixed": (0.5, 0.0)},
+    },
+}
+"""Defaults of a game that differ from those of the matching, by group."""
+
+
 class LanguageConfig(Group):
     """All settings of a run."""
 
@@ -169,6 +184,7 @@ class LanguageConfig(Group):
     server: ServerConfig = ServerConfig()
     grpo: GRPOConfig = GRPOConfig()
     start: StartConfig = StartConfig()
+    league: WordsLeagueConfig = WordsLeagueConfig()
     run: WordsRunConfig = WordsRunConfig()
 
     @property
@@ -185,6 +201,20 @@ class LanguageConfig(Group):
     def iterations(self) -> int | None:
         """Planned, whole ones; None where turns or time alone end the run."""
         return None if self.run.games is None else max(1, -(-self.run.games // self.run.num_games))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_usual(cls, values: Any) -> Any:  # noqa: ANN401
+        """Fill in what is usual for the game, where nothing else was given."""
+        if not isinstance(values, dict):
+            return values
+        given = {name: _given(part) for name, part in values.items()}
+        game = given.get("game")
+        usual = USUAL.get(game.get("type", ""), {}) if isinstance(game, dict) else {}
+        for name, part in usual.items():
+            mine = given.get(name, {})
+            given[name] = {**part, **mine} if isinstance(mine, dict) else mine
+        return given
 
     @model_validator(mode="after")
     def _agree(self) -> LanguageConfig:
@@ -205,6 +235,11 @@ class LanguageConfig(Group):
         return self
 
 
+def _given(part: Any) -> Any:  # noqa: ANN401
+    """Of a group, what was set."""
+    return part.model_dump(exclude_unset=True) if isinstance(part, Group) else part
+
+
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "laptop": {
         "start": {"tokens": 12_000_000},
@@ -222,7 +257,7 @@ class Option(options.Option):
 
 
 _CORE, _GRPO, _GAME, _SERVER = "Core", "GRPO", "Game and replies", "Servers"
-_START, _RUN = "The embedded model", "Run"
+_START, _RATING, _RUN = "The embedded model", "Ratings", "Run"
 OPTIONS: Final[tuple[Option, ...]] = (
     Option("--game-type", "game.type", _CORE, "TYPE"),
     Option("--model", "model.name", _CORE, "NAME"),
@@ -268,6 +303,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--server-truncate", "server.truncate", _SERVER, "F"),
     Option("--start-tokens", "start.tokens", _START, "N"),
     Option("--fresh-start", "start.fresh", _START),
+    Option("--track-elo", "league.track_elo", _RATING),
+    Option("--rating-share", "league.rating_share", _RATING, "F"),
     Option("--device", "run.device", _RUN, "NAME"),
     Option("--runners", "run.runners", _RUN, "N"),
     Option("--threads", "run.threads", _RUN, "N"),

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -18,17 +18,20 @@ import torch
 from envs.dialogue.contract import AGREED
 from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_newer
 from selfplay.checkpoint.models import ModelMeta, is_model, save_model
-from selfplay.errors import NotARunError, RunnerError
+from selfplay.checkpoint.store import fill_folder
+from selfplay.errors import NotARunError, RunnerError, ServerError
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.report.dialogue import DialogueReport
-from selfplay.rollout.dialogue import grouped
+from selfplay.report.dialogue_health import DialogueHealth
+from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.trainer.dialogue.players import reopen
+from selfplay.trainer.dialogue.players import is_embedded, reopen
+from selfplay.trainer.dialogue.transcripts import keep_transcripts
 from selfplay.trainer.learner_state import learner_arrays, restore_learner
 from selfplay.trainer.progress import Phases, Progress
 
@@ -39,15 +42,17 @@ if TYPE_CHECKING:
     from selfplay.report.reporter import Feed
     from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
+    from selfplay.trainer.dialogue.rater import WordsRater
     from selfplay.trainer.dialogue.session import WordsSession
 
+SERVED: Final = "serving"  # in a run's folder: the weights of now, for a server
 EMBEDDED_RATE, RATE = 2e-4, 1e-6
 KL: float = 0.001  # of models that know a language, which they shall keep
 
 
 def grpo_settings(session: WordsSession) -> GRPOSettings:
     """Of the learner: what was given, and what follows from the model."""
-    grpo, embedded = session.config.grpo, session.config.embedded
+    grpo, embedded = session.config.grpo, is_embedded(session.config)
     usual = EMBEDDED_RATE if embedded else RATE
     kl = 0.0 if embedded else KL
     return GRPOSettings(
@@ -57,6 +62,7 @@ def grpo_settings(session: WordsSession) -> GRPOSettings:
         learning_rate=usual if grpo.learning_rate is None else grpo.learning_rate,
         max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
         kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
+        truncate=session.config.server.truncate if session.config.server.remote else 0.0,
     )  # fmt: skip
 
 
@@ -66,6 +72,7 @@ class WordsLoop:
     Args:
         session: What is trained.
         board: Runners.
+        rater: Plays rating games; None where nothing is rated.
         feed: Is told what happens.
         stop: Set when the run shall end after the iteration in progress.
         start_runners: Makes sure that there are runners.
@@ -75,15 +82,20 @@ class WordsLoop:
         self,
         session: WordsSession,
         board: Board[DialogueCollector],
+        rater: WordsRater | None,
         feed: Feed,
         stop: asyncio.Event,
         start_runners: Callable[[], Awaitable[None]],
     ) -> None:
         self.session = session
         self.progress = Progress()
+        self.failure: ServerError | None = None  # that ended the run before its end
         self.games = 0  # that came to their end
         self.lost = 0
+        self._told_unknown = False
+        self.health = DialogueHealth()
         self._board = board
+        self._rater = rater
         self._feed = feed
         self._stop = stop
         self._start_runners = start_runners
@@ -143,6 +155,8 @@ class WordsLoop:
         progress.restarts, self.games, self.lost = extra["restarts"], extra["games"], extra["lost"]
         if self.learner.baseline is not None:
             self.learner.baseline.restore(extra["baseline"])
+        if self._rater is not None:
+            self._rater.restore(extra)
 
     async def _train(self, worker: Worker) -> None:
         progress = self.progress
@@ -152,18 +166,29 @@ class WordsLoop:
             phases = Phases(progress)
             played = await self._collect()
             phases.end("collect")
+            if self.failure is not None:
+                break
             update = await worker.submit(self._update, played)
+            await self._publish(worker)
             phases.end("update")
             progress.iteration += 1
             progress.total_steps += sum(len(game.turns) for game in played)
             self.games += len(played)
+            if self._rater is not None:
+                await self._rater.rate_if_due(progress)
+                phases.end("rate")
             if progress.iteration % self._run.save_interval == 0:
                 await worker.submit(self._save)
+                await worker.submit(self._keep, played)
                 phases.end("save")
             self._report(played, update, phases.seconds)
         if progress.newest != generation_id(progress.iteration):
             await worker.submit(self._save)
-        progress.finished = not self._stop.is_set()
+        progress.finished = not self._stop.is_set() and self.failure is None
+        if self._rater is not None and progress.finished:
+            self._feed.notice("Rating the last generation ...")
+            await self._rater.rate_last(progress)
+            await worker.submit(self._checkpoint)
 
     def _done(self) -> bool:
         run, progress = self._run, self.progress
@@ -176,9 +201,12 @@ class WordsLoop:
         )
 
     async def _collect(self) -> list[Played]:
-        """An iteration's games."""
+        """An iteration's games; none where their server has failed for good."""
         orders = self.session.orders(self.progress.iteration)
         results = await self._board.ask({runner: _job(order) for runner, order in orders.items()})
+        self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
+        if self.failure is not None:
+            return []
         games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
@@ -194,8 +222,19 @@ class WordsLoop:
         if self.session.config.grpo.anneal and self.session.config.iterations:
             done = self.progress.iteration / self.session.config.iterations
             self.learner.optimizer.param_groups[0]["lr"] = self.learner.settings.learning_rate * (1 - 0.9 * done)
-        groups = grouped(instance for game in played for instance in game.instances)
-        return self.learner.update(groups, self._generator)
+        instances = [instance for game in played for instance in game.instances]
+        if not self._told_unknown and any(not instance.known for instance in instances):
+            self._told_unknown = True
+            self._feed.notice("The server gives no log-probabilities: the model before each update scores its replies")
+        return self.learner.update(grouped(scored(instances, self.learner.logprobs)), self._generator)
+
+    async def _publish(self, worker: Worker) -> None:
+        """A server of ours writes with the weights of now from here on."""
+        server = self.session.server
+        if server is not None:
+            folder = self.session.run.path / SERVED
+            await worker.submit(fill_folder, folder, self.session.model.save_merged, True)
+            await server.reload(folder)
 
     def _freeze(self) -> None:
         """A generation."""
@@ -211,6 +250,11 @@ class WordsLoop:
         if name not in progress.generations:
             progress.generations.append(name)
 
+    def _keep(self, played: list[Played]) -> None:
+        """Some games of the iteration, for people."""
+        iteration = self.progress.iteration
+        keep_transcripts(self.session.run.path, played, iteration, derive(self._run.seed, "transcripts", iteration))
+
     def _save(self) -> None:
         self._freeze()
         self._checkpoint()
@@ -225,6 +269,7 @@ class WordsLoop:
             extra={
                 "restarts": progress.restarts, "games": self.games, "lost": self.lost, "base": self.session.base,
                 **baseline,
+                **({} if self._rater is None else self._rater.state()),
             },
         )  # fmt: skip
         save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
@@ -241,8 +286,7 @@ class WordsLoop:
             if name not in ("rows", "groups", "singletons", "zero_variance", "tokens")
         }
         progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
-        self._feed.iteration(
-            DialogueReport(
+        report = DialogueReport(
                 iteration=progress.iteration, iterations=self.session.config.iterations, games=len(played),
                 total_games=self.games, turns=sum(len(game.turns) for game in played),
                 total_steps=progress.total_steps, tokens=tokens, elapsed_s=progress.elapsed_s, phase_s=phase_s,
@@ -250,13 +294,23 @@ class WordsLoop:
                 agreement=float(np.mean([game.verdict.reason == AGREED for game in played])),
                 refused=refused / len(played), endings=Counter(game.verdict.reason for game in played),
                 lost=self.lost, rows=update.rows, zero_variance=update.zero_variance_share, update=figures,
-                restarts=progress.restarts,
-            )
-        )  # fmt: skip
+                restarts=progress.restarts, shared=self.session.entry.shared_reward, timesteps=self._run.timesteps,
+                limit_s=self._run.max_minutes * 60 if self._run.max_minutes else None,
+                elo=None if self._rater is None else self._rater.newest_elo,
+            )  # fmt: skip
+        self._feed.iteration(report)
+        for finding in self.health.observe({"iteration": report.iteration, **report.flat()}):
+            self._feed.notice(f"Health: {finding.text}")
 
 
 def _job(order: Order) -> Job[DialogueCollector]:
-    return Job(lambda collector: collector.collect(order))
+    def collect(collector: DialogueCollector) -> list[Played | Lost] | ServerError:
+        try:
+            return collector.collect(order)
+        except ServerError as error:  # no crash of a runner, which another could make good
+            return error
+
+    return Job(collect)
 
 
 def _base(session: WordsSession) -> str:

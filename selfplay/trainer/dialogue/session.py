@@ -13,8 +13,10 @@ from selfplay.trainer.session import THREADS
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.language.endpoint import Endpoint
     from selfplay.policy.language.model import LanguageModel
     from selfplay.policy.language.sampling import Sampling
+    from selfplay.runner.serving import ReplyServer
     from selfplay.trainer.dialogue.config import LanguageConfig
 
 
@@ -31,6 +33,8 @@ class WordsSession:
     base: str  # its name or folder, when the run began
     sampling: Sampling
     resumed: LearnerState | None = None
+    server: ReplyServer | None = None  # that is to be started, and told of new weights
+    endpoint: Endpoint | None = None  # who writes replies; None: the model itself
 
     @property
     def runners(self) -> tuple[str, ...]:

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1  # of how it is made
 BUFFER: Final = 16  # batches that are mixed with each other
+SHORT: Final = 32
+"""Tokens of a row up to which padding costs little. Such rows stay mixed: in a batch of one length a token weighs the
+more the shorter its row is, so that what ends a game soon would be taught more often than the teacher does it."""
 LOOKS: Final = 6  # moments that are compared, in the last part of the teaching
 LOOKED_AT: Final = 512  # states that they are compared on
 STEPS: Final = 20  # of the progress that is told
@@ -158,7 +161,7 @@ def teach(
 
 
 class _Lessons:
-    """Rows for ever, in batches of about the same length each."""
+    """Rows for ever, in batches of about the same length each where lengths differ much."""
 
     def __init__(self, entry: DialogueEntry, recipe: Recipe, chat: Chat) -> None:
         self._entry = entry
@@ -180,14 +183,17 @@ class _Lessons:
         return self._batches.pop()
 
     def _rows(self, wanted: int, share: float, talk: bool) -> list[Instance]:
-        """By length; so many, or one more, of which a share are drills where the game has any."""
+        """By length unless all are short; so many, or one more, of which a share are drills where the game has any."""
         entry, recipe, chat = self._entry, self._recipe, self._chat
         drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", self._made, round(wanted * share)), talk)
         rows = [lesson(chat, "", drill.read, drill.wrote, taught=1) for drill in drills]
         games = _seeds(recipe.seed, "game", self._made, -(-(wanted - len(rows)) // 2))
         rows += taught_games(entry, recipe, chat, games)
         self._made += wanted
-        return sorted((rows[i] for i in self._rng.permutation(len(rows))), key=lambda row: len(row.ids))
+        mixed = [rows[i] for i in self._rng.permutation(len(rows))]
+        if max(len(row.ids) for row in mixed) <= SHORT:
+            return mixed
+        return sorted(mixed, key=lambda row: len(row.ids))
 
 
 def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:

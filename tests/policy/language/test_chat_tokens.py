@@ -52,5 +52,5 @@ def test_ids_that_no_text_would_give_are_kept():
     conversation.read(chat.open("", "x"))
     half = letters[:1]  # of a character of two bytes
     conversation.write(Reply(chat.text_of([half])[0], half, [-1.0], ended=False))
-    assert conversation.instance(0, "g", 0, 0.0).ids[-1] == half[0]
+    assert conversation.instances(0, "g", 0, 0.0)[0].ids[-1] == half[0]
     assert chat.ids_of(chat.text_of([half]))[0][:-1] != half

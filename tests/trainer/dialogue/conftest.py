@@ -13,7 +13,7 @@ def make_start(root, game, tokens):
     recipe = start.Recipe(
         game,
         entry.configure(True, {}),
-        StartConfig(tokens=tokens),
+        StartConfig(tokens=tokens, mixed=(0.5, 0.0)),
         0,
         start.TinySpec(width=32, layers=2, heads=4, inner=64),
     )

@@ -175,16 +175,12 @@ def _cost(settings: TrainingSettings) -> str:
 def _models(
     settings: FileSettings, chosen: TrainingSettings, process: Process, tell: Tell
 ) -> tuple[LanguageModel, LanguageModel | None]:
-    """The model, and the one that it is held near to; the embedded one is made by the first process alone.
-
-    Parameters are float32 whatever they were: steps of 1e-6 vanish in the rounding of bfloat16.
-    """
+    """The model, and the one that it is held near to; the embedded one is made by the first process alone."""
     if not process.first:
         process.wait()
     model, _ = open_model(settings.config, process.device, usable_cores(), tell)
     if process.first:
         process.wait()
-    model.module.float()
     return model, open_model(settings.config, process.device, usable_cores(), tell)[0] if chosen.kl else None
 
 

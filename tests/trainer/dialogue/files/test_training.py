@@ -12,7 +12,7 @@ import torch
 
 from selfplay.checkpoint.models import read_model
 from selfplay.errors import ConfigError, CorruptError
-from selfplay.policy.language.model import load_model
+from selfplay.policy.language.loading import load_model
 from selfplay.trainer.dialogue.files.reading import read_table
 from selfplay.trainer.dialogue.files.rows import TRAIN, VAL, convert
 from selfplay.trainer.dialogue.files.training import CHECKPOINT, TrainingSettings, train, training_settings

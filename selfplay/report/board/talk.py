@@ -1,0 +1,61 @@
+"""Games of words on a page, to be read. All texts come from models or games, and are escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from selfplay.report.transcripts import Said, Transcript
+
+SHOWN: Final = 24
+"""Games on a page: the newest, and those of the first iteration that has any."""
+_KINDS: Final = {"best": "Best game", "worst": "Worst game", "random": "One game"}
+
+
+def transcripts(games: Sequence[Transcript]) -> str:
+    """Games by iteration, the newest first; nothing where there are none."""
+    if not games:
+        return ""
+    first = [game for game in games if game.iteration == games[0].iteration]
+    chosen = list(games) if len(games) <= SHOWN else [*first, *games[len(first) - SHOWN :]]
+    latest = max(game.iteration for game in chosen)
+    ordered = sorted(chosen, key=lambda game: -game.iteration)
+    note = (
+        '<p class="quiet">Games of training, of both seats with the policy of their iteration: the best, the worst and '
+        "any one of those that were played before a generation was saved. What is set in italics was private to its "
+        "writer.</p>"
+    )
+    return note + "".join(_game(game, is_open=game.iteration == latest and game.kind == "best") for game in ordered)
+
+
+def _game(game: Transcript, *, is_open: bool) -> str:
+    paid = " and ".join(f"{reward:.3f}" for reward in game.rewards)
+    title = (
+        f"{_KINDS[game.kind]} of iteration {game.iteration}: {game.reason}, {len(game.turns) + game.left_out} turns, "
+        f"rewards {paid}"
+    )
+    told = "".join(_told(seat, text) for seat, text in enumerate(game.told) if text)
+    said = "".join(_said(turn) for turn in game.turns)
+    more = f'<p class="quiet">{game.left_out} more turns are left out.</p>' if game.left_out else ""
+    opened = " open" if is_open else ""
+    return f'<details class="talk"{opened}><summary>{escape(title)}</summary><ol>{told}{said}</ol>{more}</details>'
+
+
+def _told(seat: int, text: str) -> str:
+    who = f'<span class="who">seat {seat} was told, privately</span>'
+    return f'<li class="seat-{seat}">{who}{_text(text, "private")}</li>'
+
+
+def _said(turn: Said) -> str:
+    private = _text(turn.private, "private") if turn.private else ""
+    public = _text(turn.public, "") if turn.public else ""
+    if turn.error is None:
+        return f'<li class="seat-{turn.seat}"><span class="who">seat {turn.seat}</span>{private}{public}</li>'
+    who = f'<span class="who">seat {turn.seat}, refused: {escape(turn.error)}</span>'
+    return f'<li class="seat-{turn.seat} refused">{who}{private}{public}</li>'
+
+
+def _text(text: str, kind: str) -> str:
+    return f'<pre class="{kind}">{escape(text)}</pre>' if kind else f"<pre>{escape(text)}</pre>"

@@ -1,0 +1,121 @@
+"""Rates the generations of a run of words while it trains: within a share of its time, by a runner of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.report.rating_events import write_ratings
+from selfplay.runner.board import Board, Job
+from selfplay.seeding import derive
+from selfplay.trainer.dialogue.rating import Contenders, play_words, rating_of
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from selfplay.league.games import Games
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.trainer.dialogue.session import WordsSession
+    from selfplay.trainer.progress import Progress
+
+RATER: Final = "rater-000"
+BATCH: Final = 256  # comparisons at once at most
+EACH, ENOUGH = 8, 96  # comparisons a generation, or in all, worth starting for: a model is read for few or many
+COST_S: Final = 0.05  # of a comparison, before any was played
+DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
+
+
+class WordsRaterResource:
+    """What the rating runner works on (``Resource``)."""
+
+    def __init__(self, session: WordsSession) -> None:
+        self._session = session
+        self._rating = rating_of(session.config)
+        self._cancelled = False
+
+    def work(self, games: Games, players: Sequence[str], budget: int, iteration: int, part: int) -> list[RewardRecord]:
+        """Plan and play at most ``budget`` comparisons. Blocks."""
+        session, rating = self._session, self._rating
+        rng = np.random.default_rng(derive(rating.seed, "rating", iteration, part))
+        fixtures = plan_games(games, rating, players, budget, rng, session.run.path)
+        # Models are read anew each time: a learner that crashed makes other generations of the same names.
+        contenders = Contenders(session.config, session.run, session.device)
+        return play_words(fixtures, contenders, rating, iteration, lambda: self._cancelled)
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        self._cancelled = True
+
+    def kill(self) -> bool:
+        """A thread cannot be killed; it stops at its next round."""
+        self._cancelled = True
+        return False
+
+    def close(self) -> None:
+        """See ``Resource``."""
+
+
+class WordsRater:
+    """What the training loop asks to rate."""
+
+    def __init__(self, session: WordsSession, ledger: LedgerKeeper, board: Board[WordsRaterResource]) -> None:
+        self.budget = RatingBudget(session.config.league.rating_share, 0, by_frames=False, cost_s=COST_S)
+        self.newest_elo: float | None = None
+        self._session = session
+        self._rating = rating_of(session.config)
+        self._ledger = ledger
+        self._board = board
+
+    def state(self) -> dict[str, JsonValue]:
+        """For the checkpoint; the ledger has the rest."""
+        return {"rating_spent": self.budget.spent, "elo": self.newest_elo}
+
+    def restore(self, state: Mapping[str, JsonValue]) -> None:
+        """From a checkpoint; one of a run that was not rated leaves things as they are."""
+        match state:
+            case {"rating_spent": float(spent), "elo": float() | None as elo}:
+                self.budget.spent, self.newest_elo = spent, elo
+
+    async def rate_if_due(self, progress: Progress) -> None:
+        """Play a batch when the budget allows one that is worth it."""
+        if len(progress.generations) < 2:
+            return
+        games = self.budget.games(progress.elapsed_s, 0, DURING)
+        if games >= min(EACH * len(progress.generations), ENOUGH):
+            await self._play(progress, min(games, BATCH), 0)
+
+    async def rate_last(self, progress: Progress) -> None:
+        """Spend what is left of the share on a ladder that has the last generation in it."""
+        part, each = 1, self._rating.games_each
+        while (games := self.budget.games(progress.elapsed_s, 0)) >= each or part == 1:
+            await self._play(progress, min(max(games, 8 * each), BATCH), part)
+            part += 1
+
+    async def _play(self, progress: Progress, games: int, part: int) -> None:
+        players = [*progress.generations, *self._rating.anchors]
+        known = await self._ledger.games()
+        job: Job[WordsRaterResource] = Job(
+            lambda rater: rater.work(known, players, games, progress.iteration, part), timed=False
+        )
+        started = time.monotonic()
+        results = await self._board.ask({RATER: job})
+        records = results.get(RATER, [])
+        self.budget.pay(max(len(records), 1), time.monotonic() - started)
+        if records:
+            await self._ledger.record(records)
+        known = await self._ledger.games()
+        if len(known):
+            board = await asyncio.to_thread(self._publish, known, progress)
+            self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
+
+    def _publish(self, games: Games, progress: Progress) -> Leaderboard:
+        """The table of now, for TensorBoard too. Blocks."""
+        board = build(games, run=self._session.run.path)
+        write_ratings(self._session.run.rating_events, board, progress.total_steps // max(progress.iteration, 1))
+        return board

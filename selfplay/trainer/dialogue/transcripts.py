@@ -1,0 +1,67 @@
+"""Which games of an iteration are kept for people: the best, the worst, and any one of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from selfplay.checkpoint.store import write_file
+from selfplay.report.transcripts import FILE_NAME, LONGEST, TURNS, Kind, Said, Transcript, kept, read_transcripts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from envs.dialogue.contract import Turn
+    from selfplay.runner.dialogue import Played
+
+
+def keep_transcripts(folder: Path, played: Sequence[Played], iteration: int, seed: int) -> None:
+    """Add games of an iteration to the file in a run's folder, which is written whole. Blocks.
+
+    Args:
+        folder: of the run.
+        played: games of the iteration.
+        iteration: its number.
+        seed: draws the game that is neither the best nor the worst.
+    """
+    chosen = kept(read_transcripts(folder), tuple(choose(played, iteration, seed)))
+    write_file(folder / FILE_NAME, "".join(f"{one.row()}\n" for one in chosen).encode())
+
+
+def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcript]:
+    """The best and the worst by what both seats were paid, where that is the same by what seat 0 was; and another."""
+    order = sorted(range(len(played)), key=lambda i: (sum(played[i].verdict.rewards), played[i].verdict.rewards[0], i))
+    kinds: list[tuple[Kind, int]] = [("best", order[-1])] if order else []
+    if len(order) > 1:
+        kinds.append(("worst", order[0]))
+    if len(order) > 2:
+        kinds.append(("random", order[int(np.random.default_rng(seed).integers(1, len(order) - 1))]))
+    return [_transcript(played[i], iteration, kind) for kind, i in kinds]
+
+
+def _transcript(game: Played, iteration: int, kind: Kind) -> Transcript:
+    told = ["\n\n".join(text for text in read[:2] if text) for read in game.read]
+    return Transcript(
+        iteration=iteration,
+        kind=kind,
+        game=game.game_id[:100],
+        rewards=game.verdict.rewards,
+        reason=game.verdict.reason[:100],
+        told=(_cut(told[0]), _cut(told[1])),
+        turns=tuple(_said(turn) for turn in game.turns[:TURNS]),
+        left_out=max(0, len(game.turns) - TURNS),
+    )
+
+
+def _said(turn: Turn) -> Said:
+    """A reply in two parts; the private one is what the game took for it."""
+    public = turn.text.strip().removeprefix(turn.private).strip()
+    seat = 1 if turn.seat else 0
+    error = None if turn.error is None else _cut(turn.error)
+    return Said(seat=seat, private=_cut(turn.private), public=_cut(public), error=error)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
