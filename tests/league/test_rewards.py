@@ -117,7 +117,9 @@ def test_cells_are_means_by_partner_with_states_as_observations():
     assert alone.reward == pytest.approx(np.mean(expected))
     assert alone.interval == pytest.approx(1.96 * np.std(expected, ddof=1) / 20**0.5, rel=1e-3)
     assert rows["gen_0"].rewards[0].partner == "gen_0"
-    assert rows["gen_0"].reward_with("teacher").reward == pytest.approx(np.mean([0.5 + 0.1 * (s % 3) for s in range(40)]))
+    assert rows["gen_0"].reward_with("teacher").reward == pytest.approx(
+        np.mean([0.5 + 0.1 * (s % 3) for s in range(40)])
+    )
     assert rows["random"].reward_with("gen_0") is None
 
 
@@ -139,7 +141,9 @@ def test_games_with_a_replaced_partner_are_left_out_of_the_cells():
 
 
 def test_opposite_each_other_the_partner_is_the_opponent():
-    board = build(Games.of([compared("gen_1", "random", (2.0, -2.0), seed=1), compared("gen_1", "random", (-1.0, 1.0))]))
+    board = build(
+        Games.of([compared("gen_1", "random", (2.0, -2.0), seed=1), compared("gen_1", "random", (-1.0, 1.0))])
+    )
     rows = {row.policy: row for row in board.rows}
     assert rows["gen_1"].reward_with("random").reward == pytest.approx(0.5)
     assert rows["random"].reward_with("gen_1").reward == pytest.approx(-0.5)
