@@ -79,6 +79,8 @@ class DialogueGame(Protocol):
     def fail(self, reason: str) -> None:
         """End the game without agreement: reward 0 for both seats, in zero-sum games too, less penalties.
 
+        Where losing is worse than that, an end that the mover brought about is penalised, too.
+
         Raises:
             GameError: the game is over.
         """

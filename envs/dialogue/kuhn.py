@@ -11,7 +11,7 @@ from typing import Final, final
 
 import numpy as np
 
-from envs.dialogue.contract import REFUSED, JsonObject, Turn, Verdict
+from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, JsonObject, Turn, Verdict
 from envs.dialogue.parsing import refused, take_apart
 from envs.errors import GameError
 from envs.known.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
@@ -19,6 +19,8 @@ from envs.known.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
 CARDS: Final = ("jack", "queen", "king")
 FOLD, SHOWDOWN = "fold", "showdown"
 """How a game ends by its own rules."""
+BY_MOVER: Final = (CUT_OFF, CONTEXT)
+"""Ends that the mover brought about, which costs as much as a refused reply."""
 KUHN: Final = Kuhn()
 KINDS: Final = tuple(KUHN.actions[action] for action in (PASS, BET))
 _NO_MOVE: Final = f"Write {' or '.join(f'[{kind}]' for kind in KINDS)}."
@@ -112,6 +114,8 @@ class KuhnText:
         """See ``DialogueGame``."""
         if self.verdict is not None:
             raise GameError("kuhn_text: the game is over")
+        if reason in BY_MOVER:  # or who holds the worse card would rather write on for ever
+            self._refused[self.mover] += 1
         self._end(0.0, reason)
 
     def record(self) -> JsonObject:

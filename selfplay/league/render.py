@@ -26,8 +26,8 @@ ANCHORS: Final = {
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
-_LAST: Final = {"fights": "By stocks", "words": "Reward with itself", "foreign": ""}
-"""Heads of the last column, by kind of games."""
+BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"
+"""Heads of the last column."""
 ITSELF: Final = "itself"
 
 
@@ -43,7 +43,9 @@ def to_csv(board: Leaderboard) -> str:
     writer = csv.writer(text, lineterminator="\n")
     apart = {"ranks", "rewards"}
     columns = [name for name in type(board.rows[0]).model_fields if name not in apart] if board.rows else ["policy"]
-    partners = [ITSELF, *partners_of(board, show_all=True)] if board.kind == "words" else []
+    partners = partners_of(board, show_all=True)
+    if board.kind == "words" and plays_with_itself(board):
+        partners = [ITSELF, *partners]
     paid = [f"{figure}_with_{partner}" for partner in partners for figure in ("reward", "interval", "games")]
     writer.writerow([*columns, "rank_best", "rank_worst", *paid])
     for row in board.rows:
@@ -55,7 +57,7 @@ def to_csv(board: Leaderboard) -> str:
 
 def to_text(board: Leaderboard, show_all: bool = False) -> str:
     """Title, a table in Markdown, and what it was made of. No line end behind the last line."""
-    lines = [TITLE, *_table(_head(board), [_cells(row, board) for row in _shown(board, show_all)])]
+    lines = [TITLE, *_table(head(board), [_cells(row, board) for row in _shown(board, show_all)])]
     return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all)])
 
 
@@ -67,7 +69,7 @@ def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
     from rich.text import Text
 
     table = Table(title=TITLE, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)  # fits 80 columns
-    for name in _head(board):
+    for name in head(board):
         table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
     for row in _shown(board, show_all):
         style = "bold" if row.policy == board.newest else "dim" if row.scripted else ""
@@ -110,12 +112,20 @@ def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
     ]
 
 
-def _head(board: Leaderboard) -> tuple[str, ...]:
-    return (*_HEAD, _LAST[board.kind])
+def head(board: Leaderboard) -> tuple[str, ...]:
+    """Of the columns."""
+    if board.kind != "words":
+        return (*_HEAD, BY_STOCKS)
+    return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD
+
+
+def plays_with_itself(board: Leaderboard) -> bool:
+    """Whether anybody has: where two players sit opposite each other nobody does."""
+    return any(_with(row, ITSELF) for row in board.rows)
 
 
 def _cells(row: Row, board: Leaderboard) -> tuple[str, ...]:
-    return (
+    cells = (
         str(row.rank),
         f"{row.policy} (bot)" if row.scripted else row.policy,
         f"{row.elo:.0f}",
@@ -124,8 +134,10 @@ def _cells(row: Row, board: Leaderboard) -> tuple[str, ...]:
         str(row.losses),
         str(row.draws),
         str(row.games),
-        paid(_with(row, ITSELF)) if board.kind == "words" else "" if row.by_stocks is None else f"{row.by_stocks:.0%}",
     )
+    if board.kind != "words":
+        return (*cells, "" if row.by_stocks is None else f"{row.by_stocks:.0%}")
+    return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
 def interval(row: Row) -> str:

@@ -92,10 +92,10 @@ class DashboardReporter(LiveView):
         now: Callable[[], datetime],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(console, now, clock)
         self._report: IterationReport | None = None
         self._recent = Recent()
         self._returns: list[float] = []
+        super().__init__(console, now, clock)  # it draws at once
 
     def iteration(self, report: IterationReport) -> None:
         """See ``Reporter``."""

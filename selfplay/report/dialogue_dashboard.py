@@ -26,9 +26,9 @@ class DialogueDashboard(LiveView):
     def __init__(
         self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        super().__init__(console, now, clock)
         self._report: DialogueReport | None = None
         self._rewards: list[float] = []
+        super().__init__(console, now, clock)  # it draws at once
 
     def iteration(self, report: DialogueReport) -> None:
         """See ``Reporter``."""

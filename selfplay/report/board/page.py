@@ -61,8 +61,8 @@ class Subject:
     study: Study
     records: Records | None = None  # None: games of another program, which come without a run
     replays: Sequence[Replay] = ()
-    transcripts: Sequence[Transcript] = ()  # of games of words
     notes: Sequence[str] = ()  # what is to be said about games that cannot be watched
+    transcripts: Sequence[Transcript] = ()  # of games of words
 
 
 def write_page(subject: Subject, path: Path) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.render import interval, paid, partners_of
+from selfplay.league.render import BY_STOCKS, WITH_ITSELF, head, interval, paid, partners_of
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard
@@ -25,10 +25,10 @@ _COLUMNS: Final = (
     ("Games", ""),
 )
 _LAST: Final = {
-    "fights": ("By stocks", "share of the games that ended with unequal stocks"),
-    "words": ("Reward with itself", "mean reward where both seats are this player, its 95% interval, games"),
-    "foreign": ("By stocks", "not known of these games"),
+    BY_STOCKS: "share of the games that ended with unequal stocks",
+    WITH_ITSELF: "mean reward where both seats are this player, its 95% interval, games",
 }
+"""By what ``render`` shows in the last column."""
 
 
 def table(board: Leaderboard) -> str:
@@ -36,7 +36,7 @@ def table(board: Leaderboard) -> str:
     heads = "".join(
         f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
         f"<button>{name}</button></th>"
-        for name, hint in (*_COLUMNS, _LAST[board.kind])
+        for name, hint in (*_COLUMNS, *_last_column(board))
     )
     scale = _scale(board)
     shown = {row.policy for row in board.top()}
@@ -59,16 +59,22 @@ def _row(row: Row, board: Leaderboard, scale: tuple[float, float], *, more: bool
         _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
         _cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
         *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
-        _last(row),
+        *_last(row, board),
     )
     return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
 
 
-def _last(row: Row) -> str:
+def _last_column(board: Leaderboard) -> list[tuple[str, str]]:
+    name = head(board)[-1]
+    return [(name, _LAST[name])] if name in _LAST else []
+
+
+def _last(row: Row, board: Leaderboard) -> list[str]:
+    """The cell of the last column, where there is one."""
+    if board.kind != "words":
+        return [_cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks)]
     alone = row.reward_with(row.policy)
-    if alone is not None:
-        return _cell(paid(alone), alone.reward)
-    return _cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks)
+    return [_cell(paid(alone), None if alone is None else alone.reward)] if _last_column(board) else []
 
 
 def rewards(board: Leaderboard) -> str:

@@ -6,9 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from envs.dialogue.contract import CUT_OFF, REFUSED
+from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
 from envs.dialogue.kuhn import CARDS, FOLD, KINDS, SHOWDOWN, KuhnRules, KuhnText, deal, hand_from_json, words
 from envs.dialogue.kuhn_decisions import decisions, strategy
+from envs.dialogue.kuhn_decisions import nash_conv as exact_nash_conv
+from envs.dialogue.kuhn_drills import kuhn_drills
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer, equilibrium
 from envs.errors import GameError
 from envs.known.exact import nash_conv, payoffs
@@ -86,8 +88,8 @@ def test_who_cannot_say_a_move_pays_more_than_who_folds():
 
 def test_a_game_that_fails_pays_nothing_and_is_over():
     game = KuhnText(RULES, Hand((2, 0), ""))
-    game.fail(CUT_OFF)
-    assert (game.verdict.reason, game.verdict.rewards) == (CUT_OFF, (0.0, 0.0))
+    game.fail(FAILED)
+    assert (game.verdict.reason, game.verdict.rewards) == (FAILED, (0.0, 0.0))
     for call in (lambda: game.act("[bet]"), lambda: game.fail(CUT_OFF)):
         with pytest.raises(GameError, match="the game is over"):
             call()
@@ -124,6 +126,14 @@ def test_a_deal_comes_back_from_json():
     ):
         with pytest.raises(GameError, match="cards must be two different ones of jack, queen, king"):
             hand_from_json(document)
+
+
+def test_whoever_writes_on_for_ever_pays_as_for_a_refused_reply():
+    for reason in (CUT_OFF, CONTEXT):
+        game = KuhnText(RULES, Hand((2, 0), ""))
+        game.act("[bet]")
+        game.fail(reason)
+        assert (game.verdict.reason, game.verdict.rewards) == (reason, (0.0, -2.0))
 
 
 # ---------------------------------------------------------------- decisions
@@ -217,3 +227,32 @@ def test_after_a_refusal_a_player_replies_again():
     player = KuhnPlayer(PLAYERS["honest"], 0)
     assert player.reply("Your card: king.") == "[bet]"
     assert player.reply("Error: Write [pass] or [bet].") == "[bet]"
+
+
+def test_a_mixture_of_players_is_judged_by_the_order_of_the_decisions():
+    listed = decisions(RULES)
+
+    def chances(bets):
+        return [(1 - bets[decision.key], bets[decision.key]) for decision in listed]
+
+    uniform = [(0.5, 0.5)] * len(listed)
+    assert exact_nash_conv([uniform], [1.0]) == pytest.approx(11 / 12)
+    assert exact_nash_conv([chances(equilibrium(0.0)), chances(equilibrium(1 / 3))], [0.5, 0.5]) == pytest.approx(0)
+    always = dict.fromkeys(PLAYERS["random"], 1.0)
+    never = dict.fromkeys(PLAYERS["random"], 0.0)
+    both = exact_nash_conv([chances(always), chances(never)], [0.5, 0.5])
+    assert both < np.mean([exact_nash_conv([chances(bets)], [1.0]) for bets in (always, never)]) - 0.1
+
+
+# ---------------------------------------------------------------- exercises
+
+
+def test_an_exercise_asks_for_the_card_where_a_move_could_be_asked_for():
+    situations = {(decision.texts, decision.card) for decision in decisions(BARE)}
+    drills = kuhn_drills(BARE, range(200), True)
+    for drill in drills:
+        texts = tuple(text for pair in zip(drill.read, drill.wrote, strict=True) for text in pair)
+        assert (texts[:-1], CARDS.index(texts[-1].strip())) in situations
+    assert len({drill.read for drill in drills}) == len(situations)
+    assert {drill.read for drill in kuhn_drills(BARE, range(50), False)} == {(" jack",), (" queen",), (" king",)}
+    assert kuhn_drills(BARE, [7, 3], True) == [drills[7], drills[3]]

@@ -6,6 +6,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from selfplay.errors import ConfigError
+from selfplay.league.ledger import read_games
+from selfplay.report.transcripts import read_transcripts
 from selfplay.trainer.dialogue.app import train
 from selfplay.trainer.dialogue.cli import parse
 
@@ -45,6 +47,62 @@ def whole(kuhn_start, tmp_path_factory):
     code, shown = run(folder, kuhn_start, "--games", 128, "--learning-rate", 1e-3, "--kl", 0)
     assert code == 0
     return folder, shown
+
+
+@pytest.fixture(scope="module")
+def rated(kuhn_start, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "rated"
+    options = ("--track-elo", "--rating-share", 0.9, "--entropy", 0.01)
+    code, shown = run(folder, kuhn_start, "--games", 96, "--learning-rate", 1e-3, "--kl", 0, *options)
+    assert code == 0
+    return folder, shown
+
+
+def test_a_rated_run_has_its_newest_generation_on_the_ladder(rated):
+    folder, shown = rated
+    summary = json.loads((folder / "summary.json").read_text())
+    rows = {row["policy"]: row for row in summary["leaderboard"]["rows"]}
+    assert {"gen_3", "random"} <= rows.keys()
+    assert rows["gen_3"]["rewards"]
+    assert "Elo Leaderboard" in shown
+    assert "Track Elo: yes, 90% of the time" in shown
+    assert list((folder / "events" / "ratings").iterdir())
+    games = read_games(folder / "ledger.jsonl")
+    assert len(games) == summary["leaderboard"]["games"]
+
+
+def test_a_rated_run_goes_on_with_its_ledger(rated):
+    folder, _ = rated
+    before = len(read_games(folder / "ledger.jsonl"))
+    assert resume(folder, "--games", 128)[0] == 0
+    assert len(read_games(folder / "ledger.jsonl")) > before
+
+
+def test_the_summary_says_how_far_from_an_equilibrium_it_is(whole):
+    folder, shown = whole
+    found = json.loads((folder / "summary.json").read_text())["nash_conv"]
+    assert found["generations"] == 3
+    assert 0 < found["average"] < 4
+    assert found["start"] != found["newest"]
+    assert found["illegal_mass"].keys() == {"start", "newest", "average", "largest"}
+    assert "for a mixture of all 3 generations" in shown
+
+
+def test_games_are_kept_to_be_read(whole):
+    folder, _ = whole
+    games = read_transcripts(folder)
+    assert [(one.iteration, one.kind) for one in games] == [
+        (iteration, kind) for iteration in (2, 4) for kind in ("best", "worst", "random")
+    ]
+    assert all(one.turns and one.told[0].strip() in ("jack", "queen", "king") for one in games)
+
+
+def test_an_unrated_run_has_no_ledger_and_its_health_is_told(whole):
+    folder, _ = whole
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["leaderboard"] is None
+    assert summary["health"] == []
+    assert not (folder / "ledger.jsonl").exists()
 
 
 def test_a_run_leaves_what_runs_leave(whole):

@@ -1,0 +1,164 @@
+"""Comparisons by reward in the ledger and on the leaderboard."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from selfplay.errors import LeagueError
+from selfplay.league.games import Games
+from selfplay.league.leaderboard import build
+from selfplay.league.ledger import Ledger, read_games, read_records
+from selfplay.league.render import to_csv, to_json, to_table, to_text
+from selfplay.league.rewards import RewardRecord, Side, counters
+from tests.league.pools import record
+
+
+def compared(first, second, rewards, partner=None, seed=0, seat=0, versions=None, **changes):
+    """What two players were paid, with a partner or opposite each other."""
+    versions = versions or {}
+
+    def side(name):
+        return Side(player=name, version=versions.get(name, "v1"))
+
+    fields = {"reasons": ("agreed", "agreed"), "sampling": "stochastic", "iteration": 3, "settings": "abc", **changes}
+    return RewardRecord.played(
+        seats=(side(first), side(second)), partner=side(partner) if partner else None, seat=seat, seed=seed,
+        rewards=rewards, **fields,
+    )  # fmt: skip
+
+
+def shared():
+    """Forty states: gen_1 is paid more than gen_0, with every partner; `random` least."""
+    rows = []
+    for seed in range(40):
+        luck = 0.1 * (seed % 3)
+        rows.append(compared("gen_1", "gen_0", (0.7 + luck, 0.5 + luck), ("gen_0", "gen_1")[seed % 2], seed))
+        rows.append(compared("gen_0", "random", (0.5 + luck, 0.2), "teacher", seed, seat=1))
+        rows.append(compared("random", "gen_1", (0.2, 0.2 if seed % 4 else 0.7), "teacher", seed + 100))
+    return rows
+
+
+def test_who_is_paid_more_has_won():
+    assert counters((0.5, 0.25)) == (1, 0)
+    assert counters((0.25, 0.5)) == (0, 1)
+    assert counters((0.1 + 0.2, 0.3)) == (0, 0)
+
+
+def test_rows_come_back_from_the_file_and_count_once(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    rows = shared()
+    with Ledger.open(path) as ledger:
+        assert ledger.append([*rows, rows[0]]) == len(rows)
+        written = ledger.games()
+    games = read_games(path)
+    assert games.paid is not None
+    assert written.paid is not None
+    np.testing.assert_array_equal(games.paid.rewards, written.paid.rewards)
+    assert games.paid.rewards[0].tolist() == pytest.approx([0.7, 0.5])
+    assert list(read_records(path, RewardRecord)) == rows
+
+
+def test_rows_of_two_players_on_one_state_are_one_observation():
+    same = [compared("gen_1", "gen_0", (1.0, 0.0), "teacher", 5, seat) for seat in (0, 1)]
+    other = compared("gen_1", "gen_0", (1.0, 0.0), "teacher", 6)
+    games = Games.of([*same, compared("gen_0", "gen_1", (1.0, 0.0), "gen_0", 5), other])
+    assert games.pairs.tolist() == [0, 0, 0, 1]
+
+
+def test_fights_and_words_do_not_share_a_ledger(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(record("gen_1", "gen_0").row() + "\n" + shared()[0].row() + "\n")
+    with pytest.raises(LeagueError, match="a fight and a game of words in one ledger"):
+        read_games(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rewards": [1.0]}, "not enough values"),
+        ({"rewards": [1.0, None]}, ""),
+        ({"rewards": [1.0, float("nan")]}, "rewards"),
+        ({"format": 3}, "format 3"),
+        ({"partner": {}}, "'player' is missing"),
+    ],
+)
+def test_a_row_that_says_nothing_is_an_error_with_its_line(tmp_path, change, message):
+    path = tmp_path / "ledger.jsonl"
+    row = json.loads(shared()[0].row())
+    path.write_text(shared()[1].row() + "\n" + json.dumps({**row, **change}) + "\n" + shared()[2].row() + "\n")
+    with pytest.raises(LeagueError, match=rf"ledger.jsonl:2: no record of a game: .*{message}"):
+        read_games(path)
+
+
+def test_a_player_is_not_compared_with_itself():
+    with pytest.raises(ValidationError, match="compared with itself"):
+        compared("gen_1", "gen_1", (1.0, 0.0), "teacher")
+
+
+def test_the_better_paid_stands_above():
+    board = build(Games.of(shared()))
+    assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
+    assert board.kind == "words"
+    assert board.decided_by_stocks is None
+    assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
+    assert not any("draws" in warning for warning in board.warnings)
+
+
+def test_cells_are_means_by_partner_with_states_as_observations():
+    rows = {row.policy: row for row in build(Games.of(shared())).rows}
+    alone = rows["gen_1"].reward_with("gen_1")
+    assert alone is not None
+    expected = [0.7 + 0.1 * (seed % 3) for seed in range(1, 40, 2)]
+    assert alone.games == 20
+    assert alone.reward == pytest.approx(np.mean(expected))
+    assert alone.interval == pytest.approx(1.96 * np.std(expected, ddof=1) / 20**0.5, rel=1e-3)
+    assert rows["gen_0"].rewards[0].partner == "gen_0"
+    assert rows["gen_0"].reward_with("teacher").reward == pytest.approx(
+        np.mean([0.5 + 0.1 * (s % 3) for s in range(40)])
+    )
+    assert rows["random"].reward_with("gen_0") is None
+
+
+def test_twice_the_rows_of_a_state_do_not_narrow_an_interval():
+    once = [compared("gen_1", "gen_0", (float(seed % 2), 0.0), "teacher", seed) for seed in range(20)]
+    twice = once + [compared("gen_1", "gen_0", (float(seed % 2), 0.0), "teacher", seed, seat=1) for seed in range(20)]
+    narrow, wide = (build(Games.of(rows)).rows[0].reward_with("teacher") for rows in (once, twice))
+    assert wide.games == 2 * narrow.games
+    assert wide.interval == pytest.approx(narrow.interval)
+
+
+def test_games_with_a_replaced_partner_are_left_out_of_the_cells():
+    rows = [compared("gen_1", "gen_0", (1.0, 0.0), "gen_2", 1, versions={"gen_2": "old"})]
+    rows.append(compared("gen_2", "gen_0", (1.0, 0.0), "gen_1", 2, versions={"gen_2": "new"}))
+    board = build(Games.of(rows))
+    assert {row.policy: [cell.partner for cell in row.rewards] for row in board.rows} == {
+        "gen_0": ["gen_1"], "gen_1": [], "gen_2": ["gen_1"],
+    }  # fmt: skip
+
+
+def test_opposite_each_other_the_partner_is_the_opponent():
+    board = build(
+        Games.of([compared("gen_1", "random", (2.0, -2.0), seed=1), compared("gen_1", "random", (-1.0, 1.0))])
+    )
+    rows = {row.policy: row for row in board.rows}
+    assert rows["gen_1"].reward_with("random").reward == pytest.approx(0.5)
+    assert rows["random"].reward_with("gen_1").reward == pytest.approx(-0.5)
+    assert "itself" not in to_text(board)
+
+
+def test_all_forms_show_rewards():
+    board = build(Games.of(shared()))
+    text = to_text(board)
+    assert "Reward with itself" in text.splitlines()[1]
+    assert "By stocks" not in text
+    assert f"{board.rows[0].reward_with('gen_1').reward:.3f} ± " in text
+    assert "Mean reward of the row's player with the column's" in text
+    rows = list(csv.DictReader(io.StringIO(to_csv(board))))
+    assert float(rows[0]["reward_with_itself"]) == pytest.approx(board.rows[0].reward_with("gen_1").reward)
+    assert rows[2]["games_with_gen_0"] == ""
+    assert json.loads(to_json(board))["rows"][0]["rewards"][0]["partner"] == "gen_1"
+    assert to_table(board) is not None
