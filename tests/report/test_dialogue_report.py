@@ -32,8 +32,8 @@ def test_the_view_shows_how_games_go_and_what_is_learned(width):
     screen.reporter.iteration(dialogue_report(lost=2, elo=1555.0))
     text = screen.final()
     words = [
-        "30%", "0:00:28", "192 games", "16 games/s", "0.750", "87.5%", "0.250", "4.0", "100", "0.321", "0.0040", "25% of",
-        "games lost 2", "1555", "turns", "12.5%",
+        "30%", "0:00:28", "192 games", "16 games/s", "0.750", "87.5%", "0.250", "4.0", "100", "0.321", "0.0040",
+        "25% of", "games lost 2", "1555", "turns", "12.5%",
     ]  # fmt: skip
     assert [word for word in words if word not in text] == []
 
