@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Event
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from selfplay.errors import ConfigError, RunnerError, describe
 from selfplay.integrations.seats import SeatRow, seat_rows
@@ -73,7 +73,8 @@ class ServerWriter:
         self._limits = limits
         self._generate = generate
         self._loop = loop
-        self._asked: list[Future[Reply]] = []
+        self._running: set[asyncio.Task[Any]] = set()
+        self._given_up = False
 
     def open(self, seed: int, system: str, observation: str) -> Conversation:
         """See ``Writer``."""
@@ -85,8 +86,8 @@ class ServerWriter:
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """See ``Writer``; a reply that cannot be had is ``lost``."""
-        self._asked = [asyncio.run_coroutine_threadsafe(self._one(one), self._loop) for one in conversations]
-        written = [future.result() for future in self._asked]
+        asked = [asyncio.run_coroutine_threadsafe(self._asked(one), self._loop) for one in conversations]
+        written = [future.result() for future in asked]
         for conversation, reply in zip(conversations, written, strict=True):
             conversation.write(reply)
         return written
@@ -94,10 +95,24 @@ class ServerWriter:
     def close(self, conversations: Sequence[Conversation]) -> None:
         """See ``Writer``."""
 
-    def cancel(self) -> None:
-        """Make a call in progress end with an error. From the loop."""
-        for future in self._asked:
-            future.cancel()
+    async def give_up(self) -> None:
+        """Make a call in progress, and every later one, end with an error. In the loop."""
+        self._given_up = True
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _asked(self, conversation: Conversation) -> Reply:
+        """A reply that can be given up."""
+        task = asyncio.current_task()
+        if self._given_up or task is None:
+            raise asyncio.CancelledError
+        self._running.add(task)
+        try:
+            return await self._one(conversation)
+        finally:
+            self._running.discard(task)
 
     async def _one(self, conversation: Conversation) -> Reply:
         limits, read = self._limits, len(conversation.ids)
@@ -140,7 +155,7 @@ async def play(begun: Beginning, chat: Chat, limits: Limits, generate: Generate)
         (result,) = await asyncio.get_running_loop().run_in_executor(thread, play_games, [fixture], stop.is_set)
     finally:  # whoever gives up waiting leaves no thread that waits
         stop.set()
-        writer.cancel()
+        await writer.give_up()
         thread.shutdown(wait=False)
     if isinstance(result, Lost):
         raise RunnerError(f"game {begun.game_id}: {result.why}")
