@@ -51,7 +51,7 @@ class _Columns:
     completion_ids: list[list[int]]
     logprobs: list[list[float]]
     env_mask: list[list[int]]  # 1 where the model sampled
-    game_reward: list[float]
+    game_reward: list[float | None]  # None: the game is lost, which TRL leaves out of its group
 
 
 @final
@@ -85,6 +85,7 @@ class SelfPlayRollout:
         self._seed = seed
         self._writer = writer
         self._calls = 0
+        self.lost = 0  # games that raised, or whose reply could not be had; nothing of them trains
         self.prompts = [{"prompt": name} for name in self._begun]
 
     def __call__(self, prompts: list[str], trainer: Trainer) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class SelfPlayRollout:
 
         Raises:
             ConfigError: the prompts are not whole games, or no states that were given.
-            RunnerError: a game is lost, which leaves a hole that TRL cannot train around.
+            RunnerError: all games are lost; tells why the first is.
         """
         args = trainer.args
         sampling = Sampling(args.temperature, args.top_p, self._max_new_tokens)
@@ -101,10 +102,12 @@ class SelfPlayRollout:
         self._calls += 1
         with _at_rest(self._model.module):
             games = play_games(fixtures)
+        lost = [game for game in games if isinstance(game, Lost)]
+        self.lost += len(lost)
+        if games and len(lost) == len(games):
+            raise RunnerError(f"all {len(games)} games are lost; game {lost[0].game_id}: {lost[0].why}")
         columns = _Columns([], [], [], [], [])
         for game in games:
-            if isinstance(game, Lost):
-                raise RunnerError(f"game {game.game_id}: {game.why}")
             _add(columns, game, self._model.chat.end)
         return {name: getattr(columns, name) for name in columns.__slots__}
 
@@ -130,8 +133,8 @@ class SelfPlayRollout:
         return self._begun[name]
 
 
-def shared_reward(completions: Sequence[Any], game_reward: Sequence[float], **_: object) -> list[float]:
-    """TRL's reward function: what the games gave.
+def shared_reward(completions: Sequence[Any], game_reward: Sequence[float | None], **_: object) -> list[float | None]:
+    """TRL's reward function: what the games gave; None for those that are lost.
 
     Raises:
         ConfigError: the rows are not those of a rollout.
@@ -141,25 +144,29 @@ def shared_reward(completions: Sequence[Any], game_reward: Sequence[float], **_:
     return list(game_reward)
 
 
-def _add(columns: _Columns, game: Played, end: int) -> None:
-    """Both seats; one that wrote nothing has a row that does not train."""
+def _add(columns: _Columns, game: Played | Lost, end: int) -> None:
+    """Both seats; one that wrote nothing has a row that does not train, and so have both of a game that is lost."""
+    if isinstance(game, Lost):
+        for _ in range(SEATS):
+            _put(columns, _silent([end], end), None)
+        return
     for instance in game.instances:
-        _put(columns, seat_row(instance) or _silent(instance.seat, instance.ids.tolist(), end, instance.reward))
-    for seat in range(len(game.instances), SEATS):
-        _put(columns, _silent(seat, [end], end, game.verdict.rewards[seat]))
+        _put(columns, seat_row(instance) or _silent(instance.ids.tolist(), end), instance.reward)
+    for seat in range(len(game.instances), SEATS):  # it was never asked
+        _put(columns, _silent([end], end), game.verdict.rewards[seat])
 
 
-def _put(columns: _Columns, row: SeatRow) -> None:
+def _put(columns: _Columns, row: SeatRow, reward: float | None) -> None:
     columns.prompt_ids.append(row.prompt)
     columns.completion_ids.append(row.response)
     columns.env_mask.append(row.mask)
     columns.logprobs.append(row.logprobs or [float("nan")] * len(row.response))
-    columns.game_reward.append(row.reward)
+    columns.game_reward.append(reward)
 
 
-def _silent(seat: int, read: list[int], end: int, reward: float) -> SeatRow:
+def _silent(read: list[int], end: int) -> SeatRow:
     """A row of one token that was not sampled."""
-    return SeatRow(seat, read, [end], [0], [0.0], reward)
+    return SeatRow(0, read, [end], [0], [0.0], 0.0)
 
 
 @contextmanager

@@ -189,12 +189,18 @@ def tables(tmp_path_factory):
     from selfplay.trainer.dialogue.files.rows import COLUMNS, offline_rows
     from selfplay.trainer.dialogue.game_init import STATE_COLUMNS
     from tests.trainer.dialogue.chats import tiny_chat
-    from tests.trainer.dialogue.writers import in_turn, played, settings_of
+    from tests.trainer.dialogue.writers import Said, in_turn, played, settings_of
 
     folder = tmp_path_factory.mktemp("tables")
     proposal = "[propose] Proposal:\n - BLEU: Ava Li\n - Electra: Daniel Nguyen\n - GloVe: Sofia Patel\n - GLUE: "
     games = [
-        played(in_turn(proposal + "Andrei Petrov", "[accept]"), tiny_chat(), seed=seed, index=seed, game_id=str(seed))
+        played(
+            in_turn(Said(proposal + "Andrei Petrov"), Said("[accept]")),
+            tiny_chat(),
+            seed=seed,
+            index=seed,
+            game_id=str(seed),
+        )
         for seed in range(3)
     ]
     rows = offline_rows(games, settings_of(), "train")
@@ -244,7 +250,7 @@ def test_written_games_load_as_verls_conversations_with_our_ids_and_masks(config
 
 
 def test_trl_trains_on_both_seats_of_games(tmp_path):
-    """Two steps: the ratio of a first step is 1, what trains is what was sampled, and the weights move."""
+    """Two steps: what trains is what was sampled, as likely to TRL as it was to us, and the weights move."""
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
@@ -257,7 +263,11 @@ def test_trl_trains_on_both_seats_of_games(tmp_path):
     model = make_tiny(SPEC, entry.words(entry.configure(True, {})), 5)
     # Agreement is beyond a model that knows nothing: replies that the game refuses cost it something here.
     rollout = SelfPlayRollout(rows_of(states=2, retries=3, error_penalty=0.01), model, max_new_tokens=24)
-    seen = []
+    played, scored, seen = [], [], []
+
+    def play(prompts, trainer):
+        played.append(rollout(prompts, trainer))
+        return played[-1]
 
     def reward(completions, game_reward, **told):
         seen.append((told["completion_ids"], list(game_reward)))
@@ -270,19 +280,31 @@ def test_trl_trains_on_both_seats_of_games(tmp_path):
     )  # fmt: skip
     trainer = GRPOTrainer(
         model=model.module, reward_funcs=reward, args=options, train_dataset=Dataset.from_list(rollout.prompts),
-        processing_class=model.chat.tokenizer, rollout_func=rollout,
+        processing_class=model.chat.tokenizer, rollout_func=play,
     )  # fmt: skip
     before = [parameter.detach().clone() for parameter in model.module.parameters()]
-    kept = []
-    compute = trainer._generate_and_score_completions
-    trainer._generate_and_score_completions = lambda inputs: kept.append(compute(inputs)) or kept[-1]
+    generate = trainer._generate_and_score_completions
+
+    def generate_and_score(inputs):
+        found = generate(inputs)
+        ids, masks = (torch.cat([found[f"prompt_{name}"], found[f"completion_{name}"]], 1) for name in ("ids", "mask"))
+        kept = found["completion_ids"].shape[1]
+        with torch.no_grad():
+            scored.append(trainer._get_per_token_logps_and_entropies(trainer.model, ids, masks, kept)[0])
+        return found
+
+    trainer._generate_and_score_completions = generate_and_score
     trainer.train()
     assert trainer.state.global_step == 2
     assert len(seen) == 2
     assert all(len(ids) == len(rewards) == 8 for ids, rewards in seen)
     assert any(len(Counter(rewards)) > 1 for _, rewards in seen)
     assert any(not torch.equal(a, b) for a, b in zip(before, model.module.parameters(), strict=True))
-    for inputs in kept:
-        trained = inputs["completion_mask"].bool() & inputs["tool_mask"].bool()
-        assert (~trained & inputs["completion_mask"].bool()).any()
-        assert trained.any(1).sum() >= 4
+    interrupted = 0  # rows in which the seat read something between two replies
+    for columns, logprobs in zip(played, scored, strict=True):
+        for mask, ours_said, theirs in zip(columns["env_mask"], columns["logprobs"], logprobs, strict=True):
+            where = torch.tensor(mask).bool()
+            torch.testing.assert_close(theirs[: len(mask)][where], torch.tensor(ours_said)[where], atol=1e-4, rtol=0)
+            interrupted += 0 in mask and 1 in mask
+    assert interrupted
+    assert sum(sum(mask) for columns in played for mask in columns["env_mask"]) > 100

@@ -4,8 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, RunnerError, ServerError
 from selfplay.integrations.trl import SelfPlayRollout, shared_reward
+from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.writer import LocalWriter
 from tests.integrations.states import rows_of
 from tests.trainer.dialogue.models import untaught
 
@@ -63,6 +65,37 @@ def test_states_that_cannot_be_told_apart_or_shared_are_refused(model):
         SelfPlayRollout(rows_of(states=1) * 2, model)
     with pytest.raises(ConfigError, match="paid differently"):
         SelfPlayRollout(rows_of("kuhn_text"), model)
+
+
+class Failing:
+    """A writer that has no replies for the conversations that it is told of."""
+
+    def __init__(self, model, lost):
+        self._writer = LocalWriter(model, Sampling(max_new_tokens=12))
+        self._lost = lost
+        self._opened = 0
+
+    def open(self, seed, system, observation):
+        self._opened += 1
+        if self._opened in self._lost:
+            raise ServerError("gone")
+        return self._writer.open(seed, system, observation)
+
+    def __getattr__(self, name):
+        return getattr(self._writer, name)
+
+
+def test_a_game_that_is_lost_is_left_out_and_counted(model):
+    rollout = SelfPlayRollout(rows_of(), model, writer=Failing(model, {2}))
+    columns = rollout(["train-0-0"] * 6, TRAINER)
+    assert [reward is None for reward in columns["game_reward"]] == [False, False, True, True, False, False]
+    assert [sum(mask) for mask in columns["env_mask"]][2:4] == [0, 0]
+    assert rollout.lost == 1
+
+
+def test_a_batch_of_which_every_game_is_lost_ends_training(model):
+    with pytest.raises(RunnerError, match="all 3 games are lost; game train-0-0/0: ServerError: gone"):
+        SelfPlayRollout(rows_of(), model, writer=Failing(model, {1, 2, 3}))(["train-0-0"] * 6, TRAINER)
 
 
 def test_rewards_of_other_rows_are_refused():
