@@ -111,7 +111,7 @@ class WordsLoop:
         worker = Worker(ctx.id)
         ctx.ready()
         self._board.forget()
-        settings = grpo_settings(self.session)
+        settings = await worker.submit(grpo_settings, self.session)
         learner = GRPOLearner(
             self.session.model,
             settings,
