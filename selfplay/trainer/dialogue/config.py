@@ -169,10 +169,12 @@ class WordsRunConfig(Group):
 
 USUAL: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "kuhn_text": {
-        "start": {"tokens": 300_000, "mixed": (0.5, 0.0)},
+        "start": {"tokens": 240_000, "batch_rows": 64, "drills": 0.15, "mixed": (0.3, 0.0)},
+        "grpo": {"learning_rate": 1.5e-4, "entropy": 0.05, "batch_rows": 256},
+        "run": {"games": 24_576, "num_games": 512, "save_interval": 2},
     },
 }
-"""Defaults of a game that differ from those of the matching, by group."""
+"""Defaults of the embedded model in a game that differ from those in the matching, by group."""
 
 
 class LanguageConfig(Group):
@@ -209,8 +211,9 @@ class LanguageConfig(Group):
         if not isinstance(values, dict):
             return values
         given = {name: _given(part) for name, part in values.items()}
-        game = given.get("game")
-        usual = USUAL.get(game.get("type", ""), {}) if isinstance(game, dict) else {}
+        game, model = given.get("game"), given.get("model", {})
+        embedded = isinstance(model, dict) and model.get("name", TINY) == TINY
+        usual = USUAL.get(str(game.get("type")), {}) if isinstance(game, dict) and embedded else {}
         for name, part in usual.items():
             mine = given.get(name, {})
             given[name] = {**part, **mine} if isinstance(mine, dict) else mine

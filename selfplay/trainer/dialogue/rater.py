@@ -13,7 +13,7 @@ from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.seeding import derive
-from selfplay.trainer.dialogue.rating import Contenders, play_words, rating_of
+from selfplay.trainer.dialogue.rating import Contenders, play_words
 from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class WordsRaterResource:
 
     def __init__(self, session: WordsSession) -> None:
         self._session = session
-        self._rating = rating_of(session.config)
+        self._rating = session.rating
         self._cancelled = False
 
     def work(self, games: Games, players: Sequence[str], budget: int, iteration: int, part: int) -> list[RewardRecord]:
@@ -68,7 +68,7 @@ class WordsRater:
         self.budget = RatingBudget(session.config.league.rating_share, 0, by_frames=False, cost_s=COST_S)
         self.newest_elo: float | None = None
         self._session = session
-        self._rating = rating_of(session.config)
+        self._rating = session.rating
         self._ledger = ledger
         self._board = board
 

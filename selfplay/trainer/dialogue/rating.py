@@ -90,8 +90,12 @@ class WordsRating:
 
 def rating_of(config: LanguageConfig) -> WordsRating:
     """How rating games of a run are played: at temperature 1, from the whole distribution."""
-    entry, rules = game_of(config)
-    whole = Sampling(max_new_tokens=sampling_of(config).max_new_tokens)
+    return make_rating(config, *game_of(config), sampling_of(config))
+
+
+def make_rating(config: LanguageConfig, entry: DialogueEntry, rules: Rules, sampling: Sampling) -> WordsRating:
+    """The same where game, rules and sampling are known."""
+    whole = Sampling(max_new_tokens=sampling.max_new_tokens)
     return WordsRating(config.game.type, entry, rules, whole, config.run.seed)
 
 

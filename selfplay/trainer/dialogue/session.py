@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from selfplay.runner.collector import Order
 from selfplay.seeding import derive
+from selfplay.trainer.dialogue.rating import make_rating
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.session import THREADS
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from selfplay.policy.language.sampling import Sampling
     from selfplay.runner.serving import ReplyServer
     from selfplay.trainer.dialogue.config import LanguageConfig
+    from selfplay.trainer.dialogue.rating import WordsRating
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class WordsSession:
     def threads(self) -> int:
         """Of the update."""
         return self.config.run.threads or min(usable_cores(), THREADS)
+
+    @property
+    def rating(self) -> WordsRating:
+        """How its generations are rated."""
+        return make_rating(self.config, self.entry, self.rules, self.sampling)
 
     def orders(self, iteration: int) -> dict[str, Order]:
         """What each runner plays in an iteration, counted from 0: whole groups."""

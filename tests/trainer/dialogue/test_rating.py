@@ -68,14 +68,8 @@ def test_opposite_each_other_where_rewards_are_not_shared():
 
 
 def test_the_same_fixtures_give_the_same_rows():
-    one, other = (
-        [
-            row.model_dump(exclude={"wall"})
-            for row in play_words(fixtures("greedy", "random", 5), Scripts(KUHN), KUHN, 0)
-        ]
-        for _ in range(2)
-    )
-    assert one == other
+    one, other = (play_words(fixtures("honest", "random", 5), Scripts(KUHN), KUHN, 0) for _ in range(2))
+    assert [row.model_dump(exclude={"wall"}) for row in one] == [row.model_dump(exclude={"wall"}) for row in other]
 
 
 def test_so_many_models_are_in_memory_at_once():
