@@ -65,15 +65,12 @@ class Chat:
     def open(self, system: str, observation: str) -> Ids:
         """Ids of a new conversation up to where the first reply begins.
 
-        Raises:
-            ConfigError: the tokenizer has no token for some of it.
+        What the partner said may hold words that the tokenizer lacks, and is read with its token for those.
         """
         parts = self._opening[bool(system)]
         texts = (system, observation) if system else (observation,)
         text = parts[0] + "".join(said + part for said, part in zip(texts, parts[1:], strict=True))
-        ids = self._encode([text])[0]
-        self.refuse_unknown(ids)
-        return ids
+        return self._encode([text])[0]
 
     def go_on(self, observations: Sequence[str]) -> list[Ids]:
         """Ids between the end-of-turn token of a reply and where the next reply begins, for each observation."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.dialogue.contract import AGREED, REFUSED
+from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.collector import Order, fixtures
@@ -75,13 +75,15 @@ def judge(
     """A player with itself, one game on each state. Blocks."""
     order = Order(tuple(range(len(seeds))), tuple(seeds), 1)
     games = play_games(fixtures(entry, rules, order, (player, player), HELD_OUT), cancelled)
-    played = [game for game in games if isinstance(game, Played)]
+    # A game that raised counts as one that failed: it must not make a player look better.
+    played = [game if isinstance(game, Played) else None for game in games]
+    reasons = [FAILED if game is None else game.verdict.reason for game in played]
     return Judged(
-        rewards=np.array([game.verdict.rewards[0] for game in played]),
-        agreed=np.array([game.verdict.reason == AGREED for game in played], np.bool_),
-        failed=np.array([game.verdict.reason in (REFUSED, "cut_off", "context") for game in played], np.bool_),
-        endings=Counter(game.verdict.reason for game in played),
-        turns=float(np.mean([len(game.turns) for game in played])),
+        rewards=np.array([0.0 if game is None else game.verdict.rewards[0] for game in played]),
+        agreed=np.array([reason == AGREED for reason in reasons], np.bool_),
+        failed=np.array([reason in (REFUSED, CUT_OFF, CONTEXT, FAILED) for reason in reasons], np.bool_),
+        endings=Counter(reasons),
+        turns=float(np.mean([0 if game is None else len(game.turns) for game in played])),
     )
 
 

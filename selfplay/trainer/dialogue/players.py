@@ -77,7 +77,7 @@ def _try_words(config: LanguageConfig, model: LanguageModel) -> None:
     """Whether the model has tokens for what the game says."""
     entry, rules = game_of(config)
     game = entry.start(rules, entry.states(rules, [0])[0])
-    model.chat.open(game.system(game.mover), game.observe(game.mover))
+    model.chat.refuse_unknown(model.chat.open(game.system(game.mover), game.observe(game.mover)))
 
 
 def reopen(config: LanguageConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:

@@ -147,9 +147,15 @@ def test_a_slow_tokenizer_is_refused():
 def test_words_of_the_game_that_the_tokenizer_lacks_are_refused():
     of = chat()
     with pytest.raises(ConfigError, match=r"lacks words of this game: .*Ann"):
-        of.open("", "Ann dislikes")
+        of.refuse_unknown(of.open("", "Ann dislikes"))
     with pytest.raises(ConfigError, match="lacks words"):
         lesson(of, "", ["Ann"], ["Zoe"])
+
+
+def test_words_of_a_partner_that_the_tokenizer_lacks_are_read_as_unknown():
+    of = chat()
+    assert of.tokenizer.unk_token_id in of.open("", "Ann dislikes")
+    assert of.tokenizer.unk_token_id in of.go_on(["Ann dislikes"])[0]
 
 
 def test_text_of_a_reply_is_all_but_its_end():
