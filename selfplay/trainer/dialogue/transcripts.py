@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _transcript(game: Played, iteration: int, kind: Kind) -> Transcript:
 def _said(turn: Turn) -> Said:
     """A reply in two parts; the private one is what the game took for it."""
     public = turn.text.strip().removeprefix(turn.private).strip()
-    seat = 1 if turn.seat else 0
+    seat: Literal[0, 1] = 1 if turn.seat else 0
     error = None if turn.error is None else _cut(turn.error)
     return Said(seat=seat, private=_cut(turn.private), public=_cut(public), error=error)
 
