@@ -52,8 +52,8 @@ def main() -> int:
         for name, value in figures.items():
             print(f"{name:36} {shown(value)}")
     if options.write:
-        page = "bench.json" if options.game_type is None else f"bench_{options.game_type}.json"
-        write_page(ROOT / "docs", page, "measured", figures)
+        file, place = ("bench.json", "measured") if options.game_type is None else ("bench_dialogue.json", "dialogue")
+        write_page(ROOT / "docs", file, place, figures)
     return 0
 
 

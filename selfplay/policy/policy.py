@@ -77,19 +77,29 @@ class Policy:
         return logits.float().cpu(), value.float().cpu()
 
 
-def parameters_of(network: nn.Module) -> dict[str, NDArray[np.generic]]:
-    """Copies of all parameters by name."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+def parameters_of(network: nn.Module, *, moving: bool = False) -> dict[str, NDArray[np.generic]]:
+    """Copies of all parameters by name; without those that stand still where only the ``moving`` are wanted."""
+    still = _still(network) if moving else ()
+    return {
+        name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items() if name not in still
+    }
 
 
 def set_parameters(network: nn.Module, params: dict[str, NDArray[np.generic]]) -> None:
-    """Write parameters into a network.
+    """Write parameters into a network; those that stand still may be missing.
 
     Raises:
         IncompatibleError: a name or a shape differs.
     """
     with boundary(IncompatibleError, "the weights do not fit the network that the policy file describes"):
-        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in params.items()})
+        tensors = {name: torch.from_numpy(np.array(array)) for name, array in params.items()}
+        still = {name: tensor for name, tensor in network.state_dict().items() if name in _still(network)}
+        network.load_state_dict(still | tensors)
+
+
+def _still(network: nn.Module) -> frozenset[str]:
+    """Names of parameters that nobody trains, as those of a model below its adapter."""
+    return frozenset(name for name, parameter in network.named_parameters() if not parameter.requires_grad)
 
 
 def frozen_copy(network: ActorCritic) -> ActorCritic:

@@ -35,7 +35,7 @@ class Optimised(Protocol):
 
 def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
     """Everything of the learner that the next update depends on."""
-    arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network).items()}
+    arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network, moving=True).items()}
     for name, parameter in learner.network.named_parameters():
         for field, tensor in learner.optimizer.state.get(parameter, {}).items():
             arrays[f"optimizer/{name}/{field}"] = tensor.detach().cpu().numpy().copy()

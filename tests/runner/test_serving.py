@@ -71,7 +71,7 @@ def family(log):
 @asynccontextmanager
 async def asking(server):
     """A writer that asks a server; what it replies, in tokens."""
-    patience = Patience(timeout_s=20.0, retries=3, absent_s=30.0)
+    patience = Patience(timeout_s=20.0, retries=200, absent_s=30.0)  # naps are short, and the machine may be busy
     writer = RemoteWriter(CHAT, 32, Sampling(max_new_tokens=4), server.endpoint, patience, _nap)
 
     def reply():

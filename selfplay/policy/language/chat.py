@@ -100,7 +100,9 @@ class Chat:
         """
         unknown = self.tokenizer.unk_token_id
         if unknown is not None and unknown in ids:
-            raise self._refused(f"its tokenizer lacks words of this game: {self.tokenizer.decode(list(ids))!r}")
+            place = list(ids).index(unknown)
+            shown = self.tokenizer.decode(list(ids[max(0, place - 4) : place + 4]))
+            raise self._refused(f"its tokenizer lacks words of this game: {shown!r}")
 
     def _shows(self, in_parts: bool) -> bool:
         """Whether the template shows a text, given as such or as a list of parts."""

@@ -1,8 +1,8 @@
 """What the benchmark measures of games of words: the writer beside ``transformers.generate``, on the same games.
 
-Both sides play with the same weights in the same dtype, in one process on the same cores: ours with a thread a core, as
-runners have it, the other in whichever of its settings is fastest. The other side is given what it needs and no more:
-prompts padded on the left, read anew in each turn, replies cut at their end.
+Both sides play with the same weights in the same dtype, in one process on the same cores, with a player on each core or
+one player on all of them: each side counts in whichever of its settings is fastest. The other side is given what it
+needs and no more: prompts padded on the left, read anew in each turn, replies cut at their end.
 """
 
 from __future__ import annotations
@@ -119,14 +119,19 @@ class Contest:
         module: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
         module.eval()
         cores = usable_cores()
-        self.ours = Side(lambda sampling: LocalWriter(model, sampling), cores, 1)
+        ways = dict.fromkeys(((cores, 1), (1, cores)))
+        self.ours = {
+            f"{players} x {threads} threads": Side(partial(LocalWriter, model), players, threads)
+            for players, threads in ways
+        }
         self.others = {
             f"batch {batch}, {players} x {threads} threads": Side(
                 partial(GenerateWriter, model, module, batch), players, threads
             )
             for batch in BATCHES
-            for players, threads in dict.fromkeys(((cores, 1), (1, cores)))
+            for players, threads in ways
         }
+        self.sides = self.ours | self.others
 
     def play(self, side: Side, sampling: Sampling, games: int = GAMES) -> list[Played]:
         """So many games in play, shared among the side's threads."""
@@ -155,29 +160,30 @@ def measure_dialogue(
     contest = Contest(entry, rules, model, folder)
     sampled, greedy = (Sampling(temperature, 1.0, EMBEDDED_REPLY) for temperature in (1.0, 0.0))
     texts = [
-        [[turn.text for turn in game.turns] for game in contest.play(side, greedy, COMPARED)]
-        for side in (contest.ours, *contest.others.values())
+        [[turn.text for turn in played.turns] for played in contest.play(side, greedy, COMPARED)]
+        for side in contest.sides.values()
     ]
-    speeds: dict[str, list[float]] = {name: [] for name in ("ours", *contest.others)}
+    speeds: dict[str, list[float]] = {name: [] for name in contest.sides}
     played: list[Played] = []
     for i in range(rounds):
         say(f"round {i + 1} of {rounds}")
-        for name, side in (("ours", contest.ours), *contest.others.items()):
+        for name, side in contest.sides.items():
             started = time.perf_counter()
             played += contest.play(side, sampled)
             speeds[name].append(GAMES / (time.perf_counter() - started))
     medians = {name: median(values) for name, values in speeds.items()}
-    best = max(contest.others, key=lambda name: medians[name])
+    ours, best = (max(sides, key=lambda name: medians[name]) for sides in (contest.ours, contest.others))
     return {
         "processor": processor(),
         "cores": usable_cores(),
         "dialogue_games_in_play": GAMES,
         "dialogue_turns_per_game": sum(len(game.turns) for game in played) / len(played),
         "dialogue_tokens_per_game": sum(each.written for game in played for each in game.instances) / len(played),
-        "dialogue_games_per_s": medians["ours"],
+        "dialogue_games_per_s": medians[ours],
+        "dialogue_best": ours,
         "transformers_games_per_s": medians[best],
         "transformers_best": best,
-        "dialogue_over_transformers": medians["ours"] / medians[best],
+        "dialogue_over_transformers": medians[ours] / medians[best],
         "greedy_games_compared": COMPARED,
         "greedy_games_equal": sum(all(other == mine for other in others) for mine, *others in zip(*texts, strict=True)),
     }

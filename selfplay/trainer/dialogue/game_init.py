@@ -16,7 +16,9 @@ from selfplay.seeding import derive
 from selfplay.trainer.dialogue.files.parquet import Shape, to_parquet
 
 GAME: Final = "matching"
-DATA_SOURCE: Final = "matching_game_selfplay"
+SOURCE_SUFFIX: Final = "_game_selfplay"
+"""After the name of a game, by which readers of rows know it."""
+DATA_SOURCE: Final = f"{GAME}{SOURCE_SUFFIX}"
 STATE_COLUMNS: Final[dict[str, Shape]] = {
     "prompt": [{"role": "string", "content": "string"}],
     "game_state": "string",

@@ -6,31 +6,24 @@ When the loop crashes its supervisor starts it again, and it goes on from the la
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import torch
 
-from envs.dialogue.contract import AGREED
 from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_newer
-from selfplay.checkpoint.models import ModelMeta, is_model, save_model
 from selfplay.checkpoint.store import fill_folder
 from selfplay.errors import NotARunError, RunnerError, ServerError
 from selfplay.league.records import generation_id
-from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
-from selfplay.learner.grpo_loss import GRPOSettings
-from selfplay.report.dialogue import DialogueReport
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
-from selfplay.trainer.dialogue.players import reopen
+from selfplay.trainer.dialogue.iteration import iteration_report
+from selfplay.trainer.dialogue.learning import freeze, make_learner
 from selfplay.trainer.dialogue.transcripts import keep_transcripts
 from selfplay.trainer.learner_state import learner_arrays, restore_learner
 from selfplay.trainer.progress import Phases, Progress
@@ -38,7 +31,7 @@ from selfplay.trainer.progress import Phases, Progress
 if TYPE_CHECKING:
     import asyncio
 
-    from selfplay.learner.grpo import TokenModel
+    from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
     from selfplay.report.reporter import Feed
     from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
@@ -46,24 +39,6 @@ if TYPE_CHECKING:
     from selfplay.trainer.dialogue.session import WordsSession
 
 SERVED: Final = "serving"  # in a run's folder: the weights of now, for a server
-EMBEDDED_RATE, RATE = 2e-4, 1e-6
-KL: float = 0.001  # of models that know a language, which they shall keep
-
-
-def grpo_settings(session: WordsSession) -> GRPOSettings:
-    """Of the learner: what was given, and what follows from the model."""
-    grpo, embedded = session.config.grpo, session.config.embedded
-    usual = EMBEDDED_RATE if embedded else RATE
-    kl = 0.0 if embedded else KL
-    return GRPOSettings(
-        advantage=grpo.advantage, baseline=grpo.baseline, loss_agg=grpo.loss_agg,
-        row_tokens=session.sampling.max_new_tokens,
-        clip_low=grpo.clip_low, clip_high=grpo.clip_high,
-        learning_rate=usual if grpo.learning_rate is None else grpo.learning_rate,
-        max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
-        kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
-        truncate=session.config.server.truncate if session.config.server.remote else 0.0,
-    )  # fmt: skip
 
 
 class WordsLoop:
@@ -111,15 +86,7 @@ class WordsLoop:
         worker = Worker(ctx.id)
         ctx.ready()
         self._board.forget()
-        settings = grpo_settings(self.session)
-        learner = GRPOLearner(
-            self.session.model,
-            settings,
-            self.session.sampling,
-            reference=await worker.submit(_reference, self.session) if settings.kl else None,
-            threads=self.session.threads,
-        )
-        self._learner = learner
+        learner = self._learner = await worker.submit(make_learner, self.session)
         try:
             state = self.session.resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
             kept = -1 if state is None else state.meta.iteration
@@ -238,14 +205,8 @@ class WordsLoop:
 
     def _freeze(self) -> None:
         """A generation."""
-        session, progress = self.session, self.progress
-        name = generation_id(progress.iteration)
-        meta = ModelMeta(
-            id=name, parent=progress.newest or None, iteration=progress.iteration, total_steps=progress.total_steps,
-            game=session.config.game.type, rules=asdict(session.rules), base=_base(session),
-            created=datetime.now(UTC), config=session.config.model_dump(mode="json"),
-        )  # fmt: skip
-        save_model(session.run.generations / name, meta, session.model.save, replace=True)
+        progress = self.progress
+        name = freeze(self.session, progress)
         progress.newest = name
         if name not in progress.generations:
             progress.generations.append(name)
@@ -275,29 +236,9 @@ class WordsLoop:
         save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
 
     def _report(self, played: list[Played], update: GRPOStatistics, phase_s: dict[str, float]) -> None:
-        progress = self.progress
-        rewards = np.array([game.verdict.rewards for game in played])
-        seats = rewards.mean(0)
-        tokens = sum(instance.written for game in played for instance in game.instances)
-        refused = sum(turn.error is not None for game in played for turn in game.turns)
-        figures = {
-            name: value
-            for name, value in asdict(update).items()
-            if name not in ("rows", "groups", "singletons", "zero_variance", "tokens")
-        }
-        progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
-        report = DialogueReport(
-                iteration=progress.iteration, iterations=self.session.config.iterations, games=len(played),
-                total_games=self.games, turns=sum(len(game.turns) for game in played),
-                total_steps=progress.total_steps, tokens=tokens, elapsed_s=progress.elapsed_s, phase_s=phase_s,
-                reward=float(rewards.mean()), seat_rewards=(float(seats[0]), float(seats[1])),
-                agreement=float(np.mean([game.verdict.reason == AGREED for game in played])),
-                refused=refused / len(played), endings=Counter(game.verdict.reason for game in played),
-                lost=self.lost, rows=update.rows, zero_variance=update.zero_variance_share, update=figures,
-                restarts=progress.restarts, shared=self.session.entry.shared_reward, timesteps=self._run.timesteps,
-                limit_s=self._run.max_minutes * 60 if self._run.max_minutes else None,
-                elo=None if self._rater is None else self._rater.newest_elo,
-            )  # fmt: skip
+        self.progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
+        elo = None if self._rater is None else self._rater.newest_elo
+        report = iteration_report(self.session, self.progress, (self.games, self.lost), played, update, phase_s, elo)
         self._feed.iteration(report)
         for finding in self.health.observe({"iteration": report.iteration, **report.flat()}):
             self._feed.notice(f"Health: {finding.text}")
@@ -311,20 +252,6 @@ def _job(order: Order) -> Job[DialogueCollector]:
             return error
 
     return Job(collect)
-
-
-def _base(session: WordsSession) -> str:
-    return "tiny" if session.config.embedded else session.config.model.name
-
-
-def _reference(session: WordsSession) -> TokenModel:
-    """What the model was when the run began."""
-    first = session.run.generations / generation_id(0)
-    if session.model.adapter is not None or not is_model(first):
-        return session.model.reference()  # without a first generation nothing has been learned yet
-    model = reopen(session.config, str(first), session.device)
-    model.module.requires_grad_(requires_grad=False)
-    return model
 
 
 def _latest(session: WordsSession) -> LearnerState | None:

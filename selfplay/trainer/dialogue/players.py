@@ -68,7 +68,16 @@ def open_model(
     else:
         where = config.model.name
         find(where)  # a mistake costs nothing yet
-    return reopen(config, where, device, fresh=True), where
+    model = reopen(config, where, device, fresh=True)
+    _try_words(config, model)
+    return model, where
+
+
+def _try_words(config: LanguageConfig, model: LanguageModel) -> None:
+    """Whether the model has tokens for what the game says."""
+    entry, rules = game_of(config)
+    game = entry.start(rules, entry.states(rules, [0])[0])
+    model.chat.open(game.system(game.mover), game.observe(game.mover))
 
 
 def reopen(config: LanguageConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:

@@ -36,8 +36,8 @@ def talk(model, count=8, turns=3):
 
 
 def test_each_turn_is_a_row_that_shows_the_conversation_as_the_template_does_then(model):
-    made, replies = talk(model)
-    assert any("," in reply.text for reply in replies[0])
+    made, replies = talk(model, count=32)
+    assert any("," in reply.text for of_turn in replies[:2] for reply in of_turn)
     for number, conversation in enumerate(made):
         rows = conversation.instances(0, "g", 0, 1.0)
         assert len(rows) == 3

@@ -23,6 +23,7 @@ from selfplay.trainer.dialogue.config import (
     WordGameConfig,
     WordsRunConfig,
 )
+from selfplay.trainer.dialogue.game_init import SOURCE_SUFFIX
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
@@ -59,7 +60,7 @@ class FileSettings(Group):
     @property
     def data_source(self) -> str:
         """By which readers of rows know the game."""
-        return f"{self.game}_game_selfplay"
+        return f"{self.game}{SOURCE_SUFFIX}"
 
     @property
     def config(self) -> LanguageConfig:

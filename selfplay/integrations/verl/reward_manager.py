@@ -1,0 +1,48 @@
+"""verl's reward manager for games: both seats have the game's reward, on the last token that each has sampled.
+
+``reward.reward_manager.source=importlib``, with this module's path. The agent loop has set the reward already, and
+verl asks no manager then; it is asked for rows that another loop has answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
+
+from selfplay.integrations.beginnings import game_of, is_ours
+from selfplay.integrations.verl.reward import REWARD, given_reward
+
+
+class DialogueRewardManager(NaiveRewardManager):
+    """Rewards of games are looked up; all other rows are scored as verl's own manager does."""
+
+    async def run_single(self, data: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The reward of a session, whatever its number of outputs.
+
+        Raises:
+            ConfigError: nobody has given the game a reward, or its seats do not share it.
+        """
+        told = data[-1].non_tensor_batch
+        source = told["data_source"]
+        if not is_ours(source):
+            scored: dict[str, Any] = await super().run_single(data)
+            return scored
+        game_of(source)
+        left, row = told.get("tool_extra_fields") or {}, told.get("reward_model") or {}
+        reward = given_reward(source, left.get(REWARD), row.get(REWARD), row.get("ground_truth"))
+        return {"reward_score": reward, "reward_extra_info": {"acc": reward}}
+
+    @classmethod
+    def assemble_rm_scores(cls, data: Any, scores: Sequence[float]) -> torch.Tensor:  # noqa: ANN401
+        """[B, T] scores, each on the last sampled token of its response, which a partner's words may follow."""
+        masks = data.batch.get("response_mask", None)
+        if masks is None:
+            assembled: torch.Tensor = super().assemble_rm_scores(data, list(scores))
+            return assembled
+        places = torch.arange(masks.shape[1], device=masks.device).expand_as(masks)
+        last = torch.where(masks.bool(), places, 0).amax(1, keepdim=True)
+        found = torch.zeros(masks.shape, dtype=torch.float32, device=masks.device)
+        return found.scatter(1, last, found.new_tensor(list(scores))[:, None])
