@@ -8,11 +8,13 @@ player (``current``) is met in training and has no rating.
         MatchRecord.played(seats=(Seat, Seat), seed=, stage=, stocks=, percents=, frames=, ended=, damage=,
                            self_destructs=, settings=, sampling=, iteration=, wall=, round=0)   makes the match id
         settings_hash(mapping) -> str; score(record, rule), scores(stocks, percents, rule); by_stocks(record)
+    rewards      RewardRecord: what two players were paid in one place, a row of a game of words
+    partners     reward_cells(games): mean rewards by partner
     games        the columns of a ledger: Games.of(records); .comparable(settings) -> Selection; .subset(keep)
     ledger       the append-only file, one writer
         with Ledger.open(path, keep_rows=None) as ledger: ledger.append(records) -> rows written; ledger.games();
             ledger.rows, .duplicates, .repaired_bytes, .dropped_rows
-        read_games(path) -> Games; read_records(path) -> Iterator[MatchRecord]
+        read_games(path) -> Games; read_records(path, kind=MatchRecord) -> Iterator[kind]
     ratings      batch Bradley-Terry on the Elo scale, ``random`` at 1500
         rate(games, rule="stocks_percent", players=(), parents=None, settings=None) -> Ratings
         Ratings: players, elo, low, high, se, cov, met, won, games; .index(id), .difference(a, b), .components()

@@ -5,6 +5,7 @@ import pytest
 from selfplay.report.board.page import write_page
 from tests.report.boards import STRENGTHS, subject
 from tests.report.browsers import browser  # noqa: F401
+from tests.report.talks import HOSTILE, talked, transcript
 
 pytestmark = pytest.mark.blocking("the loop that runs in this thread is Playwright's own")
 MANY = STRENGTHS | {f"gen_{n}": 2000.0 + n for n in range(60, 100)}
@@ -16,7 +17,8 @@ def paths(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     write_page(subject(folder / "a"), folder / "few.html")
     write_page(subject(folder / "b", MANY, films=0), folder / "many.html")
-    return {name: folder / f"{name}.html" for name in ("few", "many")}
+    write_page(talked(folder / "c", [transcript(text=HOSTILE)]), folder / "words.html")
+    return {name: folder / f"{name}.html" for name in ("few", "many", "words")}
 
 
 @pytest.fixture
@@ -39,6 +41,19 @@ def show(browser, paths):  # noqa: F811
         context.close()
     assert errors == []
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_games_of_words_are_read_and_nothing_in_them_runs(show):
+    page = show("words")
+    talk = page.locator("details.talk")
+    assert talk.count() == 1
+    assert HOSTILE in talk.inner_text()
+    assert "a secret thought" in talk.inner_text()
+    talk.locator("summary").click()
+    assert talk.get_attribute("open") is None
+    assert page.locator(".talk img").count() == 0
+    assert page.locator("#training figure").count() > 5
+    assert page.locator("table.plain tbody tr").count() == 3
 
 
 def column(page, place):

@@ -170,7 +170,8 @@ class WordsRunConfig(Group):
 USUAL: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "kuhn_text": {
         "start": {"tokens": 240_000, "batch_rows": 64, "drills": 0.15, "mixed": (0.3, 0.0)},
-        "grpo": {"learning_rate": 1.5e-4, "entropy": 0.05, "batch_rows": 256},
+        "grpo": {"learning_rate": 1e-4, "entropy": 0.1, "batch_rows": 256},
+        "sampling": {"max_new_tokens": 2},  # a move and its end: the bonus on entropy would be had by thoughts, too
         "run": {"games": 24_576, "num_games": 512, "save_interval": 2},
     },
 }

@@ -5,6 +5,7 @@ pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[d
 from selfplay.errors import ConfigError
 from selfplay.trainer import cli as fights
 from selfplay.trainer.dialogue.cli import parse
+from selfplay.trainer.dialogue.config import LanguageConfig
 
 GAME = ["--game-type", "matching"]
 
@@ -48,3 +49,25 @@ def test_a_limit_of_turns_or_time_ends_the_run_alone():
     assert parse([*GAME, "--timesteps", "1000"]).config.iterations is None
     assert parse([*GAME, "--max-minutes", "2"]).config.run.games is None
     assert parse([*GAME, "--timesteps", "1000", "--games", "512"]).config.iterations == 2
+
+
+def test_poker_has_defaults_of_its_own_which_flags_and_other_models_win_over():
+    usual = parse(["--game-type", "kuhn_text"]).config
+    assert usual.start.tokens < 1_000_000
+    assert usual.grpo.entropy > 0
+    assert usual.sampling.max_new_tokens == 2
+    assert usual.iterations >= 2 * 20 * usual.run.save_interval / 2
+    given = parse(["--game-type", "kuhn_text", "--start-tokens", "5000", "--entropy", "0", "--games", "512"]).config
+    assert (given.start.tokens, given.grpo.entropy, given.run.games) == (5000, 0.0, 512)
+    assert given.run.num_games == usual.run.num_games
+    other = parse(["--game-type", "kuhn_text", "--model", "somebody/else"]).config
+    assert other.grpo.learning_rate is None
+    assert other.sampling.max_new_tokens is None
+    assert parse(["--game-type", "kuhn_text", "--max-minutes", "1"]).config.run.games is None
+
+
+def test_what_was_written_down_is_read_as_it_was():
+    config = parse(["--game-type", "kuhn_text", "--entropy", "0.25"]).config
+    assert LanguageConfig.model_validate(config.model_dump(mode="json")) == config
+    old = config.model_dump(mode="json") | {"grpo": parse(GAME).config.grpo.model_dump(mode="json")}
+    assert LanguageConfig.model_validate(old).grpo.entropy == 0.0

@@ -1,0 +1,52 @@
+"""``rate.py`` and ``leaderboard.py`` with a run of words."""
+
+import json
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
+
+from selfplay.report.transcripts import FILE_NAME
+from selfplay.trainer.dialogue.config import LanguageConfig
+from tests.report.talks import transcript
+from tests.scripts.commands import run
+from tests.trainer.dialogue.models import model_folder
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    """Folder of a run of poker with two untaught generations."""
+    folder = tmp_path_factory.mktemp("spoken") / "run"
+    (folder / "generations").mkdir(parents=True)
+    config = LanguageConfig.model_validate({"game": {"type": "kuhn_text"}, "sampling": {"max_new_tokens": 4}})
+    document = {"format": 1, "family": "dialogue", "config": config.model_dump(mode="json")}
+    (folder / "run.json").write_text(json.dumps(document))
+    (folder / FILE_NAME).write_text(transcript().row() + "\n")
+    for name, seed in (("gen_0", 1), ("gen_2", 2)):
+        model_folder(folder / "generations" / name, seed=seed)
+    return folder
+
+
+def test_a_run_of_words_is_rated_and_shown_in_every_form(spoken, tmp_path):
+    done = run("rate.py", spoken, "--budget", 40, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "40 comparisons played" in done.stdout
+    assert "the higher reward wins" in done.stdout
+    shown = run("leaderboard.py", spoken, cwd=tmp_path)
+    assert "Mean reward of the row's player" in shown.stdout
+    assert "reward_with_random" in run("leaderboard.py", spoken, "--csv", cwd=tmp_path).stdout
+    board = json.loads(run("leaderboard.py", spoken, "--json", cwd=tmp_path).stdout)
+    assert board["kind"] == "words"
+    page = run("leaderboard.py", spoken, "--html", "page.html", cwd=tmp_path)
+    assert page.returncode == 0, page.stderr
+    assert "a secret thought" in (tmp_path / "page.html").read_text()
+
+
+def test_its_scripted_players_are_measured(spoken, tmp_path):
+    done = run("rate.py", spoken, "--calibrate", "--games", 40, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((spoken / "anchors.json").read_text())["elo"]["random"] == 1500.0
+    (spoken / "anchors.json").unlink()
+    refused = run("rate.py", spoken, "--calibrate", "--ship", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--ship" in refused.stderr
