@@ -4,7 +4,8 @@
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
 #          TORCH_INDEX=URL          take torch from this package index (see README)
-#          ARGS="..."               more arguments for train or test
+#          ARGS="..."               more arguments for train, or those of pytest in place of test's own
+#          JOBS=4                   processes that share the tests (2)
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -17,6 +18,7 @@ VERL_NEEDS := transformers==5.9.0 tensordict==0.10.0 torchdata ray[default] data
 	codetiming pylatexenc cachetools uvicorn fastapi pyzmq msgspec TransferQueue>=0.1.10
 TRL := trl==1.16.0
 MINUTES ?= 3
+JOBS ?= 2
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -51,7 +53,7 @@ train: .venv
 	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: .venv
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov -n $(JOBS) --dist loadfile)
 
 test-extras: .venv
 	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,dialogue,$(EXTRAS)]'

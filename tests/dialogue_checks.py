@@ -1,5 +1,6 @@
 """Leaves ``reports/dialogue_checks.txt``: a line for each check of games of words, and one such game with its masks."""
 
+import os
 from pathlib import Path
 
 REPORT = Path(__file__).parents[1] / "reports" / "dialogue_checks.txt"
@@ -27,7 +28,9 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_sessionfinish():
-    """Write what was noted, if checks of every kind have run."""
+    """Write what was noted, if checks of every kind have run; where several processes share them, the first does."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
     if {kind for kind, _ in _found.values()} == set(CHECKS):
         REPORT.parent.mkdir(exist_ok=True)
         REPORT.write_text(text_of(_found, _games), encoding="utf-8")
