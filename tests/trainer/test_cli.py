@@ -119,7 +119,7 @@ def test_help_shows_every_flag_with_its_default(capsys):
         (["--opponent-character", "mewto"], ["--opponent-character mewto", "did you mean mewtwo?"]),
         (["--stage", "battlefeld"], ["--stage battlefeld", "did you mean battlefield?", "final_destination"]),
         (["--held-out", "rusher,randm"], ["--held-out randm", "did you mean random?"]),
-        (["--game-type", "melee"], ["--game-type melee", "'mock'", "'dolphin'"]),
+        (["--game-type", "melee"], ["--game-type melee", "mock", "dolphin", "matching"]),
         (["--host", "thraed"], ["--host thraed", "'thread'", "'process'"]),
         (["--set", "ppo.gama=0.9"], ["ppo.gama", "did you mean ppo.gamma?"]),
         (["--set", "ppo.gamma"], ["NAME=VALUE"]),
