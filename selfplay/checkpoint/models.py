@@ -61,10 +61,18 @@ def read_model(path: Path) -> ModelMeta:
     Raises:
         CheckpointError: it is none, or a file of it is damaged.
     """
-    stored = open_folder(path)
-    stored.verify()
+    open_folder(path).verify()
+    return read_model_meta(path)
+
+
+def read_model_meta(path: Path) -> ModelMeta:
+    """What is known of a model folder of ours; its weights are not looked at.
+
+    Raises:
+        CheckpointError: it is none, or ``selfplay.json`` is damaged.
+    """
     place = str(path / MODEL_FILE)
-    document = decode_json(stored.read(MODEL_FILE, MAX_JSON_BYTES), place)
+    document = decode_json(open_folder(path).read(MODEL_FILE, MAX_JSON_BYTES), place)
     return from_document(ModelMeta, document, MODEL_MIGRATIONS, place)
 
 

@@ -74,6 +74,10 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def row(self) -> str:
+        """The record as one line of JSON, without the line's end."""
+        return self.model_dump_json()
+
 
 class Seat(Record):
     """Who sat in a seat, and with which body and reaction time."""
@@ -125,10 +129,6 @@ class MatchRecord(Record):
         """The record of a game, with its match id made. ``rest`` are the remaining fields, all by name."""
         fields = {"seats": seats, "seed": seed, "settings": settings, "round": round, **rest}
         return cls.model_validate({"match": match_id(seats, seed, settings, round), **fields})
-
-    def row(self) -> str:
-        """The record as one line of JSON, without the line's end."""
-        return self.model_dump_json()
 
 
 def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, round: int = 0) -> str:

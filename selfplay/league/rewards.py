@@ -68,10 +68,6 @@ class RewardRecord(Record):
         fields = {"seats": seats, "partner": partner, "seat": seat, "seed": seed, "settings": settings, **rest}
         return cls.model_validate({"match": match, **fields})
 
-    def row(self) -> str:
-        """The record as one line of JSON, without the line's end."""
-        return self.model_dump_json()
-
 
 def counters(rewards: tuple[float, float]) -> tuple[int, int]:
     """Which of two was paid more, as counters of which the larger wins."""

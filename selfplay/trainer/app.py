@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import torch
 
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
-from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.errors import ConfigError
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
 from selfplay.league.render import to_text
@@ -31,7 +30,7 @@ from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
 from selfplay.trainer.resume import continued
-from selfplay.trainer.running import INTERRUPTED, handle_signals
+from selfplay.trainer.running import run_tree
 from selfplay.trainer.session import Session, check_network, settled
 from selfplay.trainer.tree import Tree
 
@@ -114,18 +113,12 @@ def _start(session: Session, preset: str | None, stream: TextIO, notes: Sequence
 
 
 async def _run(session: Session, feed: Feed) -> int:
-    stop = asyncio.Event()
-    tree = Tree(session, feed, stop)
-    handle_signals(stop, feed)
-    started = time.monotonic()
-    code = 0
     try:
-        await tree.root.start()
-        reason = await tree.root.wait()
-        if tree.announcer.first_cause is not None or not reason.clean:
-            raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
-        code = INTERRUPTED if stop.is_set() else 0
-        await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
+        _, code = await run_tree(
+            lambda stop: Tree(session, feed, stop),
+            feed,
+            lambda tree, seconds: _finish(tree, feed, session, seconds),
+        )
     finally:
         await feed.finish()
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -22,14 +22,17 @@ from selfplay.seeding import derive
 from selfplay.trainer.installation import located
 from selfplay.trainer.live import arena, rating_slots
 from selfplay.trainer.players import contender
-from selfplay.trainer.rating import Play, plan_games, play_fixtures
+from selfplay.trainer.rating import Play, Rated, plan_games, play_fixtures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from pydantic import JsonValue
 
     from selfplay.checkpoint import RunDir
     from selfplay.config import Config
+    from selfplay.league.ledger import AnyRecord
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.rating import RatingSettings
 
@@ -69,6 +72,51 @@ def calibrate(
     Raises:
         ConfigError: fewer games than one fixture has.
     """
+    way = way or Way()
+    contenders = {name: Contender(name) for name in settings.anchors}
+
+    def some(fixtures: Sequence[Fixture]) -> list[MatchRecord]:
+        return play_fixtures(fixtures, contenders, settings, 0, play=way.play)
+
+    at_once = max(1, way.batch // settings.games_each)
+    return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
+
+
+class Calibrated(Rated, Protocol):
+    """Rating games whose scripted players can be pinned to the scale."""
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """The scripted players."""
+        ...
+
+    @property
+    def described(self) -> dict[str, JsonValue]:
+        """What their table is for, in words."""
+        ...
+
+
+def round_robin(
+    settings: Calibrated,
+    games: int,
+    seed: int,
+    play_some: Callable[[Sequence[Fixture]], Sequence[AnyRecord]],
+    at_once: int,
+    tell: Callable[[str], object],
+) -> AnchorTable:
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
+
+    Args:
+        settings: What decides which games are rated together.
+        games: Of a pair.
+        seed: Of the games.
+        play_some: Plays some fixtures.
+        at_once: How many it is given.
+        tell: Is told how many games of how many are played.
+
+    Raises:
+        ConfigError: fewer games than one fixture has.
+    """
     if games < settings.games_each:
         raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")
     pairs = list(itertools.combinations(settings.anchors, 2))
@@ -76,13 +124,10 @@ def calibrate(
     fixtures = [
         Fixture(a, b, derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
     ]  # every pair again and again, so that a batch has long and short games
-    contenders = {name: Contender(name) for name in settings.anchors}
-    records: list[MatchRecord] = []
-    way = way or Way()
-    side_by_side = max(1, way.batch // settings.games_each)
-    for start in range(0, len(fixtures), side_by_side):
-        records += play_fixtures(fixtures[start : start + side_by_side], contenders, settings, 0, play=way.play)
-        tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,} games")
+    records: list[AnyRecord] = []
+    for start in range(0, len(fixtures), at_once):
+        records += play_some(fixtures[start : start + at_once])
+        tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,}")
     ratings = rate(Games.of(records), players=settings.anchors)
     return AnchorTable(
         settings=settings.settings,

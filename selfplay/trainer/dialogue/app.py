@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
 from selfplay.checkpoint.models import is_model, read_model
-from selfplay.errors import IncompatibleError, SelfPlayError, boundary
+from selfplay.errors import IncompatibleError, boundary
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
 from selfplay.league.render import to_text
@@ -33,7 +32,7 @@ from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.resume import change
-from selfplay.trainer.running import INTERRUPTED, handle_signals
+from selfplay.trainer.running import run_tree
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -121,18 +120,12 @@ def _start(
 
 
 async def _run(session: WordsSession, feed: Feed) -> int:
-    stop = asyncio.Event()
-    tree = WordsTree(session, feed, stop)
-    handle_signals(stop, feed)
-    started = time.monotonic()
-    code = 0
     try:
-        await tree.root.start()
-        reason = await tree.root.wait()
-        if tree.announcer.first_cause is not None or not reason.clean:
-            raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
-        code = INTERRUPTED if stop.is_set() else 0
-        await asyncio.to_thread(_finish, tree, feed, session, time.monotonic() - started)
+        tree, code = await run_tree(
+            lambda stop: WordsTree(session, feed, stop),
+            feed,
+            lambda tree, seconds: _finish(tree, feed, session, seconds),
+        )
         if tree.loop.failure is not None:
             raise tree.loop.failure
     finally:

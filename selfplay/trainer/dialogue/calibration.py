@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from selfplay.checkpoint import list_generations
-from selfplay.errors import ConfigError
-from selfplay.league.anchors import AnchorTable
-from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
-from selfplay.league.ratings import rate
-from selfplay.league.schedule import Fixture
 from selfplay.seeding import derive
+from selfplay.trainer.calibration import round_robin
 from selfplay.trainer.dialogue.rating import Contenders, play_words, rating_of, words_config
 from selfplay.trainer.machine import pick_device
 from selfplay.trainer.rating import plan_games
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
+    from selfplay.league.anchors import AnchorTable
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.schedule import Fixture
 
 BATCH: Final = 256  # comparisons at once
 GAMES: Final = 1000  # comparisons of a pair in a calibration
@@ -57,22 +55,9 @@ def calibrate_words(run: RunDir, games: int, seed: int, tell: Callable[[str], ob
     """
     config = words_config(run)
     rating = rating_of(config)
-    if games < rating.games_each:
-        raise ConfigError(f"--games {games}: a pair needs at least {rating.games_each}, from both seats")
     contenders = Contenders(config, run, "cpu")
-    rounds = games // rating.games_each
-    pairs = list(itertools.combinations(rating.anchors, 2))
-    fixtures = [Fixture(a, b, derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs]
-    records = []
-    for start in range(0, len(fixtures), BATCH):
-        records += play_words(fixtures[start : start + BATCH], contenders, rating, 0)
-        tell(f"{len(records):,} of {len(fixtures) * rating.games_each:,} comparisons")
-    ratings = rate(Games.of(records), players=rating.anchors)
-    return AnchorTable(
-        settings=rating.settings,
-        described=rating.described,
-        elo={name: round(float(ratings.elo[ratings.index(name)]), 1) for name in rating.anchors},
-        se={name: round(float(ratings.se[ratings.index(name)]), 1) for name in rating.anchors},
-        games=rounds * rating.games_each,
-        seed=seed,
-    )
+
+    def some(fixtures: Sequence[Fixture]) -> list[RewardRecord]:
+        return play_words(fixtures, contenders, rating, 0)
+
+    return round_robin(rating, games, seed, some, BATCH, lambda done: tell(f"{done} comparisons"))

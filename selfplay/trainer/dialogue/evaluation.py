@@ -7,7 +7,7 @@ their luck's seed, whoever plays.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -65,16 +65,10 @@ def held_out(count: int) -> list[int]:
     return [derive(0, HELD_OUT, i) for i in range(count)]
 
 
-def judge(
-    entry: DialogueEntry,
-    rules: Rules,
-    player: Player,
-    seeds: Sequence[int],
-    cancelled: Callable[[], bool] = lambda: False,
-) -> Judged:
+def judge(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[int]) -> Judged:
     """A player with itself, one game on each state. Blocks."""
     order = Order(tuple(range(len(seeds))), tuple(seeds), 1)
-    games = play_games(fixtures(entry, rules, order, (player, player), HELD_OUT), cancelled)
+    games = play_games(fixtures(entry, rules, order, (player, player), HELD_OUT))
     # A game that raised counts as one that failed: it must not make a player look better.
     played = [game if isinstance(game, Played) else None for game in games]
     reasons = [FAILED if game is None else game.verdict.reason for game in played]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import GameError
 from envs.registry import find_dialogue
-from selfplay.checkpoint.models import is_model, read_model
+from selfplay.checkpoint.models import is_model, read_model, read_model_meta
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.errors import ConfigError
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
@@ -136,4 +136,4 @@ def writer_of(config: LanguageConfig, model: LanguageModel, endpoint: Endpoint |
 def is_embedded(config: LanguageConfig) -> bool:
     """Whether the model is the embedded one, or a folder of it that was saved by a run."""
     path = Path(config.model.name)
-    return config.embedded or (path.is_dir() and is_model(path) and read_model(path).base == TINY)
+    return config.embedded or (path.is_dir() and is_model(path) and read_model_meta(path).base == TINY)

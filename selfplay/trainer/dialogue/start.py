@@ -28,7 +28,7 @@ from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.report.plain import duration
-from selfplay.runner.dialogue import Fixture, Played, play_games
+from selfplay.runner.dialogue import Fixture, Played, Player, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -199,31 +199,30 @@ class _Lessons:
 def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:
     """Both sides of the teacher's games with itself."""
     player = partial(entry.players[entry.teacher], recipe.rules)
-    fixtures = [
-        Fixture(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
-        for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
-    ]
     rows = []
-    for game in play_games(fixtures):
-        if isinstance(game, Played):
-            for seat, (system, *told) in enumerate(game.read):
-                wrote = [turn.text for turn in game.turns if turn.seat == seat]
-                if wrote:
-                    rows.append(lesson(chat, system, told, wrote))
+    for game in _with_itself(entry, recipe, player, seeds):
+        for seat, (system, *told) in enumerate(game.read):
+            wrote = [turn.text for turn in game.turns if turn.seat == seat]
+            if wrote:
+                rows.append(lesson(chat, system, told, wrote))
     return rows
 
 
 def _look(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int, loss: float) -> Look:
     writer = LocalWriter(model, Sampling(max_new_tokens=recipe.max_new_tokens))
-    seeds = _seeds(recipe.seed, "look", 0, LOOKED_AT)
-    fixtures = [
-        Fixture(i, str(i), entry.start(recipe.rules, state), seed, (writer, writer))
-        for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
-    ]
-    games = [game for game in play_games(fixtures) if isinstance(game, Played)]
+    games = _with_itself(entry, recipe, writer, _seeds(recipe.seed, "look", 0, LOOKED_AT))
     rewards = [game.verdict.rewards[0] for game in games]
     agreed = [game.verdict.reason == AGREED for game in games]
     return Look(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
+
+
+def _with_itself(entry: DialogueEntry, recipe: Recipe, player: Player, seeds: Sequence[int]) -> list[Played]:
+    """A player's games with itself, one on the state of each seed; without those that raised."""
+    fixtures = [
+        Fixture(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
+        for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
+    ]
+    return [game for game in play_games(fixtures) if isinstance(game, Played)]
 
 
 def _mean(losses: Sequence[float]) -> float:
