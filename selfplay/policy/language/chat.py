@@ -3,10 +3,13 @@
 A conversation only ever grows: what was read or written stays as it is, so that ids which the model has sampled are
 never made from text again. A template must agree with that; ``Chat`` checks it before anything is played. Templates
 that do not agree can be played a turn at a time, with the conversation so far shown anew in each.
+
+What is read is text, and never a token of the template: a partner who spells the end of a turn does not end one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
@@ -45,6 +48,8 @@ class Chat:
             raise self._refused("its tokenizer has no fast form (tokenizer.json)")
         self.size = len(tokenizer)  # ids from 0
         self.marks = _marks(tokenizer)
+        spelled = sorted((t for t in tokenizer.convert_ids_to_tokens(list(self.marks)) if len(t) > 1), key=len)
+        self._spelled = re.compile("|".join(re.escape(t) for t in reversed(spelled)) or "(?!)")
         self._in_parts = not self._shows(in_parts=False) and self._shows(in_parts=True)
         self._folds = not self._knows_system()
         self._opening = {
@@ -69,12 +74,13 @@ class Chat:
         """
         parts = self._opening[bool(system)]
         texts = (system, observation) if system else (observation,)
-        text = parts[0] + "".join(said + part for said, part in zip(texts, parts[1:], strict=True))
+        text = parts[0] + "".join(self._as_text(said) + part for said, part in zip(texts, parts[1:], strict=True))
         return self._encode([text])[0]
 
     def go_on(self, observations: Sequence[str]) -> list[Ids]:
         """Ids between the end-of-turn token of a reply and where the next reply begins, for each observation."""
-        return [ids[1:] for ids in self._encode([f"{self._before}{said}{self._after}" for said in observations])]
+        texts = [f"{self._before}{self._as_text(said)}{self._after}" for said in observations]
+        return [ids[1:] for ids in self._encode(texts)]
 
     def whole(self, said: Sequence[str]) -> Ids:
         """Ids of a conversation (rules, then observations and replies in turn) up to where a reply begins."""
@@ -100,6 +106,10 @@ class Chat:
             place = list(ids).index(unknown)
             shown = self.tokenizer.decode(list(ids[max(0, place - 4) : place + 4]))
             raise self._refused(f"its tokenizer lacks words of this game: {shown!r}")
+
+    def _as_text(self, said: str) -> str:
+        """With a space in whatever spells a token that stands for no text, so that it is read as letters."""
+        return self._spelled.sub(lambda found: f"{found[0][0]} {found[0][1:]}", said)
 
     def _shows(self, in_parts: bool) -> bool:
         """Whether the template shows a text, given as such or as a list of parts."""
@@ -129,7 +139,8 @@ class Chat:
 
     def messages(self, said: Sequence[str]) -> list[Message]:
         """As roles and texts: the rules, which may be empty, then observations and replies in turn."""
-        system, first, *others = said
+        written = range(2, len(said), 2)  # by the model itself, whatever tokens it took
+        system, first, *others = (text if i in written else self._as_text(text) for i, text in enumerate(said))
         if system and self._folds:
             first = f"{system}\n\n{first}"
         roles = [("user", first), *(("user" if i % 2 else "assistant", text) for i, text in enumerate(others))]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 KEY: Final = "SELFPLAY_SERVER_KEY"
 """Variable of the environment with the key of a server that wants one."""
 MAX_BYTES: Final = 1 << 26  # of an answer
+KEEP_S: Final = (
+    1.0  # that an unused connection is kept: well below the 5 s of usual servers, who else may end it as we ask
+)
 _AGAIN: Final = (408, 425, 429)  # what a client is told that may come back later
 _SHOWN: Final = 200  # characters of what a server says, in an error
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -51,7 +54,9 @@ def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[s
     return {
         "headers": {"Authorization": f"Bearer {key}"} if key else {},
         "timeout": httpx.Timeout(timeout_s, pool=None),
-        "limits": httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+        "limits": httpx.Limits(
+            max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=KEEP_S
+        ),
         "trust_env": not loopback,
     }
 

@@ -25,7 +25,7 @@ from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Feed
 from selfplay.runner.serving import find_program
 from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
-from selfplay.trainer.dialogue.evaluation import anchors, gain, held_out, judge_model
+from selfplay.trainer.dialogue.evaluation import anchors, compare, held_out, judge_model
 from selfplay.trainer.dialogue.exact import ask, judged
 from selfplay.trainer.dialogue.players import endpoint_of, game_of, open_model, reopen, sampling_of, server_of
 from selfplay.trainer.dialogue.session import WordsSession
@@ -187,16 +187,10 @@ def _judgement(session: WordsSession, feed: Feed) -> dict[str, Any]:
     after = judge_model(entry, rules, session.model, sampling, seeds)
     first = reopen(session.config, str(session.run.generations / "gen_0"), session.device)
     before = judge_model(entry, rules, first, sampling, seeds)
-    both = after.agreed & before.agreed
     document = after.document
     found = {
-        "reward": document["reward"],
-        "agreement": document["agreement"],
-        "format_errors": document["format_errors"],
-        "evaluation": document,
-        "start": before.document,
-        "paired_gain": gain(after.rewards, before.rewards),
-        "paired_gain_agreed": gain(after.rewards[both], before.rewards[both]),
+        **{name: document[name] for name in ("reward", "agreement", "format_errors")},
+        **compare(after, before),
         "anchors": anchors(entry, rules, seeds),
     }
     for line in _table(found):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,17 @@ def gain(after: Floats, before: Floats) -> dict[str, JsonValue]:
         "gain": round(float(difference.mean()), 4),
         "interval": round(Z95 * float(difference.std(ddof=1)) / len(difference) ** 0.5, 4),
         "states": len(difference),
+    }
+
+
+def compare(after: Judged, before: Judged) -> dict[str, Any]:
+    """What came of a training, as JSON: a player as it is now, as it began, and the differences on the same states."""
+    both = after.agreed & before.agreed
+    return {
+        "evaluation": after.document,
+        "start": before.document,
+        "paired_gain": gain(after.rewards, before.rewards),
+        "paired_gain_agreed": gain(after.rewards[both], before.rewards[both]),
     }
 
 

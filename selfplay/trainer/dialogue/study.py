@@ -134,11 +134,8 @@ def table(cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     ]
     found = [(arm, cell) for arm, those in cells.items() for cell in those]
     for arm, cell in found:
-        gains = " | ".join(
-            f"{cell[k]['gain']:+.3f} ± {cell[k]['interval']:.3f}" for k in ("paired_gain", "paired_gain_agreed")
-        )
         minutes = (cell["elapsed_s"] + cell["teaching"]["seconds"]) / 60
-        lines.append(f"| {arm} | {cell['seed']} | {_row(cell['evaluation'])} | {gains} | {minutes:.0f} |")
+        lines.append(f"| {arm} | {cell['seed']} | {_row(cell['evaluation'])} | {gains(cell)} | {minutes:.0f} |")
     seen = set()
     for _, cell in found:
         if cell["seed"] not in seen:
@@ -153,6 +150,12 @@ def table(cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             if isinstance(value, float)
         ]
     return "\n".join(lines)
+
+
+def gains(cell: Mapping[str, Any]) -> str:
+    """Over all states, and over those on which both agreed: two cells of a table."""
+    found = (cell["paired_gain"], cell["paired_gain_agreed"])
+    return " | ".join("" if each["gain"] is None else f"{each['gain']:+.3f} ± {each['interval']:.3f}" for each in found)
 
 
 def _row(judged: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ class Stub:
         class Handler(_Handler):
             owner = stub
 
-        self.server = ThreadingHTTPServer((HOST, 0), Handler)
+        self.server = _Server((HOST, 0), Handler)
         self.server.daemon_threads = False
         self.url = f"http://{HOST}:{self.server.server_address[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
@@ -58,10 +58,14 @@ class Stub:
         self.close()
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # of connections; the usual 5 are overrun by 64 callers at once, and some are reset
+
+
 class _Handler(BaseHTTPRequestHandler):
     owner: Stub
     protocol_version = "HTTP/1.1"
-    timeout = 2
+    timeout = 5  # as long as servers usually keep a connection that nobody uses
 
     def log_message(self, *_):
         pass
@@ -187,7 +191,7 @@ def main():
             return argparse.Namespace(text="", ids=[size], logprob=[-0.25], ended=True)
 
     Handler.owner = Scripted()
-    ThreadingHTTPServer((HOST, given.port), Handler).serve_forever()
+    _Server((HOST, given.port), Handler).serve_forever()
 
 
 if __name__ == "__main__":
