@@ -15,10 +15,10 @@ whole() {
   [[ ${!1} =~ ^[1-9][0-9]{0,8}$ ]] || refuse "$1=${!1}: must be a whole number, 1 or more"
 }
 
-# A variable that must be a number above 0, where it is set.
+# A variable that must be a number above 0 and not above a greatest one, where it is set.
 above_zero() {
-  [[ -z ${!1:-} || (${!1} =~ ^[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?$ && ! ${!1} =~ ^[0.]*([eE].*)?$) ]] ||
-    refuse "$1=${!1}: must be a number above 0"
+  [[ -z ${!1:-} || (${!1} =~ ^[0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,3})?$ && $(awk "BEGIN {print (0 < ${!1} && ${!1} <= $2)}") == 1) ]] ||
+    refuse "$1=${!1}: must be a number above 0, $2 at most"
 }
 
 # A path as seen from where the script was started; names of models stay names.
@@ -67,13 +67,13 @@ generation_defaults() {
   GAMES_PER_STATE=${GAMES_PER_STATE:-8} MAX_LENGTH=${MAX_LENGTH:-100} TEMPERATURE=${TEMPERATURE:-0.7}
   whole GAMES_PER_STATE
   whole MAX_LENGTH
-  above_zero TEMPERATURE
+  above_zero TEMPERATURE 10
 }
 
 training_defaults() {
   TRAIN_BATCH_SIZE=${TRAIN_BATCH_SIZE:-64} MICRO_BATCH_SIZE=${MICRO_BATCH_SIZE:-8}
   whole TRAIN_BATCH_SIZE
   whole MICRO_BATCH_SIZE
-  above_zero LEARNING_RATE
+  above_zero LEARNING_RATE 1
   [[ -z ${PROCESSES:-} ]] || whole PROCESSES
 }

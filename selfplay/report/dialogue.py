@@ -105,9 +105,10 @@ class DialogueReport(BaseModel):
             f"reward {self.reward:.3f}, agreed {self.agreement:.1%}, refused {self.refused:.3f} a game, "
             f"{self.turns / games:.1f} turns, {self.tokens / games:.0f} tokens"
         )
+        start = f", kl to start={self.update['kl']:.4f}" if self.update["kl"] > 0 else ""
         learned = (
             f"  GRPO update: loss={self.update['loss']:.4f}, entropy={self.update['entropy']:.3f}, "
-            f"kl={self.update['approx_kl']:.4f}, clipped={self.update['clip_fraction']:.1%}, "
+            f"approx_kl={self.update['approx_kl']:.4f}{start}, clipped={self.update['clip_fraction']:.1%}, "
             f"groups of one reward {self.zero_variance:.0%}; {self.games_per_s:,.0f} games/s"
         )
         if self.remaining_s is not None:

@@ -82,6 +82,12 @@ def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, m
     [
         ("run_selfplay_generation.sh", {"NUM_GAMES": "0"}, "NUM_GAMES=0: must be a whole number, 1 or more"),
         ("run_selfplay_generation.sh", {"TEMPERATURE": "abc"}, "TEMPERATURE=abc: must be a number above 0"),
+        (
+            "run_selfplay_generation.sh",
+            {"TEMPERATURE": "0.0e1"},
+            "TEMPERATURE=0.0e1: must be a number above 0, 10 at most",
+        ),
+        ("run_selfplay_training.sh", {"LEARNING_RATE": "2"}, "LEARNING_RATE=2: must be a number above 0, 1 at most"),
         ("run_selfplay_generation.sh", {"TEMPERATURE": "0.0"}, "TEMPERATURE=0.0: "),
         ("run_selfplay_generation.sh", {"MAX_LENGTH": "-3"}, "MAX_LENGTH=-3: "),
         ("run_selfplay_training.sh", {"EPOCHS": "1.5"}, "EPOCHS=1.5: "),
