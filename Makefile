@@ -62,7 +62,8 @@ test-extras: .venv
 	$(PIP) install $(TORCH) $(TRL) $(foreach need,$(VERL_NEEDS),'$(need)')
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"
-	$(BIN)/python -m pytest -m extras $(ARGS)
+	@# these tests alone: verl brings a package called scripts, which would hide ours from others
+	$(BIN)/python -m pytest -m extras tests/extras $(ARGS)
 
 check: .venv
 	$(BIN)/ruff check .
