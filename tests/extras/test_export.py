@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.extras,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (pip install -e '.[export]')"),
     pytest.mark.filterwarnings("default"),  # of other people's code
+    pytest.mark.leaves("thread", "the exporters' progress bars have one that goes on"),
 ]
 DEEP = {"mlp": (64, 64), "gru": (64, 64, 64), "lstm": (64, 64, 64), "mamba": (64, 64, 64), "attention": (64, 64, 64)}
 
