@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 FIRST_WAIT_S: Final = 0.5  # before the second try
 LONGEST_WAIT_S: Final = 30.0
+LINGER_S: Final = 5.0
+"""That requests in flight may take to end when the server is given up: one that is cancelled as it connects may leave a
+socket open."""
 POLL_S: Final = 0.25  # while a server that was started here is not there
 
 
@@ -79,6 +82,7 @@ class RemoteWriter:
         self._cancelled = False
         self._failing = 0  # replies lost since the last that was not
         self._first = ""  # why the first of them was
+        self._gone: ServerError | None = None  # too many were lost
         self.lost = 0  # replies in all that could not be had
         self.first_cause = ""  # why the first of them could not
 
@@ -122,7 +126,7 @@ class RemoteWriter:
         self._runner.close()
 
     async def _all(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """Replies in the order of the conversations; where one raises, nobody waits for the others."""
+        """Replies in the order of the conversations; when the server is given up nobody waits long for the others."""
         self._task = asyncio.current_task()
         if self._cancelled:
             raise asyncio.CancelledError
@@ -130,10 +134,18 @@ class RemoteWriter:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(c, gate)) for c in conversations]
+                while self._gone is None and (waiting := [task for task in tasks if not task.done()]):
+                    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if waiting := [task for task in tasks if not task.done()]:
+                    await asyncio.wait(waiting, timeout=LINGER_S)
+                for task in tasks:
+                    task.cancel()
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
             self._task = None
+        if self._gone is not None:
+            raise self._gone
         return [task.result() for task in tasks]
 
     async def _one(self, conversation: Conversation, gate: asyncio.Semaphore) -> Reply:
@@ -141,6 +153,8 @@ class RemoteWriter:
             return NO_ROOM
         async with gate:
             for attempt in range(self._patience.retries + 1):
+                if self._gone is not None:
+                    return _lost(str(self._gone))
                 if attempt:
                     await self._sleep(wait_s(conversation.seed, attempt))
                 try:
@@ -173,22 +187,22 @@ class RemoteWriter:
         return url
 
     def _give_up(self, why: str) -> Reply:
-        """The reply is lost; and with it the run where too many were.
-
-        Raises:
-            ServerError: they were.
-        """
+        """The reply is lost; and with it the run where too many were."""
         if not self._failing:
             self._first = why
         self._failing += 1
         self.lost += 1
         self.first_cause = self.first_cause or why
         if self._failing >= self._patience.failures:
-            raise ServerError(
+            self._gone = self._gone or ServerError(
                 f"{self._endpoint.name}: {self._failing} replies in a row could not be had "
                 f"(--server-failures sets the limit); the first: {self._first}"
             )
-        return Reply("", [], [], ended=False, lost=f"the server gave no reply: {why}")
+        return _lost(why)
+
+
+def _lost(why: str) -> Reply:
+    return Reply("", [], [], ended=False, lost=f"the server gave no reply: {why}")
 
 
 def wait_s(seed: int, attempt: int) -> float:
