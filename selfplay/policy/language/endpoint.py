@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 KEY: Final = "SELFPLAY_SERVER_KEY"
 """Variable of the environment with the key of a server that wants one."""
 MAX_BYTES: Final = 1 << 26  # of an answer
-KEEP_S: Final = (
-    1.0  # that an unused connection is kept: well below the 5 s of usual servers, who else may end it as we ask
-)
+KEEP_S: Final = 1.0
+"""That an unused connection is kept: well below the 5 s of usual servers, which else may end it just as we ask."""
 _AGAIN: Final = (408, 425, 429)  # what a client is told that may come back later
 _SHOWN: Final = 200  # characters of what a server says, in an error
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")

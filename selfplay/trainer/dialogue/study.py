@@ -10,7 +10,7 @@ import io
 import json
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -68,7 +68,7 @@ class WordsStudy:
 
     def write(self, page: Path, seeds: Sequence[int]) -> None:
         """Put the table into the page, and charts beside it."""
-        cells = {arm: [c for seed in seeds if (c := self._read(arm, seed)) is not None] for arm in ARMS}
+        cells = {arm: read_cells(self._cell(arm, seed) for seed in seeds) for arm in ARMS}
         put_between(page, "laptop", table(cells))
         for name, (_, label) in CURVES.items():
             curves = [
@@ -97,16 +97,21 @@ class WordsStudy:
             **{name: summary[name] for name in KEPT if name in summary},
             "curves": _curves(run),
         }
-        text = json.dumps(document, indent=1) + "\n"
-        write_file(self._cell(arm, seed), text.encode())
+        write_cell(self._cell(arm, seed), document)
         self._tell(f"{arm}, seed {seed}: reward {document['evaluation']['reward']:.3f}")
 
     def _cell(self, arm: str, seed: int) -> Path:
         return self._out / f"{arm}_{seed}.json"
 
-    def _read(self, arm: str, seed: int) -> dict[str, Any] | None:
-        cell = self._cell(arm, seed)
-        return json.loads(cell.read_text(encoding="utf-8")) if cell.exists() else None
+
+def write_cell(cell: Path, document: Mapping[str, Any]) -> None:
+    """Keep the figures of a finished cell."""
+    write_file(cell, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def read_cells(cells: Iterable[Path]) -> list[dict[str, Any]]:
+    """The figures of those that are finished."""
+    return [json.loads(cell.read_text(encoding="utf-8")) for cell in cells if cell.exists()]
 
 
 def command(arm: str, seed: int) -> str:
@@ -158,9 +163,13 @@ def gains(cell: Mapping[str, Any]) -> str:
     return " | ".join("" if each["gain"] is None else f"{each['gain']:+.3f} ± {each['interval']:.3f}" for each in found)
 
 
+def reward(judged: Mapping[str, Any]) -> str:
+    """The mean, and the half width of its interval."""
+    return f"{judged['reward']:.3f} ± {judged['interval']:.3f}"
+
+
 def _row(judged: Mapping[str, Any]) -> str:
     only = "" if judged["agreed_only"] is None else f"{judged['agreed_only']:.3f}"
     return (
-        f"{judged['reward']:.3f} ± {judged['interval']:.3f} | {judged['agreement']:.1%} | {only} "
-        f"| {judged['format_errors']:.1%} | {judged['turns']:.1f}"
+        f"{reward(judged)} | {judged['agreement']:.1%} | {only} | {judged['format_errors']:.1%} | {judged['turns']:.1f}"
     )

@@ -5,7 +5,6 @@ An iteration of a training is a folder, the figures of a seed are a JSON file; o
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -18,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.checkpoint.store import write_file
 from selfplay.errors import SelfPlayError
 from selfplay.trainer.dialogue.evaluation import compare, held_out, judge_model
 from selfplay.trainer.dialogue.files.training import CHECKPOINT
 from selfplay.trainer.dialogue.players import game_of, open_model, reopen, sampling_of
-from selfplay.trainer.dialogue.study import gains
+from selfplay.trainer.dialogue.study import gains, read_cells, reward, write_cell
 from selfplay.trainer.machine import processor, usable_cores
 from selfplay.trainer.pages import put_between
 
@@ -71,8 +69,7 @@ class FilesStudy:
 
     def write(self, page: Path, seeds: Sequence[int]) -> None:
         """Put the table into the page."""
-        cells = [json.loads(c.read_text(encoding="utf-8")) for seed in seeds if (c := self._cell(seed)).exists()]
-        put_between(page, "files", table(cells))
+        put_between(page, "files", table(read_cells(self._cell(seed) for seed in seeds)))
 
     def _keep(self, config: LanguageConfig, base: Path, data: Path, seconds: float) -> None:
         rounds = data / f"{config.game.type}_game_selfplay_iterations"
@@ -90,7 +87,7 @@ class FilesStudy:
             "iterations": [judged.document for judged in trained],
             **compare(trained[-1], start),
         }
-        write_file(self._cell(config.run.seed), (json.dumps(document, indent=1) + "\n").encode())
+        write_cell(self._cell(config.run.seed), document)
         self._tell(f"from files, seed {config.run.seed}: gain {document['paired_gain']}")
 
     def _judge(self, config: LanguageConfig, folder: Path) -> Judged:
@@ -108,9 +105,7 @@ def table(cells: Sequence[Mapping[str, Any]]) -> str:
     head = ["seed", "start", *(f"iteration {i + 1}" for i in rounds), "agreed", "gain", "where both agreed", "minutes"]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for cell in cells:
-        rewards = [
-            f"{judged['reward']:.3f} ± {judged['interval']:.3f}" for judged in (cell["start"], *cell["iterations"])
-        ]
+        rewards = [reward(judged) for judged in (cell["start"], *cell["iterations"])]
         row = [str(cell["seed"]), *rewards, f"{cell['evaluation']['agreement']:.1%}", gains(cell)]
         lines.append(f"| {' | '.join(row)} | {cell['elapsed_s'] / 60:.0f} |")
     return "\n".join(lines)
