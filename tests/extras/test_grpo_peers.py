@@ -1,6 +1,5 @@
 """Our advantages, losses and gradients beside those of verl and TRL, on games of random words."""
 
-import importlib.util
 from dataclasses import replace
 
 import numpy as np
@@ -12,19 +11,10 @@ from selfplay.learner.dialogue_batch import padded, row_of, token_weights
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3, micro_loss
 from selfplay.policy.language.sampling import Sampling
 from selfplay.rollout.dialogue import grouped
+from tests.extras.peers import MARKS
 from tests.learner.token_models import LENGTH, VOCABULARY, Model, random_games
 
-PINNED = {"verl": "0.9.1", "trl": "1.16.0"}
-MISSING = [name for name in PINNED if importlib.util.find_spec(name) is None]
-
-pytestmark = [
-    pytest.mark.extras,
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (make test-extras)"),
-    pytest.mark.filterwarnings("default"),  # of other people's code
-    pytest.mark.leaves("thread", "verl and TRL start helpers of their own"),
-    pytest.mark.leaves("process", "verl and TRL start helpers of their own"),
-    pytest.mark.timeout(600),  # verl takes its time to import
-]
+pytestmark = MARKS
 
 PROMPT = 3  # words of every row before any that may train
 ROW_TOKENS = LENGTH - PROMPT

@@ -1,7 +1,6 @@
 """verl and TRL themselves on our games: configuration, agent loop, rewards, datasets, and two steps of training."""
 
 import asyncio
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -13,19 +12,12 @@ import torch
 import selfplay.integrations.verl as ours
 from selfplay.errors import ConfigError
 from selfplay.integrations.serving import chat_of
+from tests.extras.peers import MARKS
 from tests.integrations.states import ScriptedServer, rows_of, tiny_tokenizer
 
-PINNED = {"verl": "0.9.1", "trl": "1.16.0"}
-MISSING = [name for name in PINNED if importlib.util.find_spec(name) is None]
-
 pytestmark = [
-    pytest.mark.extras,
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (make test-extras)"),
-    pytest.mark.filterwarnings("default"),  # of other people's code
-    pytest.mark.leaves("thread", "verl and TRL start helpers of their own"),
-    pytest.mark.leaves("process", "verl and TRL start helpers of their own"),
+    *MARKS,
     pytest.mark.blocking("verl and TRL read files in their loops"),
-    pytest.mark.timeout(600),  # verl takes its time to import
 ]
 
 FOLDER = Path(ours.__file__).parent
