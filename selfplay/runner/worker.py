@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 T = TypeVar("T")
 
@@ -19,7 +19,8 @@ T = TypeVar("T")
 class Worker:
     """Runs one callable at a time, in order. All methods are called from the loop that created it."""
 
-    abandoned = 0  # threads of this process that were left behind hanging
+    abandoned = 0  # threads of this process that were left behind hanging, those that have ended since among them
+    _left: ClassVar[list[threading.Thread]] = []
 
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -63,3 +64,10 @@ class Worker:
     def abandon(self) -> None:
         """Count a thread that hangs as left behind. It may still be given what to do when its job ends, if ever."""
         type(self).abandoned += 1
+        self._left.append(self._thread)
+
+    @classmethod
+    def hanging(cls) -> int:
+        """Threads of this process that were left behind and still hang."""
+        cls._left[:] = [thread for thread in cls._left if thread.is_alive()]
+        return len(cls._left)

@@ -58,7 +58,8 @@ from selfplay.supervision.errors import (
     StartError,
     SupervisionError,
 )
-from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason
+from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason, Origin
+from selfplay.supervision.family import family
 from selfplay.supervision.node import running
 from selfplay.supervision.pool import Pool
 from selfplay.supervision.reports import (
@@ -105,6 +106,7 @@ __all__ = [
     "MonotonicClock",
     "NotFoundError",
     "NotRunningError",
+    "Origin",
     "ParkPolicy",
     "Pool",
     "PoolSpec",
@@ -124,6 +126,7 @@ __all__ = [
     "SupervisorStarted",
     "SupervisorStarting",
     "Timer",
+    "family",
     "running",
     "sleep",
 ]

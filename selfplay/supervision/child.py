@@ -81,6 +81,7 @@ class Child:
         ignored: it declined to start.
         asked: its own supervisor wants it to end; whoever else kills it makes it crash.
         abandoned: it did not, and nobody waits for it any more.
+        began: when its task was made, by the tree's clock.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Child:
         self.restarts = restarts
         self.reason: ExitReason | None = None
         self.ignored = self.asked = self.killed = self.abandoned = False
+        self.began = clock.time()
         self._clock = clock
         self._watcher = watcher
         self._ask = ask
@@ -120,6 +122,11 @@ class Child:
     def proven(self) -> bool:
         """Whether the child has called `ctx.prove()`."""
         return self._context._proven
+
+    @property
+    def lived_s(self) -> float:
+        """Seconds since its task was made."""
+        return self._clock.time() - self.began
 
     async def stop(self) -> None:
         """Ends the incarnation as its specification says, and returns when it ended or was abandoned.

@@ -23,6 +23,19 @@ class ChildRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The error that a chain of errors (`raise ... from ...`) began with, and the innermost frame of its traceback."""
+
+    message: str
+    file: str = ""  # empty where nothing was raised
+    line: int = 0
+    function: str = ""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """The failure that a longer story began with; text only, so that it keeps no frame alive."""
 
@@ -30,9 +43,13 @@ class Cause:
     child: ChildRef
     message: str
     traceback: str = ""
+    origin: Origin | None = None
 
     def __str__(self) -> str:
-        return f"{self.supervisor}/{self.child.id} (incarnation {self.child.incarnation}): {self.message}"
+        told = f"{self.supervisor}/{self.child.id} (incarnation {self.child.incarnation}): {self.message}"
+        if self.origin is None or _words(self.origin.message) in _words(self.message):
+            return told
+        return f"{told}; it began with {self.origin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +62,7 @@ class ExitReason:
         traceback: text of the traceback where there was an exception.
         detail: the value given to Shutdown or Refuse.
         cause: first cause, where a supervisor gave up or failed to start because of a child.
+        origin: what the exception itself came from, where there was one.
     """
 
     kind: ExitKind
@@ -52,6 +70,7 @@ class ExitReason:
     traceback: str = ""
     detail: object = None
     cause: Cause | None = None
+    origin: Origin | None = None
 
     @property
     def clean(self) -> bool:
@@ -78,13 +97,39 @@ def reason_of(error: BaseException, *, asked: bool, killed: bool) -> ExitReason:
     if isinstance(error, asyncio.CancelledError):
         if killed:
             return KILLED
-        return SHUTDOWN if asked else ExitReason("error", "cancelled, but not by its supervisor", _text(error))
+        if asked:
+            return SHUTDOWN
+        message = "cancelled, but not by its supervisor"
+        return ExitReason("error", message, _text(error), origin=origin_of(error))
     detail = error.detail if isinstance(error, Ending) else None
-    return ExitReason("error", "".join(traceback.format_exception_only(error)).strip(), _text(error), detail)
+    return ExitReason("error", _line(error), _text(error), detail, origin=origin_of(error))
+
+
+def origin_of(error: BaseException) -> Origin:
+    """The first error of the chain that led to `error`: itself, where nothing did."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:  # a chain may be a ring
+        chain.append(cause)
+    for link in reversed(chain):  # one that was only named, and never raised, has no frames
+        place = link.__traceback__
+        if place is not None:
+            while place.tb_next is not None:
+                place = place.tb_next
+            code = place.tb_frame.f_code
+            return Origin(_line(chain[-1]), code.co_filename, place.tb_lineno, code.co_qualname)
+    return Origin(_line(chain[-1]))
+
+
+def _line(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).strip()
 
 
 def _text(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ class Node(ABC):
 
     def _cause(self, child: ChildRef, reason: ExitReason) -> Cause:
         """The first cause behind `reason`: the child's own words, or what it was handed from below."""
-        return reason.cause or Cause(self.path, child, str(reason), reason.traceback)
+        return reason.cause or Cause(self.path, child, str(reason), reason.traceback, reason.origin)
 
     def _give_up(self, why: str, cause: Cause) -> None:
         incarnation = self.host.ref.incarnation if self.host else 0

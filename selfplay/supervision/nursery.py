@@ -69,7 +69,7 @@ class Nursery:
             self._tree.report(reports.ChildIgnored(self._path, child.ref))
             return None
         reason = await self._why_not(child, timeout_s)
-        self._tree.report(reports.ChildStartFailed(self._path, child.ref, reason, restarts))
+        self._tree.report(reports.ChildStartFailed(self._path, child.ref, reason, restarts, child.lived_s))
         return Failure(child.ref, reason)
 
     def close(self) -> None:
@@ -110,7 +110,9 @@ class Nursery:
         reason = child.reason or ENDING
         if child.started or child.abandoned:
             self._tree.report(
-                reports.ChildExited(self._path, child.ref, reason, child.restarts, child.asked, child.abandoned)
+                reports.ChildExited(
+                    self._path, child.ref, reason, child.restarts, child.asked, child.abandoned, child.lived_s
+                )
             )
         if child.started and not child.asked:  # whoever asks a child to end sees to what follows
             self._exited(child, reason)
@@ -120,7 +122,9 @@ class Nursery:
         self.live.pop(child, None)
         self._tree.abandon(child)
         alive, total = len(self._tree.abandoned), self._tree.abandoned_total
-        self._tree.report(reports.ChildAbandoned(self._path, child.ref, alive, total))
+        self._tree.report(
+            reports.ChildAbandoned(self._path, child.ref, alive, total, child.restarts, child.lived_s)
+        )
 
 
 async def _work(start: ChildFunction, context: Context) -> ExitReason:

@@ -30,6 +30,7 @@ class ChildStartFailed:
     child: ChildRef
     reason: ExitReason
     restarts: int
+    lived_s: float  # from the making of its task
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class ChildExited:
     Attributes:
         asked: its supervisor had asked for it (or killed it); an error then happened in its clean-up.
         abandoned: it had been given up before; ChildAbandoned came earlier.
+        lived_s: seconds from the making of its task, by the tree's clock.
     """
 
     supervisor: str
@@ -55,6 +57,7 @@ class ChildExited:
     restarts: int
     asked: bool
     abandoned: bool
+    lived_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class ChildAbandoned:
     child: ChildRef
     alive: int
     total: int
+    restarts: int
+    lived_s: float
 
 
 @dataclass(frozen=True, slots=True)
