@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
-from selfplay import options
+from selfplay import guard, options
+from selfplay.guard import GuardConfig
 from selfplay.options import Fraction, Group, Positive
 
 Layer = Annotated[int, Field(ge=1, le=8192)]
@@ -213,6 +214,7 @@ class Config(Group):
     ppo: PPOConfig = PPOConfig()
     league: LeagueConfig = LeagueConfig()
     run: RunConfig = RunConfig()
+    guard: GuardConfig = GuardConfig()
 
     @property
     def steps_per_iteration(self) -> int:
@@ -315,6 +317,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--collect-timeout", "run.collect_timeout", _RUN, "S"),
     Option("--deterministic", "run.deterministic", _RUN),
+    *(Option(flag, path, _RUN, metavar) for flag, path, metavar in guard.FLAGS),
 )
 
 

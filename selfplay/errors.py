@@ -11,7 +11,8 @@ SelfPlayError             root; the message says what happened, where, and what 
 │   └── ImmutableError    a generation of this name exists with other weights
 ├── LeagueError           a match, a rating or the ledger is inconsistent
 ├── RunnerError           a game runner or its host failed
-│   └── ServerError       a server that writes replies cannot be started, or fails too often
+│   ├── ServerError       a server that writes replies cannot be started, or fails too often
+│   └── HangingError      more threads and children hang than may (exit code 4)
 └── LearnerError          an update cannot be made or gave numbers that are not finite
 
 The games have a tree of their own, ``envs.errors.GameError``. Errors of other libraries are converted once, where
@@ -79,6 +80,12 @@ class RunnerError(SelfPlayError):
 
 class ServerError(RunnerError):
     """A server that writes replies cannot be started, or has failed so often that the run should end."""
+
+
+class HangingError(RunnerError):
+    """More threads and children hang than the run may leave behind: another process, with none, can go on."""
+
+    exit_code: ClassVar[int] = 4
 
 
 class LearnerError(SelfPlayError):

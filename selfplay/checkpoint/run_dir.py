@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,21 @@ class RunDir:
     def ledger(self) -> Path:
         """Rating games, append-only."""
         return self.path / "ledger.jsonl"
+
+    @property
+    def tree_json(self) -> Path:
+        """What the run's supervisors and their children are doing, or did last."""
+        return self.path / "tree.json"
+
+    @property
+    def crashes(self) -> Path:
+        """One JSON object a child that died; the newest ones."""
+        return self.path / "crashes.jsonl"
+
+    @property
+    def stacks(self) -> Path:
+        """What all threads were doing when the event loop was found blocked."""
+        return self.path / "blocked.txt"
 
     @property
     def best_json(self) -> Path:
@@ -149,15 +165,38 @@ class RunDir:
         finally:
             os.close(handle)
 
+    def trainer(self) -> str | None:
+        """The process id of the trainer that works here, as it wrote it down; None where there is none.
+
+        Raises:
+            CheckpointError: the lock cannot be looked at.
+        """
+        with boundary(CheckpointError, f"cannot open {self.lock_file}"):
+            try:
+                handle = os.open(self.lock_file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            except FileNotFoundError:
+                return None
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _owner(handle)
+            else:
+                return None
+            finally:
+                os.close(handle)
+
     def _acquire(self, handle: int) -> None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            owner = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            raise RunLockedError(
-                f"another trainer (process {owner}) works in {self.path}; "
-                "wait for it, or name another folder with --checkpoint"
-            ) from error
+        for last in (False, False, True):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if last:
+                    raise RunLockedError(
+                        f"another trainer (process {_owner(handle)}) works in {self.path}; "
+                        "wait for it, or name another folder with --checkpoint"
+                    ) from error
+                time.sleep(0.01)  # somebody may only have looked whether there is a trainer
         with boundary(CheckpointError, f"cannot write {self.lock_file}"):
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
@@ -250,6 +289,12 @@ def modified_ns(path: Path) -> int:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
+
+
+def _owner(handle: int) -> str:
+    """What the holder of a lock wrote into its file: a process id."""
+    text = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
+    return text if text.isascii() and text.isdigit() else "unknown"
 
 
 def _activity(run: RunDir) -> tuple[int, str]:

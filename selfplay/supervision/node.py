@@ -202,8 +202,8 @@ class Node(ABC):
         return reason.cause or Cause(self.path, child, str(reason), reason.traceback, reason.origin)
 
     def _give_up(self, why: str, cause: Cause) -> None:
-        incarnation = self.host.ref.incarnation if self.host else 0
-        self._tree.report(reports.SupervisorGaveUp(self.path, incarnation, why, cause))
+        incarnation, lived_s = (self.host.ref.incarnation, self.host.lived_s) if self.host else (0, 0.0)
+        self._tree.report(reports.SupervisorGaveUp(self.path, incarnation, why, cause, lived_s))
         self.finish(ExitReason("shutdown", why, cause=cause))
 
     # ---- messages

@@ -122,9 +122,7 @@ class Nursery:
         self.live.pop(child, None)
         self._tree.abandon(child)
         alive, total = len(self._tree.abandoned), self._tree.abandoned_total
-        self._tree.report(
-            reports.ChildAbandoned(self._path, child.ref, alive, total, child.restarts, child.lived_s)
-        )
+        self._tree.report(reports.ChildAbandoned(self._path, child.ref, alive, total, child.restarts, child.lived_s))
 
 
 async def _work(start: ChildFunction, context: Context) -> ExitReason:

@@ -121,6 +121,7 @@ class SupervisorGaveUp:
     incarnation: int
     why: str
     cause: Cause
+    lived_s: float
 
 
 @dataclass(frozen=True, slots=True)

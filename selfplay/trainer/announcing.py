@@ -39,12 +39,15 @@ class Announcer:
         self, listener: Listener, boards: Mapping[str, Board[Any]], restarted: Callable[[str], object]
     ) -> None:
         self.first_cause: str | None = None  # of the end of the run, where supervision gave up
+        self.listeners: list[Callable[[Report], object]] = []  # told every report, before anybody else is
         self._listener = listener
         self._boards = boards
         self._restarted = restarted
 
     def tell(self, report: Report) -> None:
         """A report, as it comes."""
+        for listener in self.listeners:
+            listener(report)
         name = getattr(getattr(report, "child", None), "id", "")
         board = self._boards.get(name)
         match report:

@@ -114,14 +114,15 @@ def _start(session: Session, preset: str | None, stream: TextIO, notes: Sequence
 
 async def _run(session: Session, feed: Feed) -> int:
     try:
-        _, code = await run_tree(
+        return await run_tree(
             lambda stop: Tree(session, feed, stop),
             feed,
             lambda tree, seconds: _finish(tree, feed, session, seconds),
+            session.run,
+            session.config.guard,
         )
     finally:
         await feed.finish()
-    return code
 
 
 def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:

@@ -19,7 +19,7 @@ MAY_CHANGE: Final = frozenset(
         "run.threads", "run.collect_timeout", "league.track_elo", "league.rating_share",
         "league.population", "game.dolphin", "game.iso", "emulator.headless", "emulator.fast_forward",
         "emulator.slippi_port", "emulator.save_replays", "emulator.start_timeout", "emulator.frame_timeout",
-        "emulator.recycle_frames", "emulator.recycle_mb",
+        "emulator.recycle_frames", "emulator.recycle_mb", "guard.loop_timeout", "guard.max_abandoned",
     }
 )  # fmt: skip
 

@@ -6,17 +6,25 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from selfplay.errors import SelfPlayError
+from selfplay.errors import SelfPlayError, boundary
+from selfplay.trainer.chronicle import Chronicle
+from selfplay.trainer.excess import Excess
+from selfplay.trainer.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from types import FrameType
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.guard import GuardConfig
     from selfplay.report.reporter import Feed
     from selfplay.supervision import Supervisor
     from selfplay.trainer.announcing import Announcer, Listener
 
-INTERRUPTED: Final = 130  # exit code of a run that Ctrl-C ended
+INTERRUPTED: Final = 130  # exit code of a run that a signal ended
 
 
 class RunTree(Protocol):
@@ -30,40 +38,77 @@ Tree = TypeVar("Tree", bound=RunTree)
 
 
 async def run_tree(
-    make: Callable[[asyncio.Event], Tree], feed: Feed, finish: Callable[[Tree, float], object]
-) -> tuple[Tree, int]:
-    """Run a tree to its end; it, and the exit code. The feed is left open.
+    make: Callable[[asyncio.Event], Tree],
+    feed: Feed,
+    finish: Callable[[Tree, float], object],
+    run: RunDir,
+    guard: GuardConfig,
+) -> int:
+    """Run a tree to its end; the exit code. The feed is left open.
 
     Args:
         make: Gives the tree, which ends its work when the event is set.
         feed: Is told of signals.
-        finish: Says how it was, with the seconds that it took; blocks. Not called where the run failed.
+        finish: Says how it was, with the seconds that it took, or raises what the run ends with; blocks. Not called
+            where supervision gave up.
+        run: Where the tree's history is written.
+        guard: When to end a run that cannot go on.
 
     Raises:
         SelfPlayError: the run failed; names the first cause.
     """
     stop = asyncio.Event()
     tree = make(stop)
-    handle_signals(stop, feed)
+    chronicle = Chronicle(run, tree.root, feed.notice)
+    excess = Excess(guard.max_abandoned, tree.root, stop, feed.notice)
+    tree.announcer.listeners += [chronicle.tell, excess.tell]
+    ended = "failed"
+    with signals(stop, feed), Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
+        try:
+            code = await _to_its_end(tree, stop, finish)
+            if excess.error is not None:
+                raise excess.error
+            ended = "interrupted" if code else "finished"
+        except SelfPlayError as error:
+            ended = f"failed: {error}"
+            raise
+        finally:
+            await chronicle.close(ended)
+    return code
+
+
+async def _to_its_end(tree: Tree, stop: asyncio.Event, finish: Callable[[Tree, float], object]) -> int:
     started = time.monotonic()
-    await tree.root.start()
+    with boundary(SelfPlayError, "the run could not start"):
+        await tree.root.start()
     reason = await tree.root.wait()
     if tree.announcer.first_cause is not None or not reason.clean:
         raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
     code = INTERRUPTED if stop.is_set() else 0
     await asyncio.to_thread(finish, tree, time.monotonic() - started)
-    return tree, code
+    return code
 
 
-def handle_signals(stop: asyncio.Event, feed: Listener) -> None:
-    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once."""
+@contextmanager
+def signals(stop: asyncio.Event, feed: Listener) -> Iterator[None]:
+    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked."""
     loop = asyncio.get_running_loop()
+    asked = False
 
-    def on_signal() -> None:
-        if stop.is_set():
-            os._exit(INTERRUPTED)  # processes of games end with their pipes
+    def ask() -> None:
         stop.set()
         feed.notice("Stopping after this iteration, with a checkpoint; Ctrl-C again stops at once")
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            os._exit(INTERRUPTED)  # processes of games end with their pipes
+        asked = True
+        loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -45,7 +45,7 @@ FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(
     {
         "run.games", "run.timesteps", "run.max_minutes", "run.save_interval", "run.checkpoint", "run.device",
-        "run.threads", "run.evaluation_states",
+        "run.threads", "run.evaluation_states", "guard.loop_timeout", "guard.max_abandoned",
     }
 )  # fmt: skip
 
@@ -121,16 +121,15 @@ def _start(
 
 async def _run(session: WordsSession, feed: Feed) -> int:
     try:
-        tree, code = await run_tree(
+        return await run_tree(
             lambda stop: WordsTree(session, feed, stop),
             feed,
             lambda tree, seconds: _finish(tree, feed, session, seconds),
+            session.run,
+            session.config.guard,
         )
-        if tree.loop.failure is not None:
-            raise tree.loop.failure
     finally:
         await feed.finish()
-    return code
 
 
 def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) -> None:
@@ -169,6 +168,8 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
         f"{word} after {progress.iteration} iterations, {loop.games:,} games, {progress.total_steps:,} turns, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
+    if loop.failure is not None:
+        raise loop.failure
 
 
 def _teaching(base: Path) -> dict[str, JsonValue] | None:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from selfplay import options
+from selfplay import guard, options
+from selfplay.guard import GuardConfig
 from selfplay.options import Fraction, Group, Positive
 
 TINY: Final = "tiny"
@@ -189,6 +190,7 @@ class LanguageConfig(Group):
     start: StartConfig = StartConfig()
     league: WordsLeagueConfig = WordsLeagueConfig()
     run: WordsRunConfig = WordsRunConfig()
+    guard: GuardConfig = GuardConfig()
 
     @property
     def embedded(self) -> bool:
@@ -313,4 +315,5 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--runners", "run.runners", _RUN, "N"),
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--evaluation-states", "run.evaluation_states", _RUN, "N"),
+    *(Option(flag, path, _RUN, metavar) for flag, path, metavar in guard.FLAGS),
 )
