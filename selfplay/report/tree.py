@@ -30,13 +30,13 @@ def view(found: Found, whole: bool = False) -> Group:
     """The tree, and underneath the crashes: a line each, or ``whole`` reports."""
     standing = found.standing
     parts: list[RenderableType] = [Text(f"{printable(found.run)}: {printable(found.fate)}"), _drawn(found)]
-    counts = [f"{standing.crashes} crashes in this session"]
+    counts = [f"{counted(standing.crashes, 'crash', 'crashes')} in this session"]
     if standing.hanging:
-        counts.append(f"{standing.hanging} threads hang")
+        counts.append(f"{counted(standing.hanging, 'thread')} left hanging")
     if standing.unwritten:
-        counts.append(f"{standing.unwritten} crash reports could not be written")
+        counts.append(f"{counted(standing.unwritten, 'crash report')} not written")
     if found.unreadable:
-        counts.append(f"{found.unreadable} lines of crashes cannot be read")
+        counts.append(f"{counted(found.unreadable, 'line')} of crashes not readable")
     parts.append(Text("; ".join(counts)))
     parts += [_report(crash) if whole else _line(crash) for crash in found.crashes]
     return Group(*parts)
@@ -58,7 +58,7 @@ def _label(row: Row, name: str) -> Text:
         text.append(f" until {_clock(row.until)}")
     text.append(f" since {_clock(row.since)}, incarnation {row.incarnation}")
     if row.restarts:
-        text.append(f", {row.restarts} restarts", "yellow")
+        text.append(f", {counted(row.restarts, 'restart')}", "yellow")
     if row.abandoned:
         text.append(f", {row.abandoned} given up and still running", "red")
     if row.crash:
@@ -84,6 +84,11 @@ def _report(crash: Crash) -> Text:
     for line in crash.traceback.splitlines():
         text.append(f"\n  {printable(line)}")
     return text
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _clock(moment: datetime) -> str:

@@ -62,6 +62,7 @@ def test_every_file_is_there(first, path):
     names = {entry.name for entry in path.iterdir()} - {".lock"}
     assert names == {
         "run.json", "summary.json", "log.txt", "metrics.jsonl", "generations", "learner", "ledger.jsonl", "events",
+        "tree.json",
     }  # fmt: skip
     assert list(hashes(path)) == ["gen_0", "gen_3", "gen_6", "gen_8"]
     assert (path / "learner" / "iter_8").is_dir()

@@ -49,4 +49,6 @@ OTHER = {
     "--runners": "3",
     "--threads": "1",
     "--collect-timeout": "12",
+    "--loop-timeout": "5",
+    "--max-abandoned": "3",
 }
