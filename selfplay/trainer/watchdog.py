@@ -79,16 +79,14 @@ class Watchdog:
         loop: Of this thread.
         timeout_s: How long the loop may be blocked; 0: for ever.
         run: Where stacks and a crash report go.
-        end: Ends the process.
     """
 
-    def __init__(self, loop: Loop, timeout_s: float, run: RunDir, end: Callable[[int], object] = os._exit) -> None:
+    def __init__(self, loop: Loop, timeout_s: float, run: RunDir) -> None:
         looks = max(LOOKS, int(timeout_s / LONGEST_S))
         self._silence = Silence(loop, looks)
         self._tick_s = timeout_s / looks
         self._timeout_s = timeout_s
         self._run = run
-        self._end = end
         self._watched = threading.get_ident()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
@@ -111,7 +109,7 @@ class Watchdog:
 
     def _bark(self) -> None:
         """Say what blocks, and end. Children die with us: of their pipe, of their keeper, by the kernel."""
-        last = threading.Timer(LAST_S, self._end, [BLOCKED])  # whatever disk and terminal do
+        last = threading.Timer(LAST_S, os._exit, [BLOCKED])  # whatever disk and terminal do
         last.daemon = True
         last.start()
         frame = sys._current_frames().get(self._watched)
@@ -121,7 +119,7 @@ class Watchdog:
             with suppress(Exception):  # a full disk or a closed terminal must not save whoever blocks
                 write(sentence)
         last.cancel()
-        self._end(BLOCKED)
+        os._exit(BLOCKED)
 
     def _tell(self, sentence: str) -> None:
         sys.stderr.write(f"{sentence}\n")
