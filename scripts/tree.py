@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -15,6 +16,7 @@ for library in ("OPENBLAS", "OMP"):  # threads of numpy spin
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
+from selfplay.report.standing import printable  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +63,7 @@ def show(options: argparse.Namespace) -> None:
         return
     found = examine(run, options.crashes or NEWEST)
     if options.json:
-        print(found.model_dump_json(indent=1))
+        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: what a stranger wrote stays escaped
     else:
         console.print(view(found, options.crashes is not None))
 
@@ -92,7 +94,7 @@ def main() -> int:
     try:
         show(parser().parse_args())
     except SelfPlayError as error:
-        print(f"tree.py: {error}", file=sys.stderr)
+        print(f"tree.py: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 0

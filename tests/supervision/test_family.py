@@ -49,9 +49,7 @@ async def test_every_child_is_told_by_its_path_those_above_first(clock):
 @fake_time
 async def test_an_end_says_how_long_the_child_lived(clock):
     listener, remote = Listener(), Remote()
-    root = Supervisor(
-        SupervisorSpec(children=(ChildSpec("a", remote),), intensity=0), clock=clock, on_report=listener
-    )
+    root = Supervisor(SupervisorSpec(children=(ChildSpec("a", remote),), intensity=0), clock=clock, on_report=listener)
     await root.start()
     await clock.sleep(7)
     remote.crash("a")

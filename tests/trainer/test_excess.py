@@ -17,7 +17,9 @@ class Guarded:
     def __init__(self, clock, child, limit):
         children = (ChildSpec("a", child, shutdown_s=1), ChildSpec("learner", forever, shutdown_s=1))
         self.root = Supervisor(
-            SupervisorSpec(children=children, intensity=99), clock=clock, on_report=lambda report: self.excess.tell(report)
+            SupervisorSpec(children=children, intensity=99),
+            clock=clock,
+            on_report=lambda report: self.excess.tell(report),
         )
         self.stop, self.told = asyncio.Event(), []
         self.excess = Excess(limit, self.root, self.stop, self.told.append)

@@ -1,0 +1,53 @@
+"""A run whose event loop is blocked, as a person finds it: ended, explained, without orphans, and resumable."""
+
+import re
+import subprocess
+import sys
+
+from selfplay.checkpoint import RunDir
+from selfplay.trainer.watchdog import BLOCKED
+from tests.scripts.commands import ENVIRONMENT, ROOT, is_alive, run, wait_for
+from tests.scripts.test_train import ENDLESS
+
+BLOCKING = """
+import pathlib, sys, time
+from scripts import train_self_play
+from selfplay.trainer.loop import TrainingLoop
+
+report, reports = TrainingLoop._report, []
+
+def blocks(self, *arguments):
+    reports.append(report(self, *arguments))
+    if len(reports) == 4:
+        tasks = pathlib.Path("/proc/self/task").iterdir()
+        print("children", *(child for task in tasks for child in (task / "children").read_text().split()))
+        time.sleep(10**6)
+
+TrainingLoop._report = blocks
+sys.exit(train_self_play.main())
+"""
+
+
+def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_path):
+    flags = ("--checkpoint", "run", "--save-interval", 2, "--host", "process", "--runners", 2, "--loop-timeout", 5)
+    command = [sys.executable, "-c", BLOCKING, *map(str, (*ENDLESS, *flags))]
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == BLOCKED, done.stderr
+    sentence, *stacks = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"The event loop was blocked for 5 s by blocks \(<string>, line \d+\), called by TrainingLoop._train "
+        r"\(selfplay/trainer/loop.py, line \d+\); the run ends, --resume goes on",
+        sentence,
+    )
+    assert any("in blocks" in line for line in stacks)
+    children = [int(word) for word in re.search(r"^children (.*)$", done.stdout, re.MULTILINE)[1].split()]
+    assert len(children) == 4  # two, and the keeper of each
+    wait_for(lambda: not any(map(is_alive, children)), 60)
+    folder = RunDir(tmp_path / "run")
+    assert folder.stacks.read_text().startswith(sentence)
+    assert f"{sentence}; it ended at" in run("tree.py", "run", cwd=tmp_path).stdout
+    resumed = run("train_self_play.py", "--resume", "--checkpoint", "run", "--timesteps", 128 * 6, cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "Resumed at: iteration 4" in resumed.stdout
+    assert "finished after 6 iterations; it ended at" in run("tree.py", "run", cwd=tmp_path).stdout

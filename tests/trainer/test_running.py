@@ -1,0 +1,174 @@
+"""Signals, a loop that is blocked, threads that hang, and everything that dies at once."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.errors import HangingError, SelfPlayError
+from selfplay.runner.block import Block
+from selfplay.trainer import loop
+from selfplay.trainer.crash_file import read_crashes
+from selfplay.trainer.learner import Learner
+from selfplay.trainer.loop import TrainingLoop
+from selfplay.trainer.tree import Tree
+from selfplay.trainer.watchdog import BLOCKED
+from tests.trainer.ends import assert_saved_and_interrupted, before, exits, signalled, standing
+from tests.trainer.runs import ITERATION, hashes, train
+
+ENDLESS = ("--timesteps", 10**9, "--save-interval", 10**6, "--runners", 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_first_signal_ends_the_run_after_its_iteration_saved(tmp_path, monkeypatch, number):
+    before(monkeypatch, Learner, "update", 2, signalled(number))
+    code, text = train(tmp_path / "run", *ENDLESS)
+    assert_saved_and_interrupted(tmp_path / "run", code, text)
+
+
+def test_a_signal_in_the_middle_of_a_save_changes_nothing_about_it(tmp_path, monkeypatch):
+    before(monkeypatch, loop, "save_learner", 2, signalled(signal.SIGTERM))
+    code, text = train(tmp_path / "run", *ENDLESS, "--save-interval", 2)
+    assert_saved_and_interrupted(tmp_path / "run", code, text)
+    assert list(hashes(tmp_path / "run")) == ["gen_0", "gen_2"]
+
+
+def test_a_signal_before_the_first_iteration_leaves_a_run_that_can_be_resumed(tmp_path, monkeypatch):
+    before(monkeypatch, Tree, "start_runners", 1, signalled(signal.SIGTERM))
+    code, _ = train(tmp_path / "run", *ENDLESS)
+    assert code == 130
+    assert train(tmp_path / "run", "--timesteps", ITERATION, resume=True)[0] == 0
+
+
+@pytest.mark.blocking("nothing on the loop could answer")
+def test_a_second_signal_ends_the_process_at_once_although_the_loop_is_blocked(tmp_path, monkeypatch):
+    codes, ended = exits(monkeypatch)
+    send = threading.Timer(0, signalled(signal.SIGTERM, signal.SIGINT))
+
+    def block():
+        send.start()
+        ended.wait()
+
+    before(monkeypatch, TrainingLoop, "_report", 2, block)
+    code, _ = train(tmp_path / "run", *ENDLESS)
+    send.join()
+    assert codes == [130]
+    assert code == 130  # it went on, as it did not really end
+
+
+@pytest.mark.blocking("that is what is tested")
+def test_a_blocked_loop_ends_the_process_with_a_code_of_its_own(tmp_path, monkeypatch, capsys):
+    codes, ended = exits(monkeypatch)
+    before(monkeypatch, TrainingLoop, "_report", 2, ended.wait)
+    code, _ = train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--loop-timeout", 3)
+    assert codes == [BLOCKED]
+    assert "The event loop was blocked for 3 s by Condition.wait (threading.py" in capsys.readouterr().err
+    run = RunDir(tmp_path / "run")
+    assert "The event loop was blocked" in run.stacks.read_text()
+    assert [crash.kind for crash in read_crashes(run.crashes, 9)[0]] == ["blocked"]
+    assert code == 0  # it goes on, as it did not really end
+
+
+def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
+    gate, calls = threading.Event(), iter(range(1, 10**9))
+    original = Block.collect
+
+    def collect(self, order):
+        if next(calls) in (4, 5):
+            gate.wait()
+        return original(self, order)
+
+    monkeypatch.setattr(Block, "collect", collect)
+    folder = tmp_path / "run"
+    try:
+        with pytest.raises(HangingError) as caught:
+            train(folder, *ENDLESS, "--collect-timeout", 1, "--max-abandoned", 1)
+    finally:
+        gate.set()
+    told = str(caught.value)
+    assert told.startswith("2 threads and children hang (--max-abandoned is 1) ")
+    assert "first cause: root/runners/runner-00" in told
+    assert "gave no segment within 1 s" in told
+    summary = RunDir(folder).read_summary()
+    assert summary["iteration"] >= 2
+    assert load_latest_learner(RunDir(folder)).meta.iteration == summary["iteration"]
+    assert standing(folder).ended == f"failed: {told}"
+    assert standing(folder).hanging == 2
+
+
+def test_when_all_games_die_at_once_the_run_goes_on_and_each_death_is_written_down(tmp_path, monkeypatch):
+    """A driver that falls over, a machine short of memory: the pool's budget is made for all of them, several times."""
+    pids = {}
+    original = Block.collect
+
+    def collect(self, order):
+        pids[self.game.pid] = None
+        if order.iteration == 2 and len(pids) == 2:
+            for pid in list(pids):
+                os.kill(pid, signal.SIGKILL)
+        return original(self, order)
+
+    monkeypatch.setattr(Block, "collect", collect)
+    folder = tmp_path / "run"
+    size = ("--timesteps", 4 * ITERATION, "--save-interval", 2, "--runners", 2)
+    code, text = train(folder, *size, "--host", "process", "--collect-timeout", 600)
+    assert code == 0
+    assert text.count("exit code -9 in the middle of a segment; it is replaced") == 2
+    found, unreadable = read_crashes(RunDir(folder).crashes, 9)
+    assert {(crash.id, crash.incarnation, crash.kind) for crash in found} == {
+        ("root/runners/runner-000", 1, "error"),
+        ("root/runners/runner-001", 1, "error"),
+    }
+    assert unreadable == 0
+    rows = {row.id: row for row in standing(folder).rows}
+    assert [(rows[f"root/runners/runner-00{i}"].restarts, standing(folder).ended) for i in (0, 1)] == [
+        (1, "finished"), (1, "finished")
+    ]  # fmt: skip
+
+
+def test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause(tmp_path, monkeypatch):
+    def broken(self, order):
+        try:
+            {}["stage"]
+        except KeyError as error:
+            raise FloatingPointError("the rules are broken for good") from error
+
+    monkeypatch.setattr(Block, "collect", broken)
+    with pytest.raises(SelfPlayError, match="the rules are broken for good; it began with KeyError: 'stage'") as caught:
+        train(tmp_path / "run", *ENDLESS)
+    found, _ = read_crashes(RunDir(tmp_path / "run").crashes, 10**6)
+    assert found[0].kind == "gave up"
+    assert "root/runners/runner-00" in found[0].first_cause
+    first = found[-1]
+    assert (first.first_cause, first.function) == (
+        "KeyError: 'stage'",
+        "test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause.<locals>.broken",
+    )
+    assert len(found) == standing(tmp_path / "run").crashes
+    assert standing(tmp_path / "run").ended == f"failed: {caught.value}"
+
+
+def test_a_full_disk_costs_crash_reports_and_no_training(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+
+    def broken():
+        RunDir(folder).crashes.mkdir()  # nothing can be written there any more
+        raise FloatingPointError("once")
+
+    before(monkeypatch, Block, "collect", 2, broken)
+    code, text = train(folder, "--timesteps", 3 * ITERATION)
+    assert code == 0
+    assert text.count("What happens in the tree cannot be written down") == 1
+    assert standing(folder).unwritten == 1
+
+
+def test_a_tree_that_does_not_start_is_one_line(tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise OSError("no threads left")
+
+    monkeypatch.setattr(loop, "Worker", broken)
+    with pytest.raises(SelfPlayError, match=r"the run could not start: .*'learner' did not start.*no threads left"):
+        train(tmp_path / "run", *ENDLESS)
+    assert standing(tmp_path / "run").ended.startswith("failed: the run could not start")
