@@ -21,7 +21,7 @@ Moment = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=
 Line = Annotated[str, StringConstraints(max_length=LINE)]
 Text = Annotated[str, StringConstraints(max_length=TEXT)]
 State = Literal["running", "restarting", "parked", "stopped", "abandoned"]
-Kind = Literal["normal", "shutdown", "killed", "error", "abandoned", "gave up", "blocked"]
+Kind = Literal["error", "killed", "abandoned", "gave up", "blocked"]
 
 
 class _Record(BaseModel):

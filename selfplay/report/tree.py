@@ -46,7 +46,7 @@ def _drawn(found: Found) -> Tree:
     """Rows hang below the row whose path theirs begins with."""
     top = Tree(Text(""), hide_root=True)
     places: dict[str, Tree] = {}
-    for row in found.standing.rows:
+    for row in sorted(found.standing.rows, key=lambda row: row.id.count("/")):
         above = places.get(row.id.rpartition("/")[0], top) if row.id.count("/") < DEPTH else top
         places[row.id] = above.add(_label(row, row.id if above is top else row.id.rpartition("/")[2]))
     return top

@@ -57,17 +57,21 @@ class Excess:
 
     def _end(self, count: int) -> None:
         self.error = HangingError(
-            f"{count} threads and children hang (--max-abandoned is {self._limit}) and only the end of the process "
-            f"frees them; --resume goes on from the last checkpoint; first cause: {self._first or 'an earlier run'}"
+            f"{self._counted(count)} (--max-abandoned is {self._limit}), and only the end of the process frees that; "
+            f"--resume goes on from the last checkpoint; first cause: {self._first or 'an earlier run'}"
         )
         self._stop.set()
         learner = next((info for path, info in family(self._root) if path == f"{self._root.path}/{LEARNER}"), None)
         if learner is None or learner.state != "running":
-            self._notice(f"{count} threads and children hang: stopping at once, at the last checkpoint")
+            self._notice(f"{self._counted(count)}: stopping at once, at the last checkpoint")
             self._root.finish(SHUTDOWN)
         else:
-            self._notice(f"{count} threads and children hang: stopping after this iteration, with a checkpoint")
+            self._notice(f"{self._counted(count)}: stopping after this iteration, with a checkpoint")
             asyncio.get_running_loop().call_later(PATIENCE_S, self._root.finish, SHUTDOWN)
+
+    @staticmethod
+    def _counted(count: int) -> str:
+        return f"Too much hangs, {count} threads and children in all"
 
     def _count(self) -> int:
         return Worker.hanging() + len(self._root.abandoned)

@@ -20,6 +20,7 @@ from selfplay.supervision import (
     SupervisorEnded,
     SupervisorGaveUp,
     SupervisorStarted,
+    SupervisorStarting,
     family,
 )
 from selfplay.trainer.secrets import without_secrets
@@ -65,6 +66,8 @@ class Observer:
     def tell(self, report: Report) -> Crash | None:
         """A report, as it comes; the crash that it tells of. A clean end is none."""
         match report:
+            case SupervisorStarting(supervisor=path):
+                self._at(path).kind = "supervisor"
             case SupervisorStarted(supervisor=path, incarnation=incarnation):
                 self._change(path, "running", incarnation)
             case SupervisorEnded(supervisor=path, incarnation=incarnation):
@@ -117,9 +120,10 @@ class Observer:
         if not late or (known.state == "abandoned" and not known.abandoned):
             self._change(path, "stopped", incarnation)
         reason, started = report.reason, isinstance(report, ChildExited)
-        if reason.clean and started:
+        if reason.clean:  # of one that had not started: its supervisor ends
             return None
-        return self._crash(path, incarnation, reason.kind, reason.message, reason, report.lived_s, started)
+        kind: Kind = "killed" if reason.kind == "killed" else "error"
+        return self._crash(path, incarnation, kind, reason.message, reason, report.lived_s, started)
 
     def _crash(
         self, path: str, incarnation: int, kind: Kind, message: str, source: ExitReason | Cause | None, lived_s: float,
@@ -137,7 +141,7 @@ class Observer:
             first_cause=_line(str(cause or origin or message)),
             file="" if origin is None else cut(origin.file, LINE), line=0 if origin is None else origin.line,
             function="" if origin is None else cut(origin.function, LINE),
-            traceback="" if shown is None else cut(without_secrets(shown.traceback), TEXT),
+            traceback="" if shown is None else _text(shown.traceback, TEXT),
         )  # fmt: skip
         known.crash = cut(f"{kind}: {crash.message}" if crash.message else kind, LINE)
         return crash
@@ -156,4 +160,9 @@ def _path(report: ChildStarted | ChildParked | ChildExited | ChildStartFailed | 
 
 
 def _line(text: str) -> str:
-    return cut(without_secrets(text), LINE)
+    return _text(text, LINE)
+
+
+def _text(text: str, limit: int) -> str:
+    """Cut twice: no secret is halved where it would be kept, and no text is searched that nobody could read."""
+    return cut(without_secrets(cut(text, 10 * limit)), limit)

@@ -139,8 +139,8 @@ class Watchdog:
         crash = Crash(
             time=datetime.now(UTC), id="event loop", incarnation=1, kind="blocked", started=True, restarts=0,
             lived_s=0, message=cut(sentence, LINE), first_cause=cut(sentence, LINE),
-            file=code.co_filename if code else "", line=(frame.f_lineno or 0) if frame else 0,
-            function=code.co_qualname if code else "", traceback=cut(without_secrets(stack), TEXT),
+            file=cut(code.co_filename, LINE) if code else "", line=(frame.f_lineno or 0) if frame else 0,
+            function=cut(code.co_qualname, LINE) if code else "", traceback=cut(without_secrets(stack), TEXT),
         )  # fmt: skip
         append_crash(self._run.crashes, crash)
 
@@ -151,13 +151,17 @@ def place_of(frame: FrameType) -> str:
     while frames[-1].f_back is not None:
         frames.append(frames[-1].f_back)
     outside = [frame for frame in frames if "asyncio" not in Path(frame.f_code.co_filename).parts] or frames
-    ours = next((frame for frame in outside if Path(frame.f_code.co_filename).is_relative_to(ROOT)), None)
+    ours = next((frame for frame in outside if _is_ours(Path(frame.f_code.co_filename))), None)
     if ours is None or ours is outside[0]:
         return _named(outside[0])
     return f"{_named(outside[0])}, called by {_named(ours)}"
 
 
+def _is_ours(path: Path) -> bool:
+    return path.is_relative_to(ROOT) and "site-packages" not in path.parts  # the environment may lie in the checkout
+
+
 def _named(frame: FrameType) -> str:
     path = Path(frame.f_code.co_filename)
-    short = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
+    short = path.relative_to(ROOT) if _is_ours(path) else path.name
     return f"{frame.f_code.co_qualname} ({short}, line {frame.f_lineno})"

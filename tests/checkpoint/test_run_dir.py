@@ -1,5 +1,6 @@
 """Runs are never overwritten, found again, and written by one trainer only."""
 
+import fcntl
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.checkpoint import RunDir, create_run, find_newest_run, resolve_run
+from selfplay.checkpoint import RunDir, create_run, find_newest_run, resolve_run, run_dir
 from selfplay.checkpoint.run_dir import find_runs
 from selfplay.errors import CheckpointError, ConfigError, CorruptError, NotARunError, RunExistsError, RunLockedError
 from tests.checkpoint.samples import full_disk
@@ -162,6 +163,29 @@ def test_one_trainer_at_a_time(tmp_path):
         assert caught.value.exit_code == 2
     with run.lock():
         pass
+
+
+def test_whether_a_trainer_is_at_work_is_told(tmp_path):
+    run = create_run(tmp_path / "mine")
+    assert run.trainer() is None
+    with run.lock():
+        assert run.trainer() == str(os.getpid())
+        run.lock_file.write_text("\x1b[2J")
+        assert run.trainer() == "unknown"
+    assert run.trainer() is None
+    run.lock_file.unlink()
+    run.lock_file.symlink_to("elsewhere")
+    with pytest.raises(CheckpointError, match="cannot open"):
+        run.trainer()
+
+
+def test_who_only_looks_keeps_no_trainer_out(tmp_path, monkeypatch):
+    run = create_run(tmp_path / "mine")
+    with run.lock_file.open("w") as looks:
+        fcntl.flock(looks, fcntl.LOCK_SH)
+        monkeypatch.setattr(run_dir.time, "sleep", lambda seconds: fcntl.flock(looks, fcntl.LOCK_UN))
+        with run.lock():
+            assert run.trainer() == str(os.getpid())
 
 
 def test_the_lock_ends_with_its_process(tmp_path):

@@ -94,8 +94,25 @@ def test_a_thread_that_hangs_is_counted_and_keeps_nobody_from_ending(gate):
         worker.abandon()
         worker.close()
 
+    hanging = Worker.hanging()
     asyncio.run(main())  # returns although the thread hangs, as the program's end does
     assert Worker.abandoned == before + 1
+    assert Worker.hanging() == hanging + 1
+
+
+def test_a_thread_that_came_back_no_longer_hangs(gate):
+    async def main():
+        worker = Worker("w")
+        job = worker.submit(gate.wait)
+        worker.abandon()
+        hanging = Worker.hanging()
+        worker.close()
+        gate.set()
+        await job
+        worker._thread.join()
+        assert Worker.hanging() == hanging - 1
+
+    asyncio.run(main())
 
 
 def test_a_job_may_end_after_the_loop(gate):

@@ -91,6 +91,13 @@ def test_a_tree_with_everything_in_it(run, call):
     assert "line one" not in "\n".join(lines)
 
 
+def test_what_lies_below_is_drawn_below_in_whatever_order_it_was_written(run, call):
+    write(run)
+    before = call(run.path).splitlines()[1:6]
+    write(run, (*ROWS[3:], *ROWS[:3]))
+    assert call(run.path).splitlines()[1:6] == before
+
+
 def test_whole_reports_as_many_as_asked_for(run, call):
     write(run)
     for number in (1, 2, 3):

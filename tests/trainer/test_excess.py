@@ -46,9 +46,11 @@ def test_threads_and_children_count_together(hanging):
         await guarded.root.start_child(ChildSpec("b", stubborn, shutdown_s=1))
         await guarded.root.terminate_child("b")
         assert guarded.stop.is_set()
-        assert guarded.told == ["3 threads and children hang: stopping after this iteration, with a checkpoint"]
+        assert guarded.told == [
+            "Too much hangs, 3 threads and children in all: stopping after this iteration, with a checkpoint"
+        ]
         told = str(guarded.excess.error)
-        assert told.startswith("3 threads and children hang (--max-abandoned is 2) ")
+        assert told.startswith("Too much hangs, 3 threads and children in all (--max-abandoned is 2), ")
         assert told.endswith("first cause: root/a: RuntimeError: no segment within 2 s")
         assert guarded.excess.error.exit_code == 4
         assert guarded.root.alive  # the learner ends it
@@ -88,7 +90,9 @@ def test_where_the_learner_cannot_end_the_run_it_is_stopped_at_once(hanging):
         hanging[0] = 1
         remote.end("a", RuntimeError("hang"))
         assert (await guarded.root.wait()).kind == "shutdown"
-        assert guarded.told == ["1 threads and children hang: stopping at once, at the last checkpoint"]
+        assert guarded.told == [
+            "Too much hangs, 1 threads and children in all: stopping at once, at the last checkpoint"
+        ]
 
     run()
 

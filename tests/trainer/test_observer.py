@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from selfplay.report.standing import LINE, TEXT
-from selfplay.supervision import ChildSpec, ParkPolicy, Pool, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.supervision import ChildSpec, ParkPolicy, Pool, PoolSpec, StartError, Supervisor, SupervisorSpec
 from selfplay.trainer.observer import Observer
 from selfplay.trainer.secrets import without_secrets
 from tests.supervision.children import Remote, Stubborn, fake_time, never_ready
@@ -105,7 +105,7 @@ async def test_who_does_not_stop_is_abandoned_until_it_ends(clock):
     await tree.root.start()
     await tree.root.terminate_child("learner")
     row = tree.row("root/learner")
-    assert (row.state, row.abandoned) == ("abandoned", 1)
+    assert (row.state, row.abandoned, row.kind) == ("abandoned", 1, "worker")
     assert [(crash.kind, crash.message, crash.lived_s) for crash in tree.crashes] == [
         ("abandoned", "did not stop in time", 2)
     ]
@@ -146,6 +146,17 @@ async def test_a_start_that_takes_too_long_is_a_crash_without_a_frame(clock):
     (crash,) = tree.crashes
     assert (crash.message, crash.started, crash.file) == ("not ready within 1 s", False, "")
     await tree.root.stop()
+
+
+@fake_time
+async def test_a_start_that_is_given_up_because_its_supervisor_ends_is_no_crash(clock):
+    tree = Watched(clock, never_ready)
+    start = asyncio.ensure_future(tree.root.start())
+    await clock.idle()
+    await tree.root.stop()
+    with pytest.raises(StartError):
+        await start
+    assert tree.crashes == []
 
 
 @fake_time

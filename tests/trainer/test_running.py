@@ -88,7 +88,7 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
     finally:
         gate.set()
     told = str(caught.value)
-    assert told.startswith("2 threads and children hang (--max-abandoned is 1) ")
+    assert told.startswith("Too much hangs, 2 threads and children in all (--max-abandoned is 1), ")
     assert "first cause: root/runners/runner-00" in told
     assert "gave no segment within 1 s" in told
     summary = RunDir(folder).read_summary()

@@ -67,7 +67,9 @@ def test_threads_that_hang_end_the_run_saved_and_crashes_are_written_down(kuhn_s
 
     before(monkeypatch, DialogueCollector, "collect", 4, broken)
     folder = tmp_path / "run"
-    with pytest.raises(HangingError, match=r"3 threads .*--max-abandoned is 2.*first cause: .*a runner fell over"):
+    with pytest.raises(
+        HangingError, match=r"Too much hangs, 3 threads .*--max-abandoned is 2.*first cause: .*a runner fell over"
+    ):
         run(folder, kuhn_start, *ENDLESS, "--max-abandoned", 2)
     run_dir = RunDir(folder)
     assert load_latest_learner(run_dir).meta.iteration == run_dir.read_summary()["iteration"] >= 1
