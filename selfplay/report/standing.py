@@ -17,7 +17,8 @@ ROWS: Final = 10_000
 
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Moment = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
+# Any wall clock's, one that was never set among them, but none that no time zone could show.
+Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9999, 1, 1, tzinfo=UTC))]
 Line = Annotated[str, StringConstraints(max_length=LINE)]
 Text = Annotated[str, StringConstraints(max_length=TEXT)]
 State = Literal["running", "restarting", "parked", "stopped", "abandoned"]

@@ -39,15 +39,18 @@ class Announcer:
         self, listener: Listener, boards: Mapping[str, Board[Any]], restarted: Callable[[str], object]
     ) -> None:
         self.first_cause: str | None = None  # of the end of the run, where supervision gave up
-        self.listeners: list[Callable[[Report], object]] = []  # told every report, before anybody else is
+        self.listeners: list[Callable[[Report], object]] = []  # told every report, too
         self._listener = listener
         self._boards = boards
         self._restarted = restarted
 
     def tell(self, report: Report) -> None:
         """A report, as it comes."""
+        self._announce(report)
         for listener in self.listeners:
             listener(report)
+
+    def _announce(self, report: Report) -> None:
         name = getattr(getattr(report, "child", None), "id", "")
         board = self._boards.get(name)
         match report:

@@ -5,8 +5,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from selfplay.report.standing import LINE, TEXT
-from selfplay.supervision import ChildSpec, ParkPolicy, Pool, PoolSpec, StartError, Supervisor, SupervisorSpec
+from selfplay.report.standing import LINE, TEXT, Crash, Standing
+from selfplay.supervision import (
+    ChildExited,
+    ChildRef,
+    ChildSpec,
+    ExitReason,
+    ParkPolicy,
+    Pool,
+    PoolSpec,
+    StartError,
+    Supervisor,
+    SupervisorSpec,
+)
 from selfplay.trainer.observer import Observer
 from selfplay.trainer.secrets import without_secrets
 from tests.supervision.children import Remote, Stubborn, fake_time, never_ready
@@ -146,6 +157,16 @@ async def test_a_start_that_takes_too_long_is_a_crash_without_a_frame(clock):
     (crash,) = tree.crashes
     assert (crash.message, crash.started, crash.file) == ("not ready within 1 s", False, "")
     await tree.root.stop()
+
+
+@pytest.mark.parametrize("year", [1970, 9998])
+def test_a_wall_clock_that_is_wrong_by_ages_loses_no_report(year):
+    observer = Observer(Supervisor(SupervisorSpec()), lambda: datetime(year, 1, 1, tzinfo=UTC))
+    crash = observer.tell(ChildExited("root", ChildRef("a", 1), ExitReason("error", "x"), 0, False, False, 1.0))
+    assert crash.time.year == year
+    Crash.model_validate_json(crash.model_dump_json())
+    Standing.model_validate_json(observer.standing().model_dump_json())
+    assert f"{crash.time.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 @fake_time
