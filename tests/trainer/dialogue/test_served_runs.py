@@ -9,6 +9,7 @@ from selfplay.policy.language.conversation import Reply
 from selfplay.trainer.dialogue.players import load_model
 from tests.policy.language.stub_server import SGLANG, TEXT, Stub
 from tests.trainer.dialogue.test_app import run
+from tests.trainer.ends import standing
 
 pytestmark = pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
 SERVED = ("--server-retries", 0, "--server-failures", 4)
@@ -61,6 +62,7 @@ def test_a_server_that_dies_ends_the_run_with_its_first_cause_and_a_checkpoint(k
     state = load_latest_learner(RunDir(tmp_path / "run"))
     assert state.meta.iteration >= 1
     assert not json.loads((tmp_path / "run" / "summary.json").read_text())["finished"]
+    assert standing(tmp_path / "run").ended == f"failed: {error.value}"
 
 
 def test_a_server_that_is_not_there_leaves_no_run(kuhn_start, tmp_path):
