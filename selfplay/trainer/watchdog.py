@@ -102,24 +102,32 @@ class Watchdog:
         self._done.set()
 
     def _watch(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody is left to be watched
-            while not self._done.wait(self._tick_s):
-                if self._silence.look():
-                    return self._bark()
+        while not self._done.wait(self._tick_s):
+            try:
+                silent = self._silence.look()
+            except RuntimeError:  # the loop is closed: nobody is left to be watched
+                return
+            if silent:
+                return self._bark()
 
     def _bark(self) -> None:
         """Say what blocks, and end. Children die with us: of their pipe, of their keeper, by the kernel."""
         last = threading.Timer(LAST_S, os._exit, [BLOCKED])  # whatever disk and terminal do
         last.daemon = True
-        last.start()
+        try:
+            last.start()
+            self._explain()
+        finally:  # whatever went wrong with that
+            last.cancel()
+            os._exit(BLOCKED)
+
+    def _explain(self) -> None:
         frame = sys._current_frames().get(self._watched)
         where = "an unknown place" if frame is None else place_of(frame)
         sentence = f"The event loop was blocked for {self._timeout_s:g} s by {where}; the run ends, --resume goes on"
         for write in (self._tell, self._dump, lambda _: self._report(sentence, frame)):
-            with suppress(Exception):  # a full disk or a closed terminal must not save whoever blocks
+            with suppress(Exception):  # a full disk or a closed terminal must not keep the others from it
                 write(sentence)
-        last.cancel()
-        os._exit(BLOCKED)
 
     def _tell(self, sentence: str) -> None:
         sys.stderr.write(f"{sentence}\n")
