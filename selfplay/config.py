@@ -13,6 +13,11 @@ from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay import options
 from selfplay.options import Fraction, Group, Positive
 
+CHAOS: Final = (
+    "Faults on purpose: probabilities a segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
+    "with `--host process` also `hang` and `kill`"
+)
+
 Layer = Annotated[int, Field(ge=1, le=8192)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -200,6 +205,7 @@ class RunConfig(Group):
     collect_timeout: Seconds | None = Field(
         None, description="Seconds until a segment counts as hung; by default ten times the median, 10 s at least"
     )
+    chaos: str | None = Field(None, description=CHAOS)
     pretrained: str | None = Field(None, description="Policy folder to start from")
 
 
@@ -315,6 +321,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--collect-timeout", "run.collect_timeout", _RUN, "S"),
     Option("--deterministic", "run.deterministic", _RUN),
+    Option("--chaos", "run.chaos", _RUN, "PLAN"),
 )
 
 
