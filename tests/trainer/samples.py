@@ -49,4 +49,5 @@ OTHER = {
     "--runners": "3",
     "--threads": "1",
     "--collect-timeout": "12",
+    "--chaos": "crash=0.001",
 }
