@@ -5,6 +5,7 @@ When it crashes its supervisor starts it again and it goes on from the last chec
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -32,8 +33,6 @@ from selfplay.trainer.progress import Phases, Progress, chaos_of, iteration_repo
 from selfplay.trainer.rating import RATER_STATE
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.config import Config
     from selfplay.policy.network import ActorCritic
     from selfplay.report.reporter import Reporter
@@ -378,6 +377,7 @@ class TrainingLoop:
     def _report(
         self, collected: Mapping[str, Sequence[Collected]], update: Update, phases: Mapping[str, float]
     ) -> None:
+        self.progress.tasks = len(asyncio.all_tasks())
         main, others = collected[MAIN], {role: parts for role, parts in collected.items() if role != MAIN}
         report = iteration_report(self.session, self.progress, main, update, phases, self._rater, others)
         self.progress.speeds.append(report.steps_per_s)

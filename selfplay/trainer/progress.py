@@ -32,6 +32,7 @@ class Progress:
         self.newest = ""
         self.finished = False
         self.restarts = 0
+        self.tasks: int | None = None  # of the event loop, as the last iteration ended
         self.late = 0  # segments that came an iteration late and were learned from, in this session
         self.dropped = 0  # those that came too late for that
         self.speeds: list[float] = []
@@ -107,6 +108,7 @@ def iteration_report(
         late=progress.late if session.game.live else None,
         dropped=progress.dropped if session.game.live else None,
         abandoned=Worker.abandoned,
+        tasks=progress.tasks,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
         elo=rater.newest_elo if rater else None,

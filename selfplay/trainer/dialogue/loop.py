@@ -6,6 +6,7 @@ When the loop crashes its supervisor starts it again, and it goes on from the la
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -30,8 +31,6 @@ from selfplay.trainer.learner_state import learner_arrays, restore_learner
 from selfplay.trainer.progress import Phases, Progress, chaos_of
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Fault
@@ -250,6 +249,7 @@ class WordsLoop:
         save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
 
     def _report(self, played: list[Played], update: GRPOStatistics, phase_s: dict[str, float]) -> None:
+        self.progress.tasks = len(asyncio.all_tasks())
         self.progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
         elo = None if self._rater is None else self._rater.newest_elo
         report = iteration_report(self.session, self.progress, (self.games, self.lost), played, update, phase_s, elo)
