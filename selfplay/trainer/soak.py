@@ -223,8 +223,10 @@ def _watch(trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str
     """What the trainer holds, about once a second, while it runs."""
     started = time.monotonic()
     samples: list[Sample] = []
-    process = psutil.Process(trainer.pid)
     told = 0
+    if trainer.poll() is not None:
+        return []
+    process = psutil.Process(trainer.pid)
     while (now := time.monotonic() - started) < seconds and trainer.poll() is None:
         try:
             samples.append(_sample(process, now))

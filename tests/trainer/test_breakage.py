@@ -5,10 +5,13 @@ import os
 import signal
 import threading
 
+import numpy as np
 import pytest
+import torch
 
 from envs.melee import bots
-from selfplay.checkpoint import RunDir
+from selfplay import load_checkpoint
+from selfplay.checkpoint import RunDir, list_generations
 from selfplay.errors import SelfPlayError
 from selfplay.league.ledger import Ledger
 from selfplay.runner.block import Block
@@ -51,12 +54,19 @@ def assert_complete(folder, code, text, *, restarts):
     assert metrics[-1]["runners/restarts"] == restarts
 
 
-@pytest.mark.parametrize("number", [1, 6])
-def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number):
-    at_call(monkeypatch, Block, "collect", number, raising(FloatingPointError("the rules broke")))
+@pytest.mark.parametrize(
+    ("number", "error", "words"),
+    [
+        (1, FloatingPointError("the rules broke"), "FloatingPointError: the rules broke"),
+        (6, FloatingPointError("the rules broke"), "FloatingPointError: the rules broke"),
+        (4, MemoryError("no room"), "MemoryError: no room"),
+    ],
+)
+def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number, error, words):
+    at_call(monkeypatch, Block, "collect", number, raising(error))
     code, text = train(tmp_path / "run", *SIZE)
     assert_complete(tmp_path / "run", code, text, restarts=1)
-    assert text.count("failed: FloatingPointError: the rules broke; it is replaced") == 1
+    assert text.count(f"failed: {words}; it is replaced") == 1
 
 
 def test_a_replaced_block_begins_anew_and_not_at_the_checkpoint(tmp_path, monkeypatch):
@@ -104,6 +114,24 @@ def test_a_learner_that_crashes_goes_on_from_its_checkpoint(tmp_path, monkeypatc
     assert f"Finished after {LAST} iterations" in text
     assert "Elo Leaderboard" in text
     assert [row["iteration"] for row in rows(tmp_path / "run" / "metrics.jsonl")] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_weights_that_are_not_finite_are_never_saved(tmp_path, monkeypatch, number):
+    """Whatever made them so: the learner fails as it would save them, and goes on from the state before."""
+
+    def ruin(learner):
+        with torch.no_grad():
+            next(learner.network.parameters()).view(-1)[0] = float("nan")
+
+    at_call(monkeypatch, Learner, "policy", number, ruin)
+    code, text = train(tmp_path / "run", *SIZE, "--runners", 1)
+    assert code == 0
+    assert "of the network is not finite; nothing of it is saved; it is replaced" in text
+    assert f"Finished after {LAST} iterations" in text
+    for generation in list_generations(RunDir(tmp_path / "run")):
+        params = load_checkpoint(generation.path).params
+        assert all(np.isfinite(array).all() for array in params.values())
 
 
 def test_runners_keep_their_games_when_the_learner_crashes(tmp_path, monkeypatch):
