@@ -131,10 +131,9 @@ def failures(cells: Mapping[str, Sequence[dict[str, Any]]], pairs: Pairs) -> lis
     for cell in cells[WITH]:
         wrong += [f"seed {cell['seed']} with faults: {text}" for text in below_bars(cell["results"])]
         for kind, least in LEAST_FAULTS.items():
-            if cell["chaos"][kind]["injected"] < least:
-                wrong.append(
-                    f"seed {cell['seed']}: {cell['chaos'][kind]['injected']} faults of kind {kind}, not {least}"
-                )
+            count = cell["chaos"].get(kind, {"injected": 0})["injected"]
+            if count < least:
+                wrong.append(f"seed {cell['seed']}: {count} faults of kind {kind}, not {least}")
     if pairs and not BAND[0] <= (pooled := fmean(pair["score"] for pair in pairs.values())) <= BAND[1]:
         wrong.append(f"runs with faults score {pooled:.1%} against those without, not {BAND[0]:.0%} to {BAND[1]:.0%}")
     return wrong
@@ -166,10 +165,11 @@ def runs_table(cells: Cells) -> str:
     for arm, found in cells.items():
         for cell in found:
             results = cell["results"]
-            stocks = min(result["by_stocks"] for result in results.values() if result["by_stocks"] is not None)
+            shares = [result["by_stocks"] for result in results.values() if result["by_stocks"] is not None]
+            stocks = f"{min(shares):.0%}" if shares else "no wins"
             scores = " | ".join(f"{results[name]['score']:.1%}" for name in names)
             lines.append(
-                f"| {arm} | {cell['seed']} | {scores} | {stocks:.0%} | {cell['wall_s'] / 60:.1f} | {cell['restarts']} |"
+                f"| {arm} | {cell['seed']} | {scores} | {stocks} | {cell['wall_s'] / 60:.1f} | {cell['restarts']} |"
             )
     about = next((cell for found in cells.values() for cell in found), None)
     if about is not None:

@@ -6,6 +6,7 @@ import signal
 import threading
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -104,6 +105,18 @@ def test_a_game_process_that_breaks_is_replaced(tmp_path, monkeypatch, number, w
     code, text = train(tmp_path / "run", *SIZE, "--host", "process", "--collect-timeout", 3)
     assert_complete(tmp_path / "run", code, text, restarts=1)
     assert words in text
+
+
+def test_all_game_processes_killed_at_once_are_replaced(tmp_path, monkeypatch):
+    def kill_all(block):
+        games = [child for child in psutil.Process().children() if "selfplay.runner.game_process" in child.cmdline()]
+        assert len(games) == 2
+        for game in games:
+            game.kill()
+
+    at_call(monkeypatch, Block, "collect", 5, kill_all)
+    code, text = train(tmp_path / "run", *SIZE, "--host", "process")
+    assert_complete(tmp_path / "run", code, text, restarts=2)
 
 
 def test_a_learner_that_crashes_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
