@@ -14,6 +14,11 @@ from selfplay import guard, options
 from selfplay.guard import GuardConfig
 from selfplay.options import Fraction, Group, Positive
 
+CHAOS: Final = (
+    "Faults on purpose: probabilities a segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
+    "with `--host process` also `hang` and `kill`"
+)
+
 Layer = Annotated[int, Field(ge=1, le=8192)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -201,6 +206,7 @@ class RunConfig(Group):
     collect_timeout: Seconds | None = Field(
         None, description="Seconds until a segment counts as hung; by default ten times the median, 10 s at least"
     )
+    chaos: str | None = Field(None, description=CHAOS)
     pretrained: str | None = Field(None, description="Policy folder to start from")
 
 
@@ -317,6 +323,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--collect-timeout", "run.collect_timeout", _RUN, "S"),
     Option("--deterministic", "run.deterministic", _RUN),
+    Option("--chaos", "run.chaos", _RUN, "PLAN"),
     *(Option(flag, path, _RUN, metavar) for flag, path, metavar in guard.FLAGS),
 )
 

@@ -42,6 +42,7 @@ class DialogueReport(BaseModel):
     zero_variance: float  # share of the groups with one reward
     update: dict[str, float]  # of ``GRPOStatistics``
     restarts: Count = 0  # of runners, in the whole run
+    tasks: Count | None = None  # of the event loop, as the iteration ends
     shared: bool = True  # whether both seats are paid the same; else the mean of both says nothing
     timesteps: int | None = None  # planned turns
     limit_s: float | None = None  # --max-minutes
@@ -92,6 +93,7 @@ class DialogueReport(BaseModel):
             "charts/tokens_per_s": self.tokens / collecting,
             "charts/games": self.total_games,
             "charts/restarts": self.restarts,
+            **({} if self.tasks is None else {"runners/tasks": self.tasks}),
             **({} if self.elo is None else {"charts/elo": self.elo}),
             **{f"time/{name}": value for name, value in self.phase_s.items()},
         }

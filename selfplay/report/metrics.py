@@ -102,6 +102,7 @@ class IterationReport(_Record):
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> its mean score, in a league
     restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that did not end, in the whole run
+    tasks: Count | None = None  # of the event loop, as the iteration ends
     late: Count | None = None  # segments that came an iteration late and were learned from; None where none can
     dropped: Count | None = None  # those that came too late for that; both in this session
     cuda_used: Count | None = None  # bytes
@@ -164,6 +165,7 @@ class IterationReport(_Record):
             "reward/zero_sum_error": self.zero_sum_error,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,
+            "runners/tasks": self.tasks,
             "runners/late": self.late,
             "runners/dropped": self.dropped,
             "memory/cuda_used": self.cuda_used,

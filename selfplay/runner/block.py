@@ -297,7 +297,8 @@ class _Segment:
         t, column = ended_at.T
         next_value[t, column] = np.where(terminated, np.float32(0), values[len(last_obs) :])
         mine = self.learner
-        if not (np.isfinite(self.reward).all() and np.isfinite(self.logprob[mine]).all() and np.isfinite(values).all()):
+        numbers = (self.obs, last_obs, final_obs, self.reward, self.logprob[mine], values)
+        if not all(np.isfinite(array).all() for array in numbers):
             raise RunnerError("a game gave observations or rewards that are not finite; the segment is dropped")
         return Rollout(
             order.version,

@@ -25,6 +25,8 @@ R = TypeVar("R")
 FIRST_TIMEOUT_S = 300.0  # until a first segment has shown how long they take: compilation comes before it
 LEAST_TIMEOUT_S = 10.0
 MEDIANS = 10.0  # a segment that takes this many medians hangs
+STRAGGLES = 3.0  # one that takes this many is told of
+NOTICEABLE_S = 1.0  # if it takes so much longer than the median
 GRACE_S = 0.5  # that slow runners have at least, once half have delivered
 
 
@@ -84,6 +86,7 @@ class Board(Generic[R]):
         self._clock = clock or MonotonicClock()
         self._left: dict[str, Job[R]] = {}  # of the question before, of those who were left behind with it
         self._late: dict[str, Any] = {}
+        self._stragglers: dict[str, float] = {}
         self.dropped = 0  # results that came too late for anything
         self._jobs: dict[str, Job[R]] = {}
         self._results: dict[str, Any] = {}
@@ -119,6 +122,11 @@ class Board(Generic[R]):
         late, self._late = self._late, {}
         return late
 
+    def take_stragglers(self) -> dict[str, float]:
+        """Who took far longer than usual for a segment since this was asked last: runner -> seconds."""
+        stragglers, self._stragglers = self._stragglers, {}
+        return stragglers
+
     def forget(self) -> None:
         """Nobody is interested any more in what those who were left behind deliver."""
         self._left, self._late = {}, {}
@@ -143,6 +151,9 @@ class Board(Generic[R]):
             self.dropped += 1
             return
         if job.timed:
+            usual = self.median_s
+            if usual is not None and seconds > max(STRAGGLES * usual, usual + NOTICEABLE_S):
+                self._stragglers[runner] = seconds
             self._durations.append(seconds)
         self._notify()
 
@@ -167,9 +178,13 @@ class Board(Generic[R]):
         """Seconds after which a job counts as hung."""
         if self._timeout_s is not None:
             return self._timeout_s
-        if not self._durations:
-            return self._limits.first_s
-        return max(self._limits.least_s, MEDIANS * statistics.median(self._durations))
+        usual = self.median_s
+        return self._limits.first_s if usual is None else max(self._limits.least_s, MEDIANS * usual)
+
+    @property
+    def median_s(self) -> float | None:
+        """Seconds that a segment usually takes; None before the first one."""
+        return statistics.median(self._durations) if self._durations else None
 
     def _seconds_left(self, question: _Round) -> float:
         """How long the answer may still take: 0 where it is there, infinite where too little has been delivered."""

@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from selfplay.policy.language.remote import RemoteWriter
+from selfplay.runner.broken_words import broken_games
 from selfplay.runner.dialogue import Fixture, Lost, Played, Player, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.policy.language.conversation import Writer
+    from selfplay.runner.chaos import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,15 @@ class DialogueCollector:
         """Who plays both seats."""
         return self._make_writer()
 
-    def collect(self, order: Order) -> list[Played | Lost]:
-        """Play an order to its end. Blocks."""
+    def collect(self, order: Order, fault: Fault | None = None) -> list[Played | Lost]:
+        """Play an order to its end, with a fault in it. Blocks."""
         games = fixtures(self._entry, self._rules, order, (self.writer, self.writer))
-        return play_games(games, lambda: self._cancelled)
+        if fault is None:
+            return play_games(games, self._is_cancelled)
+        return play_games(*broken_games(games, fault, self._is_cancelled))
+
+    def _is_cancelled(self) -> bool:
+        return self._cancelled
 
     def cancel(self) -> None:
         """See ``Resource``."""

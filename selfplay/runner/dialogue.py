@@ -6,10 +6,13 @@ the learner; neither is made from the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, JsonObject, Scripted, Turn, Verdict
 from selfplay.errors import describe
@@ -18,6 +21,8 @@ from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.rollout.dialogue import Instance
+
+NOT_FINITE: Final = "a reward or a log-probability is not finite"
 
 ScriptedMaker = Callable[[int], Scripted]
 """A scripted player for one game, by seed."""
@@ -107,6 +112,9 @@ class _Table:
             if seat.conversation is not None
             for instance in seat.conversation.instances(fixture.index, fixture.game_id, number, verdict.rewards[number])
         )
+        told = (instance.logprob for instance in instances)  # NaN says that one is not known
+        if not all(map(math.isfinite, verdict.rewards)) or any(np.isinf(logprob).any() for logprob in told):
+            return Lost(fixture.game_id, NOT_FINITE)
         read = tuple((seat.system, *seat.read) for seat in self.seats)
         return Played(
             fixture.index, fixture.game_id, fixture.seed, verdict, tuple(self.game.turns), self.game.record(),

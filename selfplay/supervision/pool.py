@@ -152,7 +152,7 @@ class Pool(Node):
         now = self._tree.clock.time()
         if member.record is not None and not member.record.allows_restart(now, cause, proven=proven):
             self._park(member, member.record, cause.child)
-        elif self._window.add(now, cause):
+        elif (member.record is not None and proven) or self._window.add(now, cause):
             await self._start_again(member)
         else:
             del self._members[member]

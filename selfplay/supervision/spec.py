@@ -113,8 +113,9 @@ class ParkPolicy:
 
     A child that failed more than `max_restarts` times within `period_s` is parked for `backoff_s` seconds, doubled
     each time up to `max_backoff_s`. It is forgiven once it has stayed up for `period_s`, or has proved itself. Tries
-    after parking are paced by the back-off and do not spend the pool's own restart budget; restarts before it do. So
-    crash loops alone cannot end a pool whose `intensity` is at least `max_restarts` times the number of its children.
+    after parking are paced by the back-off and do not spend the pool's own restart budget, nor do restarts of a child
+    that has proved itself; others before parking do. So crash loops alone cannot end a pool whose `intensity` is at
+    least `max_restarts` times the number of its children, and crashes between pieces of work end none.
 
     Attributes:
         max_restarts: restarts of one child within the period before it is parked.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import torch
 
+from envs.registry import find_game
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
 from selfplay.errors import ConfigError
 from selfplay.league.leaderboard import Leaderboard, build
@@ -22,6 +23,7 @@ from selfplay.league.render import to_text
 from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
+from selfplay.runner.chaos import check_plan
 from selfplay.runner.worker import Worker
 from selfplay.trainer.fitting import check_fit
 from selfplay.trainer.guests import invited, seat
@@ -95,6 +97,9 @@ def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
         raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
     if "league.opponent_share" in explicit and league.mode == "opponents":
         raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
+    check_plan(config.run.chaos, processes=config.run.host == "process" or find_game(config.game.type).live)
+    if config.run.chaos is not None and config.run.deterministic:
+        raise ConfigError("--chaos: --deterministic promises equal runs, and faults by chance are against it")
 
 
 def _start(session: Session, preset: str | None, stream: TextIO, notes: Sequence[str] = ()) -> int:
@@ -143,6 +148,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
             "newest": progress.newest,
             "restarts": progress.restarts,
             "abandoned": Worker.abandoned,
+            "chaos": progress.chaos.document() or None,
             "ended": datetime.now(UTC).isoformat(),
             "health": [asdict(finding) for finding in progress.health.findings()],
             "leaderboard": board.model_dump(mode="json") if board else None,
@@ -161,6 +167,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         f"  python scripts/watch.py {run.path}",
     )
     for line in (
+        *progress.chaos.lines(),
         "What next:",
         *(fights if session.game.fighter else ()),
         f"  python scripts/train_self_play.py --resume --checkpoint {run.path} --timesteps "
@@ -226,6 +233,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Gate", None if league.gate == "none" else gate),
         ("Seed", str(run.seed)),
         ("Deterministic", run.deterministic or None),
+        ("Chaos", run.chaos),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
         ("Host", f"{run.host}, {len(session.blocks)} runners"),
         ("Run folder", session.run.path),

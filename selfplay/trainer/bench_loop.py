@@ -23,7 +23,7 @@ from selfplay.runner.block import Block, SegmentOrder
 from selfplay.seeding import derive
 from selfplay.trainer.bench import ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.progress import Phases, Progress, iteration_report
+from selfplay.trainer.progress import Phases, Progress, chaos_of, iteration_report
 from selfplay.trainer.session import Session
 from selfplay.trainer.tree import Tree
 
@@ -126,7 +126,7 @@ def without_tree() -> Times:
 
 
 def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
-    times, progress = Times(), Progress()
+    times, progress = Times(), Progress(chaos_of(session.config.run, None))
     _freeze(session, learner, progress)
     with ThreadPoolExecutor(len(session.blocks)) as pool:
         blocks = [

@@ -7,12 +7,8 @@ be looked for in the trainer's log, and the time until the same slot plays again
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,11 +17,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-import psutil
-
 from envs.melee.dolphin.install import is_free
 from envs.melee.dolphin.stand_in.disc import Disc, Fault
 from envs.melee.dolphin.stand_in.write import write_stand_in
+from selfplay.trainer.soak import Points, watched
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BASE_PORT: Final = 52_000
@@ -35,8 +30,6 @@ MEND_S: Final = 20.0  # within which a slot plays again
 SETTLED_S: Final = 120.0  # after which the trainer's memory should not grow
 MEMORY_MB: Final = 20.0  # by which it may
 SLOW: Final = ("dead_port", "slow_boot")  # faults that take the whole start deadline to be seen
-FOREIGN: Final = "torchinductor"  # torch makes and leaves a folder of this name
-END_S: Final = 60.0  # for the trainer to end
 
 # What the trainer says of a fault; a runner's line in its log holds one of these.
 SAID: Final = {
@@ -63,9 +56,6 @@ EVERY: Final = {
 }
 
 
-Samples = list[tuple[float, float]]
-
-
 @dataclass(frozen=True, slots=True)
 class Outage:
     """A slot from its first fault until it plays again."""
@@ -82,8 +72,8 @@ class Outage:
 
 def soak(folder: Path, minutes: float, games: int, tell: Callable[[str], object]) -> dict[str, Any]:
     """Train for so long; what was injected, noticed and mended, what was left, and how the trainer's memory grew."""
-    journal, temporary, run = folder / "journal.jsonl", folder / "tmp", folder / "run"
-    temporary.mkdir(parents=True)
+    journal, run = folder / "journal.jsonl", folder / "run"
+    folder.mkdir(parents=True)
     faults = tuple(Fault(kind=kind, every=every) for kind, every in EVERY.items())
     dolphin, disc = write_stand_in(folder / "stand_in", Disc(pace=PACE, faults=faults, journal=str(journal)))
     command = [
@@ -92,29 +82,15 @@ def soak(folder: Path, minutes: float, games: int, tell: Callable[[str], object]
         *("--max-episode-frames", "1200", "--timesteps", str(10**9), "--slippi-port", str(BASE_PORT)),
         *("--set", f"emulator.start_timeout={START_TIMEOUT_S}", "--checkpoint", str(run)),
     ]
-    before = set(psutil.pids())
-    with (folder / "output.txt").open("wb") as output:
-        trainer = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}, stdout=output, stderr=output
-        )
-        try:
-            memory = _watch(trainer, minutes * 60.0, tell)
-            trainer.send_signal(signal.SIGINT)
-            code: int | None = trainer.wait(END_S)
-        except subprocess.TimeoutExpired:
-            code = None
-        finally:
-            trainer.kill()
-            trainer.wait()
-    time.sleep(1.0)
+    samples, code, left = watched(command, folder, minutes * 60.0, tell)
+    memory = [(sample.seconds, sample.memory_mb) for sample in samples]
     return {
         "minutes": minutes,
         "games": games,
         "exit_code": code,
         **_story(journal, run, games),
         **_growth(memory),
-        "processes_left": sum(_belongs(pid, folder) for pid in set(psutil.pids()) - before),
-        "temporary_files_left": sum(not path.name.startswith(FOREIGN) for path in temporary.iterdir()),
+        **left,
         "ports_left": sum(not is_free(port) for port in range(BASE_PORT, BASE_PORT + 8 * games)),
     }
 
@@ -159,20 +135,7 @@ def table(figures: dict[str, Any]) -> str:
     return f"| fault | injected | told |\n|---|---|---|\n{faults}\n| figure | value |\n|---|---|\n{shown}".rstrip()
 
 
-def _watch(trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str], object]) -> Samples:
-    """Seconds and megabytes of the trainer, while it runs."""
-    started = time.monotonic()
-    samples: Samples = []
-    process = psutil.Process(trainer.pid)
-    while (now := time.monotonic() - started) < seconds and trainer.poll() is None:
-        samples.append((now, process.memory_info().rss / (1 << 20)))
-        if int(now) % 60 == 0:
-            tell(f"{now:.0f} s, {samples[-1][1]:.0f} MB")
-        time.sleep(1.0)
-    return samples
-
-
-def _growth(samples: Samples) -> dict[str, float]:
+def _growth(samples: Points) -> dict[str, float]:
     """Memory behind the first two minutes (in a short run, behind its first half), and in the last half minute."""
     settled = min(SETTLED_S, samples[-1][0] / 2)
     early = [mb for t, mb in samples if settled <= t < settled + 30]
@@ -226,12 +189,3 @@ def _outages(lines: Iterable[dict[str, Any]], games: int) -> tuple[list[Outage],
         elif line["event"] == "playing" and slot in began:
             outages.append(Outage(slot, line["wall"] - began.pop(slot), tuple(kinds.pop(slot))))
     return outages, [tuple(found) for found in kinds.values()]
-
-
-def _belongs(pid: int, folder: Path) -> bool:
-    """Whether a process came from this soak."""
-    try:
-        process = psutil.Process(pid)
-        return str(folder) in " ".join((*process.cmdline(), process.environ().get("TMPDIR", "")))
-    except psutil.Error:
-        return False

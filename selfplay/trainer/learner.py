@@ -15,7 +15,7 @@ from selfplay.policy.network import ActorCritic, build_network
 from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
 from selfplay.seeding import derive
 from selfplay.trainer.batch import make_batch
-from selfplay.trainer.learner_state import Arrays, learner_arrays, restore_learner
+from selfplay.trainer.learner_state import Arrays, check_finite, learner_arrays, restore_learner
 
 if TYPE_CHECKING:
     from selfplay.rollout.rollout import Rollout
@@ -108,7 +108,8 @@ class Learner:
         self._ppo.begin(network.state_dict())
 
     def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
-        """The weights of now, and what a policy file says about them."""
+        """The weights of now, and what a policy file says about them; LearnerError where they are not finite."""
+        check_finite(self._ppo.network)
         session = self._session
         game = session.config.game
         meta = PolicyMeta(

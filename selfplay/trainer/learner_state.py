@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from selfplay.errors import IncompatibleError, boundary
+from selfplay.errors import IncompatibleError, LearnerError, boundary
 from selfplay.policy.policy import parameters_of, set_parameters
 
 if TYPE_CHECKING:
@@ -33,8 +33,24 @@ class Optimised(Protocol):
         ...
 
 
+def check_finite(network: nn.Module) -> None:
+    """Refuse to save what nobody could go on from: the learner fails, and the one that comes next has the last state.
+
+    Raises:
+        LearnerError: a weight is not finite; names it.
+    """
+    for name, parameter in network.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise LearnerError(f"{name} of the network is not finite; nothing of it is saved")
+
+
 def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
-    """Everything of the learner that the next update depends on."""
+    """Everything of the learner that the next update depends on.
+
+    Raises:
+        LearnerError: see ``check_finite``.
+    """
+    check_finite(learner.network)
     arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network, moving=True).items()}
     for name, parameter in learner.network.named_parameters():
         for field, tensor in learner.optimizer.state.get(parameter, {}).items():

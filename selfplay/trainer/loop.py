@@ -5,10 +5,12 @@ When it crashes its supervisor starts it again and it goes on from the last chec
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, group, load_latest_learner, save_learner, set_aside_newer
@@ -21,17 +23,16 @@ from selfplay.report.health import Health
 from selfplay.report.metrics import Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
+from selfplay.runner.chaos import Fault, broken
 from selfplay.runner.worker import Worker
 from selfplay.trainer.agents import ROLES, WINS, Agent, Target, begins_anew, make_matchmaker, worst
 from selfplay.trainer.archive import Archive
 from selfplay.trainer.batch import scores_against
 from selfplay.trainer.learner import Learner
-from selfplay.trainer.progress import Phases, Progress, iteration_report
+from selfplay.trainer.progress import Phases, Progress, chaos_of, iteration_report
 from selfplay.trainer.rating import RATER_STATE
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.config import Config
     from selfplay.policy.network import ActorCritic
     from selfplay.report.reporter import Reporter
@@ -64,7 +65,7 @@ class TrainingLoop:
         start_runners: Callable[[], Awaitable[None]],
     ) -> None:
         self.session = session
-        self.progress = Progress(Health(fights=session.game.fighter))
+        self.progress = Progress(chaos_of(session.config.run, session.resumed), Health(fights=session.game.fighter))
         self._board = board
         self._rater = rater
         self._reporter = reporter
@@ -220,14 +221,16 @@ class TrainingLoop:
                 iteration, self.config.ppo.rollout_length, iteration, networks[agent.role], frozen,
                 tuple(agent.matchmaker.draw(games)), self._teacher if agent.role == MAIN else None,
             )  # fmt: skip
-            jobs[runner] = Job(_collect_job(order))
+            jobs[runner] = Job(_collect_job(order, partial(self.progress.chaos.draw, runner, iteration)))
         core = [runner for runner, role in session.roles.items() if role == MAIN]
         results: dict[str, Collected] = await self._board.ask(jobs, core)
         late: dict[str, Collected] = self._board.take_late()  # one version old, which PPO's ratios make up for
         self.progress.late += len(late)
         self.progress.dropped = self._board.dropped
+        self._tell_stragglers()
         segments = [*sorted(results.items()), *sorted(late.items())]
         for runner, part in segments:
+            self.progress.chaos.delivered(runner)
             for note in part.notes:
                 self._reporter.notice(f"{runner}: {note}")
         collected = {
@@ -242,6 +245,12 @@ class TrainingLoop:
             in_play = frozenset().union(*(part.in_play for part in parts))
             agent.frozen = {name: net for name, net in agent.frozen.items() if name in in_play}
         return collected
+
+    def _tell_stragglers(self) -> None:
+        usual = self._board.median_s or 0.0
+        for runner, seconds in self._board.take_stragglers().items():
+            self._reporter.notice(f"{runner} took {seconds:.1f} s for a segment; {usual:.1f} s is usual")
+            self.progress.chaos.noticed(runner, "slow")
 
     async def _update(self, worker: Worker, collected: Mapping[str, Sequence[Collected]]) -> Update:
         """Every learner learns from its own segments; what the main agent's update was like."""
@@ -344,6 +353,7 @@ class TrainingLoop:
             generations=tuple(progress.generations),
             extra={
                 "restarts": progress.restarts,
+                "chaos": progress.chaos.document(),
                 "agents": {role: agent.state() for role, agent in self._agents.items() if role != MAIN},
                 **self._archive.state(),
                 **(self._rater.state() if self._rater else self._unrated),
@@ -367,6 +377,7 @@ class TrainingLoop:
     def _report(
         self, collected: Mapping[str, Sequence[Collected]], update: Update, phases: Mapping[str, float]
     ) -> None:
+        self.progress.tasks = len(asyncio.all_tasks())
         main, others = collected[MAIN], {role: parts for role, parts in collected.items() if role != MAIN}
         report = iteration_report(self.session, self.progress, main, update, phases, self._rater, others)
         self.progress.speeds.append(report.steps_per_s)
@@ -375,8 +386,14 @@ class TrainingLoop:
             self._reporter.notice(f"Health: {finding.text}")
 
 
-def _collect_job(order: SegmentOrder) -> Any:  # noqa: ANN401
-    return lambda block: block.collect(order)
+def _collect_job(order: SegmentOrder, draw: Callable[[], Fault | None]) -> Callable[[Block], Collected]:
+    """What a runner's thread does for a segment, with what is to break in it."""
+
+    def collect(block: Block) -> Collected:
+        with broken(block, draw(), order.steps):
+            return block.collect(order)
+
+    return collect
 
 
 def _in_play(document: Mapping[str, Any] | None) -> set[str]:

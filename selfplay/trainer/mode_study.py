@@ -202,7 +202,7 @@ class ModeStudy:
                     games.setdefault((mine, other), []).append(score_of_mine)
         if len(games) < len(names) * len(others) or not games:
             return ""  # not all have met yet
-        low, mean, high = _between(np.array([[fmean(games[a, b]) for b in others] for a in names]))
+        low, mean, high = between_runs(np.array([[fmean(games[a, b]) for b in others] for a in names]))
         return f"{mean:.0%} [{low:.0%}, {high:.0%}]"
 
     def _exploit_cell(self, name: str, starts: Sequence[str], seeds: Sequence[int]) -> Path:
@@ -225,7 +225,7 @@ def _mean(values: Sequence[float]) -> str:
     return f"{fmean(values):.0f} ± {half95(values):.0f}"
 
 
-def _between(scores: Floats) -> tuple[float, float, float]:
+def between_runs(scores: Floats) -> tuple[float, float, float]:
     """Low end, mean and high end of the scores [runs, other runs], if other seeds had been drawn of both.
 
     The runs of both sides are what was sampled, not the games: the same few runs stand behind all of them.

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
 from selfplay.report.health import Health
 from selfplay.report.metrics import IterationReport, Update
+from selfplay.runner.chaos import Chaos, parse_plan
 from selfplay.runner.worker import Worker
 from selfplay.trainer.batch import mean_score, met, summarise, zero_sum_error
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
     from selfplay.runner.block import Collected
     from selfplay.trainer.rater import Rater
     from selfplay.trainer.session import Session
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 class Progress:
     """Where a run stands; what its end is told from."""
 
-    def __init__(self, health: Health | None = None) -> None:
+    def __init__(self, chaos: Chaos, health: Health | None = None) -> None:
         self.iteration = 0
         self.total_steps = 0
         self.elapsed_s = 0.0
@@ -30,10 +32,32 @@ class Progress:
         self.newest = ""
         self.finished = False
         self.restarts = 0
+        self.tasks: int | None = None  # of the event loop, as the last iteration ended
         self.late = 0  # segments that came an iteration late and were learned from, in this session
         self.dropped = 0  # those that came too late for that
         self.speeds: list[float] = []
+        self.chaos = chaos  # faults on purpose, and what became of them
         self.health = health or Health()
+
+
+class ChaosSettings(Protocol):
+    """What the settings of a run say of faults on purpose."""
+
+    @property
+    def chaos(self) -> str | None:
+        """The plan, as ``--chaos`` gives it."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the run."""
+        ...
+
+
+def chaos_of(run: ChaosSettings, resumed: LearnerState | None) -> Chaos:
+    """The faults of a run, with the account of what it was resumed from."""
+    told: Any = resumed.meta.extra.get("chaos") if resumed else None
+    return Chaos(parse_plan(run.chaos), run.seed, told)
 
 
 class Phases:
@@ -84,6 +108,7 @@ def iteration_report(
         late=progress.late if session.game.live else None,
         dropped=progress.dropped if session.game.live else None,
         abandoned=Worker.abandoned,
+        tasks=progress.tasks,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
         elo=rater.newest_elo if rater else None,

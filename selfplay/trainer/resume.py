@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAY_CHANGE: Final = frozenset(
     {
         "run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host", "run.checkpoint",
-        "run.threads", "run.collect_timeout", "league.track_elo", "league.rating_share",
+        "run.threads", "run.collect_timeout", "run.chaos", "league.track_elo", "league.rating_share",
         "league.population", "game.dolphin", "game.iso", "emulator.headless", "emulator.fast_forward",
         "emulator.slippi_port", "emulator.save_replays", "emulator.start_timeout", "emulator.frame_timeout",
         "emulator.recycle_frames", "emulator.recycle_mb", "guard.loop_timeout", "guard.max_abandoned",

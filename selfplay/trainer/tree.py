@@ -154,3 +154,4 @@ class Tree:
 
     def _count_restart(self, runner: str) -> None:
         self.loop.progress.restarts += runner in self._session.blocks
+        self.loop.progress.chaos.failed(runner)

@@ -366,3 +366,39 @@ def test_jobs_that_are_not_timed_leave_nobody_behind():
         return await slow.ask(timed=False, a=1, b=5000)
 
     assert slow.run(main) == ({"a": "a", "b": "b"}, 5000)
+
+
+def test_who_takes_far_longer_than_usual_is_told_of_once():
+    async def main():
+        board = Board(["a", "b"])
+
+        async def deliver(seconds, *, timed=True):
+            question = job(timed=timed)
+            asked = await asking(board, {"a": question})
+            board.deliver("a", question, None, seconds)
+            await asked
+
+        await deliver(30.0)  # the first one: nothing is usual yet
+        for _ in range(4):
+            await deliver(1.0)
+        await deliver(2.9)
+        await deliver(90.0, timed=False)
+        assert board.take_stragglers() == {}
+        await deliver(3.1)
+        assert board.take_stragglers() == {"a": 3.1}
+        assert board.take_stragglers() == {}
+
+    asyncio.run(main())
+
+
+def test_a_second_more_is_not_much_where_segments_are_short():
+    async def main():
+        board = Board(["a"])
+        for seconds in (0.01, 0.01, 0.9):
+            question = job()
+            asked = await asking(board, {"a": question})
+            board.deliver("a", question, None, seconds)
+            await asked
+        assert board.take_stragglers() == {}
+
+    asyncio.run(main())

@@ -13,6 +13,9 @@ from tests.scripts.commands import run
         ("backbone_study.py", ("--replays", "r", "--folds", "5"), "--folds 5: unknown (valid: 0, 1, 2, 3, 4)"),
         ("mode_study.py", ("--seeds", "1,,2"), "--seeds: '1,,2' is no list of whole numbers"),
         ("learn_study.py", ("--seeds", "-1"), "--seeds"),
+        ("chaos_study.py", ("--seeds", "a"), "--seeds: 'a' is no list of whole numbers such as 0,1,2"),
+        ("chaos_study.py", ("--parts", "x"), "--parts x: unknown (valid: train, games, page)"),
+        ("chaos_study.py", ("--games", "1"), "--games 1: at least 2 are needed"),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path, script, arguments, words):

@@ -16,7 +16,7 @@ TINY = (
     *("--num-games", GAMES, "--rollout-length", STEPS, "--max-episode-frames", CAP),
     *("--mode", "simple_mix", "--hidden", "8", "--ppo-epochs", "2", "--batch-size", "128", "--threads", "2"),
 )
-WALL = ("wall", "time/", "charts/steps_per_s")
+WALL = ("wall", "time/", "charts/steps_per_s", "runners/tasks")
 
 
 def train(folder, *arguments, resume=False, size=TINY):

@@ -49,6 +49,7 @@ OTHER = {
     "--runners": "3",
     "--threads": "1",
     "--collect-timeout": "12",
+    "--chaos": "crash=0.001",
     "--loop-timeout": "5",
     "--max-abandoned": "3",
 }

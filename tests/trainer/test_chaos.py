@@ -1,156 +1,84 @@
-"""Whatever breaks while a run is going on: it goes on, and says what happened."""
-
-import io
-import os
-import signal
-import threading
+"""Faults on purpose in whole runs: each is noticed and mended, and the run's end tells of all of them."""
 
 import pytest
 
-from envs.melee import bots
-from selfplay.checkpoint import RunDir
-from selfplay.errors import SelfPlayError
-from selfplay.league.ledger import Ledger
-from selfplay.runner.block import Block
-from selfplay.runner.worker import Worker
-from selfplay.trainer.learner import Learner
-from tests.trainer import runs
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.errors import ConfigError
+from selfplay.runner import chaos
 from tests.trainer.runs import ITERATION, rows, train
 
-LAST = 5
+LAST = 8
 SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2)
 
 
-def at_call(monkeypatch, owner, name, number, what):
-    """Let ``what`` happen before the ``number``-th call of a method."""
-    original = getattr(owner, name)
-    calls = iter(range(1, 10**9))
-
-    def method(self, *arguments, **keywords):
-        if next(calls) == number:
-            what(self)
-        return original(self, *arguments, **keywords)
-
-    monkeypatch.setattr(owner, name, method)
+def account(folder):
+    return RunDir(folder).read_summary()["chaos"]
 
 
-def raising(error):
-    def what(self):
-        raise error
-
-    return what
+def lost(folder):
+    return sum(told["lost"] for told in account(folder).values())
 
 
-def assert_complete(folder, code, text, *, restarts):
-    assert code == 0
-    assert f"Finished after {LAST} iterations" in text
+def assert_mended(folder, *kinds, last=LAST):
+    told = account(folder)
+    assert {kind for kind, counts in told.items() if counts["injected"]} == set(kinds)
+    for kind, counts in told.items():
+        assert counts["recovered"] == counts["injected"], kind
+        assert counts["detected"] == counts["injected"] or kind == "slow"
     metrics = rows(folder / "metrics.jsonl")
-    assert [row["iteration"] for row in metrics] == list(range(1, LAST + 1))
+    assert [row["iteration"] for row in metrics] == list(range(1, last + 1))
     assert all(ITERATION <= row["charts/experiences"] <= 2 * ITERATION for row in metrics)  # nothing is missing
-    assert RunDir(folder).read_summary()["restarts"] == restarts
-    assert metrics[-1]["runners/restarts"] == restarts
+    assert RunDir(folder).read_summary()["restarts"] == lost(folder)
 
 
-@pytest.mark.parametrize("number", [1, 6])
-def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number):
-    at_call(monkeypatch, Block, "collect", number, raising(FloatingPointError("the rules broke")))
-    code, text = train(tmp_path / "run", *SIZE)
-    assert_complete(tmp_path / "run", code, text, restarts=1)
-    assert text.count("failed: FloatingPointError: the rules broke; it is replaced") == 1
+def test_faults_in_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(chaos, "SLOW_S", 0.1)
+    code, text = train(tmp_path / "run", *SIZE, "--chaos", "crash=0.25,nan=0.25,slow=0.25")
+    assert code == 0
+    assert_mended(tmp_path / "run", "crash", "nan", "slow")
+    assert "Chaos: crash=0.25,nan=0.25,slow=0.25" in text
+    assert "failed: selfplay.errors.RunnerError: the game crashed on purpose (--chaos); it is replaced" in text
+    counts = account(tmp_path / "run")["nan"]
+    assert f"{counts['injected']} injected, {counts['detected']} detected, {counts['recovered']} recovered" in text
 
 
-def test_a_replaced_block_begins_anew_and_not_at_the_checkpoint(tmp_path, monkeypatch):
-    assert train(tmp_path / "run", *SIZE, "--timesteps", 2 * ITERATION)[0] == 0
-    restored = []
-    at_call(monkeypatch, Block, "collect", 4, raising(FloatingPointError("the rules broke")))
-    original = Block.restore
-    monkeypatch.setattr(Block, "restore", lambda self, *state: restored.append(self) or original(self, *state))
-    code, text = train(tmp_path / "run", "--timesteps", LAST * ITERATION, resume=True)
-    assert_complete(tmp_path / "run", code, text, restarts=1)
-    assert len(restored) == 2  # those two that began, and not the third
+def test_faults_in_processes(tmp_path):
+    last, host = 4, ("--host", "process", "--collect-timeout", 3)
+    size = ("--timesteps", last * ITERATION, "--runners", 2)
+    code, text = train(tmp_path / "run", *size, *host, "--seed", 2, "--chaos", "hang=0.12,kill=0.2")
+    assert code == 0
+    assert_mended(tmp_path / "run", "hang", "kill", last=last)
+    assert "exit code -9 in the middle of a segment" in text
+    assert "gave no segment within 3 s and is replaced" in text
 
 
-def test_a_block_that_hangs_in_a_thread_is_abandoned(tmp_path, monkeypatch):
-    gate = threading.Event()
-    at_call(monkeypatch, Block, "collect", 4, lambda block: gate.wait())
-    before = Worker.abandoned
-    try:
-        code, text = train(tmp_path / "run", *SIZE, "--collect-timeout", 2)
-    finally:
-        gate.set()
-    assert_complete(tmp_path / "run", code, text, restarts=1)
-    assert "gave no segment within 2 s and is replaced (--collect-timeout sets the limit)" in text
-    assert Worker.abandoned == before + 1
-    assert RunDir(tmp_path / "run").read_summary()["abandoned"] == Worker.abandoned
+def test_the_account_goes_on_in_a_resumed_run(tmp_path):
+    plan = ("--chaos", "crash=0.5")
+    assert train(tmp_path / "run", *SIZE, *plan, "--timesteps", 4 * ITERATION)[0] == 0
+    before = account(tmp_path / "run")["crash"]["injected"]
+    assert before > 0
+    assert load_latest_learner(RunDir(tmp_path / "run")).meta.extra["chaos"] == account(tmp_path / "run")
+    quiet = ("--chaos", "crash=0", "--timesteps", LAST * ITERATION)
+    assert train(tmp_path / "run", *quiet, resume=True)[0] == 0
+    assert account(tmp_path / "run")["crash"]["injected"] == before
+
+
+def test_a_run_without_faults_does_not_speak_of_them(tmp_path):
+    code, text = train(tmp_path / "run", *SIZE, "--timesteps", ITERATION)
+    assert code == 0
+    assert account(tmp_path / "run") is None
+    assert "haos" not in text
 
 
 @pytest.mark.parametrize(
-    ("number", "words"),
-    [(signal.SIGKILL, "exit code -9 in the middle of a segment"), (signal.SIGSTOP, "--collect-timeout")],
-    ids=["killed", "stopped"],
+    ("flags", "words"),
+    [
+        (("--chaos", "kill=0.1"), "add --host process"),
+        (("--chaos", "fire=0.1"), "valid kinds"),
+        (("--chaos", "crash=0.1", "--deterministic"), "--deterministic promises equal runs"),
+    ],
 )
-def test_a_game_process_that_breaks_is_replaced(tmp_path, monkeypatch, number, words):
-    at_call(monkeypatch, Block, "collect", 4, lambda block: os.kill(block.game.pid, number))
-    code, text = train(tmp_path / "run", *SIZE, "--host", "process", "--collect-timeout", 3)
-    assert_complete(tmp_path / "run", code, text, restarts=1)
-    assert words in text
-
-
-def test_a_learner_that_crashes_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    at_call(monkeypatch, Learner, "update", 4, raising(MemoryError("no room")))
-    code, text = train(tmp_path / "run", *SIZE, "--track-elo")
-    assert code == 0
-    assert "learner failed: MemoryError: no room; it is replaced" in text
-    assert f"Finished after {LAST} iterations" in text
-    assert "Elo Leaderboard" in text
-    assert [row["iteration"] for row in rows(tmp_path / "run" / "metrics.jsonl")] == [1, 2, 3, 4, 5]
-
-
-def test_runners_keep_their_games_when_the_learner_crashes(tmp_path, monkeypatch):
-    """Also those against generations that the learner which comes next has not drawn."""
-    at_call(monkeypatch, Learner, "update", 4, raising(MemoryError("no room")))
-    long = ("--max-episode-frames", 7200, "--mode", "delta_uniform", "--held-out", ",".join(bots.LADDER))
-    code, _ = train(tmp_path / "run", *SIZE, *long)
-    assert code == 0
-    assert RunDir(tmp_path / "run").read_summary()["restarts"] == 0
-
-
-def test_a_learner_that_crashes_before_its_first_checkpoint_begins_anew(tmp_path, monkeypatch):
-    at_call(monkeypatch, Learner, "arrays", 1, raising(OSError("no disk")))
-    code, text = train(tmp_path / "run", *SIZE)
-    assert code == 0
-    assert "OSError: no disk" in text
-    assert f"Finished after {LAST} iterations" in text
-
-
-def test_a_ledger_that_cannot_be_written_costs_no_training(tmp_path, monkeypatch):
-    at_call(monkeypatch, Ledger, "append", 1, raising(OSError("disk full")))
-    code, text = train(tmp_path / "run", *SIZE, "--track-elo")
-    assert code == 0
-    assert "disk full" in text
-    assert "Elo Leaderboard" in text
-
-
-class Gone(io.StringIO):
-    """A terminal that was closed."""
-
-    def write(self, text):
-        raise BrokenPipeError(32, "Broken pipe")
-
-
-def test_a_terminal_that_is_gone_costs_nothing_but_its_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs.io, "StringIO", Gone)
-    size = ("--num-games", 1, "--rollout-length", 1, "--timesteps", 150, "--save-interval", 100)
-    code, _ = train(tmp_path / "run", *size)
-    assert code == 0
-    assert len(rows(tmp_path / "run" / "metrics.jsonl")) == 150
-    assert "Finished after 150 iterations" in (tmp_path / "run" / "log.txt").read_text()
-
-
-def test_a_run_that_cannot_go_on_names_the_first_cause(tmp_path, monkeypatch):
-    def broken(self, order):
-        raise FloatingPointError("the rules are broken for good")
-
-    monkeypatch.setattr(Block, "collect", broken)
-    with pytest.raises(SelfPlayError, match="the rules are broken for good"):
-        train(tmp_path / "run", *SIZE)
+def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path, flags, words):
+    with pytest.raises(ConfigError, match=words):
+        train(tmp_path / "run", *SIZE, *flags)
+    assert not (tmp_path / "run").exists()

@@ -42,6 +42,7 @@ DATED = {
     "selfplay/trainer/loop.py": "_checkpoint",
     "selfplay/trainer/pages.py": "write_page",
     "selfplay/trainer/rating.py": "play_fixtures",
+    "selfplay/trainer/soak.py": "soak",
     "selfplay/trainer/start_study.py": "measure",
     "selfplay/trainer/study.py": "run_cell",
     "selfplay/trainer/watchdog.py": "_report",

@@ -1,6 +1,5 @@
-"""Signals, a loop that is blocked, threads that hang, and everything that dies at once."""
+"""Signals, a loop that is blocked, threads that hang, and what is left to read."""
 
-import os
 import signal
 import threading
 
@@ -96,36 +95,6 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
     assert load_latest_learner(RunDir(folder)).meta.iteration == summary["iteration"]
     assert standing(folder).ended == f"failed: {told}"
     assert standing(folder).hanging == 2
-
-
-def test_when_all_games_die_at_once_the_run_goes_on_and_each_death_is_written_down(tmp_path, monkeypatch):
-    """A driver that falls over, a machine short of memory: the pool's budget is made for all of them, several times."""
-    pids, once = {}, iter([True])
-    original = Block.collect
-
-    def collect(self, order):
-        pids[self.game.pid] = None
-        if order.iteration == 2 and len(pids) == 2 and next(once, False):
-            for pid in list(pids):
-                os.kill(pid, signal.SIGKILL)
-        return original(self, order)
-
-    monkeypatch.setattr(Block, "collect", collect)
-    folder = tmp_path / "run"
-    size = ("--timesteps", 4 * ITERATION, "--save-interval", 2, "--runners", 2)
-    code, text = train(folder, *size, "--host", "process", "--collect-timeout", 600)
-    assert code == 0
-    assert text.count("exit code -9 in the middle of a segment; it is replaced") == 2
-    found, unreadable = read_crashes(RunDir(folder).crashes, 9)
-    assert {(crash.id, crash.incarnation, crash.kind) for crash in found} == {
-        ("root/runners/runner-000", 1, "error"),
-        ("root/runners/runner-001", 1, "error"),
-    }
-    assert unreadable == 0
-    rows = {row.id: row for row in standing(folder).rows}
-    assert [(rows[f"root/runners/runner-00{i}"].restarts, standing(folder).ended) for i in (0, 1)] == [
-        (1, "finished"), (1, "finished")
-    ]  # fmt: skip
 
 
 def test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause(tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(
     {
         "run.games", "run.timesteps", "run.max_minutes", "run.save_interval", "run.checkpoint", "run.device",
-        "run.threads", "run.evaluation_states", "guard.loop_timeout", "guard.max_abandoned",
+        "run.threads", "run.evaluation_states", "run.chaos", "guard.loop_timeout", "guard.max_abandoned",
     }
 )  # fmt: skip
 
@@ -152,6 +152,7 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
             "games_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
             "newest": progress.newest,
             "restarts": progress.restarts,
+            "chaos": progress.chaos.document() or None,
             "ended": datetime.now(UTC).isoformat(),
             "processor": processor(),
             "cores": usable_cores(),
@@ -168,6 +169,8 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
         f"{word} after {progress.iteration} iterations, {loop.games:,} games, {progress.total_steps:,} turns, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
+    for line in progress.chaos.lines():
+        feed.notice(line)
     if loop.failure is not None:
         raise loop.failure
 
@@ -270,6 +273,7 @@ def _header(
                  f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
         ("Track Elo", f"yes, {config.league.rating_share:.0%} of the time" if config.league.track_elo else None),
         ("Seed", str(config.run.seed)),
+        ("Chaos", config.run.chaos),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Run folder", run.path),
         ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),

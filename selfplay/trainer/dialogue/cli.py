@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from envs.registry import DIALOGUE, GAMES
 from selfplay.config import OPTIONS as OF_FIGHTS
+from selfplay.errors import ConfigError
+from selfplay.runner.chaos import FORCED, parse_plan
 from selfplay.trainer import command_line
 from selfplay.trainer.command_line import Invocation, Parser, Program, check_name
 from selfplay.trainer.dialogue.config import OPTIONS, PRESETS, LanguageConfig
@@ -29,8 +31,10 @@ def _limits(explicit: dict[str, Any]) -> None:
 
 
 def _check(config: LanguageConfig) -> None:
-    """Nothing beyond the types: games and models are looked for when they are opened."""
-    del config
+    """What types cannot say; games and models are looked for when they are opened."""
+    for kind in parse_plan(config.run.chaos):
+        if kind in FORCED:
+            raise ConfigError(f"--chaos {config.run.chaos}: {kind} needs a process, and games of words have none")
 
 
 PROGRAM: Final = Program(

@@ -166,6 +166,9 @@ class WordsRunConfig(Group):
     evaluation_states: Annotated[int, Field(ge=0)] = Field(
         256, description="States that the run's end is judged on, never trained on"
     )
+    chaos: str | None = Field(
+        None, description="Faults on purpose: probabilities an order of games, such as `crash=1e-3,nan=1e-3,slow=1e-3`"
+    )
 
 
 USUAL: Final[dict[str, dict[str, dict[str, Any]]]] = {
@@ -315,5 +318,6 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--runners", "run.runners", _RUN, "N"),
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--evaluation-states", "run.evaluation_states", _RUN, "N"),
+    Option("--chaos", "run.chaos", _RUN, "PLAN"),
     *(Option(flag, path, _RUN, metavar) for flag, path, metavar in guard.FLAGS),
 )

@@ -54,6 +54,7 @@ def iteration_report(
         zero_variance=update.zero_variance_share,
         update={name: value for name, value in asdict(update).items() if name not in _COUNTS},
         restarts=progress.restarts,
+        tasks=progress.tasks,
         shared=session.entry.shared_reward,
         timesteps=run.timesteps,
         limit_s=run.max_minutes * 60 if run.max_minutes else None,

@@ -12,6 +12,7 @@ from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.trainer.dialogue.config import TINY
 from selfplay.trainer.dialogue.players import is_embedded, reopen
+from selfplay.trainer.learner_state import check_finite
 
 if TYPE_CHECKING:
     from selfplay.learner.grpo import TokenModel
@@ -47,7 +48,12 @@ def make_learner(session: WordsSession) -> GRPOLearner:
 
 
 def freeze(session: WordsSession, progress: Progress) -> str:
-    """Save the model as the generation of now; its name. Blocks."""
+    """Save the model as the generation of now; its name. Blocks.
+
+    Raises:
+        LearnerError: its weights are not finite.
+    """
+    check_finite(session.model.module)
     name = generation_id(progress.iteration)
     meta = ModelMeta(
         id=name, parent=progress.newest or None, iteration=progress.iteration, total_steps=progress.total_steps,

@@ -6,8 +6,10 @@ When the loop crashes its supervisor starts it again, and it goes on from the la
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -19,20 +21,19 @@ from selfplay.league.records import generation_id
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
-from selfplay.runner.dialogue import Lost, Played
+from selfplay.runner.dialogue import NOT_FINITE, Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
 from selfplay.trainer.dialogue.iteration import iteration_report
 from selfplay.trainer.dialogue.learning import freeze, make_learner
 from selfplay.trainer.dialogue.transcripts import keep_transcripts
 from selfplay.trainer.learner_state import learner_arrays, restore_learner
-from selfplay.trainer.progress import Phases, Progress
+from selfplay.trainer.progress import Phases, Progress, chaos_of
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
     from selfplay.report.reporter import Feed
+    from selfplay.runner.chaos import Fault
     from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
     from selfplay.trainer.dialogue.rater import WordsRater
@@ -63,7 +64,7 @@ class WordsLoop:
         start_runners: Callable[[], Awaitable[None]],
     ) -> None:
         self.session = session
-        self.progress = Progress()
+        self.progress = Progress(chaos_of(session.config.run, session.resumed))
         self.failure: ServerError | None = None  # that ended the run before its end
         self.games = 0  # that came to their end
         self.lost = 0
@@ -170,10 +171,21 @@ class WordsLoop:
     async def _collect(self) -> list[Played]:
         """An iteration's games; none where their server has failed for good."""
         orders = self.session.orders(self.progress.iteration)
-        results = await self._board.ask({runner: _job(order) for runner, order in orders.items()})
+        chaos, iteration = self.progress.chaos, self.progress.iteration
+        jobs = {runner: _job(order, partial(chaos.draw, runner, iteration)) for runner, order in orders.items()}
+        results = await self._board.ask(jobs)
         self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
         if self.failure is not None:
             return []
+        for runner, seconds in self._board.take_stragglers().items():
+            self._feed.notice(
+                f"{runner} took {seconds:.1f} s for its games; {self._board.median_s or 0:.1f} s is usual"
+            )
+            chaos.noticed(runner, "slow")
+        for runner, found in results.items():
+            if any(isinstance(game, Lost) and NOT_FINITE in game.why for game in found):
+                chaos.noticed(runner, "nan")
+            chaos.delivered(runner)
         games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
@@ -228,7 +240,8 @@ class WordsLoop:
             created=datetime.now(UTC), config=self.session.config.model_dump(mode="json"),
             generations=tuple(progress.generations),
             extra={
-                "restarts": progress.restarts, "games": self.games, "lost": self.lost, "base": self.session.base,
+                "restarts": progress.restarts, "chaos": progress.chaos.document(),
+                "games": self.games, "lost": self.lost, "base": self.session.base,
                 **baseline,
                 **({} if self._rater is None else self._rater.state()),
             },
@@ -236,6 +249,7 @@ class WordsLoop:
         save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
 
     def _report(self, played: list[Played], update: GRPOStatistics, phase_s: dict[str, float]) -> None:
+        self.progress.tasks = len(asyncio.all_tasks())
         self.progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
         elo = None if self._rater is None else self._rater.newest_elo
         report = iteration_report(self.session, self.progress, (self.games, self.lost), played, update, phase_s, elo)
@@ -244,10 +258,10 @@ class WordsLoop:
             self._feed.notice(f"Health: {finding.text}")
 
 
-def _job(order: Order) -> Job[DialogueCollector]:
+def _job(order: Order, draw: Callable[[], Fault | None]) -> Job[DialogueCollector]:
     def collect(collector: DialogueCollector) -> list[Played | Lost] | ServerError:
         try:
-            return collector.collect(order)
+            return collector.collect(order, draw())
         except ServerError as error:  # no crash of a runner, which another could make good
             return error
 

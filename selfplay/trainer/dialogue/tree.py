@@ -102,3 +102,4 @@ class WordsTree:
 
     def _count_restart(self, runner: str) -> None:
         self.loop.progress.restarts += runner in self._session.runners
+        self.loop.progress.chaos.failed(runner)
