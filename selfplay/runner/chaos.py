@@ -41,6 +41,7 @@ Kind = Literal["crash", "nan", "slow", "hang", "kill"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 FORCED: Final[tuple[Kind, ...]] = ("hang", "kill")  # those that need a process of the game's own
 SLOW_S: Final = 5.0
+_REMEMBERED: Final = 8  # faults of a runner that nobody noticed: some are, a little later
 ON_PURPOSE: Final = "on purpose (--chaos)"
 
 Plan = Mapping[Kind, float]
@@ -99,14 +100,21 @@ class Tally:
 
     injected: int = 0
     detected: int = 0  # the runner was replaced, or what it gave was noticed
-    recovered: int = 0  # the runner delivered a whole segment again
+    recovered: int = 0  # the runner made a whole segment again
     lost: int = 0  # segments that were thrown away
+
+
+@dataclass(slots=True)
+class _Struck:
+    kind: Kind
+    detected: bool = False
+    recovered: bool = False
 
 
 class Chaos:
     """Draws the faults of a run and keeps account of them.
 
-    ``draw`` and ``Fault.struck`` are called in threads of runners, everything else on the event loop.
+    ``draw``, ``Fault.struck`` and ``completed`` are called in threads of runners, everything else on the event loop.
 
     Args:
         plan: Probabilities by kind; none for a run without faults.
@@ -119,8 +127,7 @@ class Chaos:
         self._seed = seed
         self._lock = threading.Lock()
         self._attempts: dict[str, tuple[int, int]] = {}  # runner -> its iteration, and its attempts at that
-        self._open: dict[str, list[Kind]] = {}  # struck, and not noticed yet
-        self._noticed: dict[str, list[Kind]] = {}  # noticed, and not mended yet
+        self._struck: dict[str, list[_Struck]] = {}  # by runner: those of which not everything is known yet
         self._tallies: dict[Kind, Tally] = {kind: Tally() for kind in self._plan}
         names = [field.name for field in fields(Tally)]
         for kind in KINDS:
@@ -145,29 +152,33 @@ class Chaos:
     def _strike(self, runner: str, kind: Kind) -> None:
         with self._lock:
             self._tallies[kind].injected += 1
-            self._open.setdefault(runner, []).append(kind)
+            self._struck.setdefault(runner, []).append(_Struck(kind))
+
+    def completed(self, runner: str) -> None:
+        """A runner has made a whole segment; in its thread, so that what strikes the next one comes after this."""
+        with self._lock:
+            struck = self._struck.get(runner, [])
+            for fault in struck:
+                self._tallies[fault.kind].recovered += not fault.recovered
+                fault.recovered = True
+            self._struck[runner] = [fault for fault in struck if not fault.detected][-_REMEMBERED:]
 
     def failed(self, runner: str) -> None:
         """A runner has failed and its segment is lost."""
         with self._lock:
-            for kind in self._open.pop(runner, ()):
-                self._tallies[kind].detected += 1
-                self._tallies[kind].lost += 1
-                self._noticed.setdefault(runner, []).append(kind)
+            for fault in self._struck.get(runner, ()):
+                if not (fault.detected or fault.recovered):
+                    fault.detected = True
+                    self._tallies[fault.kind].detected += 1
+                    self._tallies[fault.kind].lost += 1
 
     def noticed(self, runner: str, kind: Kind) -> None:
         """What a runner delivered showed a fault of this kind, if there was one."""
         with self._lock:
-            if kind in self._open.get(runner, ()):
-                self._open[runner].remove(kind)
+            fault = next((f for f in self._struck.get(runner, ()) if f.kind == kind and not f.detected), None)
+            if fault is not None:
+                fault.detected = True
                 self._tallies[kind].detected += 1
-                self._noticed.setdefault(runner, []).append(kind)
-
-    def delivered(self, runner: str) -> None:
-        """A runner has delivered a whole segment."""
-        with self._lock:
-            for kind in (*self._noticed.pop(runner, ()), *self._open.pop(runner, ())):
-                self._tallies[kind].recovered += 1
 
     def document(self) -> dict[str, JsonValue]:
         """The account so far: kind -> name of a count -> count; empty for a run without faults."""

@@ -23,7 +23,7 @@ from selfplay.report.health import Health
 from selfplay.report.metrics import Update
 from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
-from selfplay.runner.chaos import Fault, broken
+from selfplay.runner.chaos import Chaos, broken
 from selfplay.runner.worker import Worker
 from selfplay.trainer.agents import ROLES, WINS, Agent, Target, begins_anew, make_matchmaker, worst
 from selfplay.trainer.archive import Archive
@@ -221,7 +221,7 @@ class TrainingLoop:
                 iteration, self.config.ppo.rollout_length, iteration, networks[agent.role], frozen,
                 tuple(agent.matchmaker.draw(games)), self._teacher if agent.role == MAIN else None,
             )  # fmt: skip
-            jobs[runner] = Job(_collect_job(order, partial(self.progress.chaos.draw, runner, iteration)))
+            jobs[runner] = Job(partial(_collect, runner=runner, order=order, chaos=self.progress.chaos))
         core = [runner for runner, role in session.roles.items() if role == MAIN]
         results: dict[str, Collected] = await self._board.ask(jobs, core)
         late: dict[str, Collected] = self._board.take_late()  # one version old, which PPO's ratios make up for
@@ -230,7 +230,6 @@ class TrainingLoop:
         self._tell_stragglers()
         segments = [*sorted(results.items()), *sorted(late.items())]
         for runner, part in segments:
-            self.progress.chaos.delivered(runner)
             for note in part.notes:
                 self._reporter.notice(f"{runner}: {note}")
         collected = {
@@ -386,14 +385,12 @@ class TrainingLoop:
             self._reporter.notice(f"Health: {finding.text}")
 
 
-def _collect_job(order: SegmentOrder, draw: Callable[[], Fault | None]) -> Callable[[Block], Collected]:
+def _collect(block: Block, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
     """What a runner's thread does for a segment, with what is to break in it."""
-
-    def collect(block: Block) -> Collected:
-        with broken(block, draw(), order.steps):
-            return block.collect(order)
-
-    return collect
+    with broken(block, chaos.draw(runner, order.iteration), order.steps):
+        collected = block.collect(order)
+    chaos.completed(runner)
+    return collected
 
 
 def _in_play(document: Mapping[str, Any] | None) -> set[str]:

@@ -80,10 +80,10 @@ def test_the_account_of_a_fault():
         faults.failed("a")
         faults.failed("b")  # who has no fault
     assert faults.document() == {"crash": {"injected": 2, "detected": 2, "recovered": 0, "lost": 2}}
-    faults.delivered("b")
+    faults.completed("b")
     assert faults.document()["crash"]["recovered"] == 0
-    faults.delivered("a")
-    faults.delivered("a")
+    for _ in range(2):
+        faults.completed("a")
     assert faults.document() == {"crash": {"injected": 2, "detected": 2, "recovered": 2, "lost": 2}}
 
 
@@ -91,13 +91,26 @@ def test_the_account_of_a_fault_that_costs_no_segment():
     faults = Chaos({"slow": 1.0}, 0)
     faults.noticed("a", "slow")  # a real one
     faults.draw("a", 1).struck()
+    faults.completed("a")
     faults.noticed("a", "nan")
-    faults.noticed("a", "slow")
-    faults.delivered("a")
+    faults.noticed("a", "slow")  # those who look at what came are told later
     assert faults.document() == {"slow": {"injected": 1, "detected": 1, "recovered": 1, "lost": 0}}
     faults.draw("a", 2).struck()
-    faults.delivered("a")  # nobody noticed
+    faults.completed("a")  # nobody notices
+    faults.failed("a")  # of something else
     assert faults.document() == {"slow": {"injected": 2, "detected": 1, "recovered": 2, "lost": 0}}
+
+
+def test_what_is_not_noticed_is_forgotten():
+    faults = Chaos({"slow": 1.0}, 0)
+    for i in range(100):
+        faults.draw("a", i).struck()
+        faults.completed("a")
+    for _ in range(100):
+        faults.noticed("a", "slow")
+    told = faults.document()["slow"]
+    assert told["injected"] == told["recovered"] == 100
+    assert 0 < told["detected"] < 20
 
 
 def test_the_account_goes_on_with_a_resumed_run_although_the_plan_is_another():

@@ -33,7 +33,7 @@ from selfplay.trainer.progress import Phases, Progress, chaos_of
 if TYPE_CHECKING:
     from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
     from selfplay.report.reporter import Feed
-    from selfplay.runner.chaos import Fault
+    from selfplay.runner.chaos import Chaos
     from selfplay.runner.collector import DialogueCollector, Order
     from selfplay.supervision import Context
     from selfplay.trainer.dialogue.rater import WordsRater
@@ -171,8 +171,12 @@ class WordsLoop:
     async def _collect(self) -> list[Played]:
         """An iteration's games; none where their server has failed for good."""
         orders = self.session.orders(self.progress.iteration)
-        chaos, iteration = self.progress.chaos, self.progress.iteration
-        jobs = {runner: _job(order, partial(chaos.draw, runner, iteration)) for runner, order in orders.items()}
+        chaos = self.progress.chaos
+        iteration = self.progress.iteration
+        jobs = {
+            runner: Job(partial(_play, runner=runner, iteration=iteration, order=order, chaos=chaos))
+            for runner, order in orders.items()
+        }
         results = await self._board.ask(jobs)
         self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
         if self.failure is not None:
@@ -185,7 +189,6 @@ class WordsLoop:
         for runner, found in results.items():
             if any(isinstance(game, Lost) and NOT_FINITE in game.why for game in found):
                 chaos.noticed(runner, "nan")
-            chaos.delivered(runner)
         games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
@@ -258,14 +261,16 @@ class WordsLoop:
             self._feed.notice(f"Health: {finding.text}")
 
 
-def _job(order: Order, draw: Callable[[], Fault | None]) -> Job[DialogueCollector]:
-    def collect(collector: DialogueCollector) -> list[Played | Lost] | ServerError:
-        try:
-            return collector.collect(order, draw())
-        except ServerError as error:  # no crash of a runner, which another could make good
-            return error
-
-    return Job(collect)
+def _play(
+    collector: DialogueCollector, runner: str, iteration: int, order: Order, chaos: Chaos
+) -> list[Played | Lost] | ServerError:
+    """What a runner's thread does for an order, with what is to break in it."""
+    try:
+        games = collector.collect(order, chaos.draw(runner, iteration))
+    except ServerError as error:  # no crash of a runner, which another could make good
+        return error
+    chaos.completed(runner)
+    return games
 
 
 def _latest(session: WordsSession) -> LearnerState | None:
