@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from selfplay.supervision import Supervisor
     from selfplay.trainer.announcing import Announcer, Listener
 
-INTERRUPTED: Final = 130  # exit code of a run that a signal ended
+INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
+TERMINATED: Final = 128 + signal.SIGTERM
 
 
 class RunTree(Protocol):
@@ -63,9 +64,10 @@ async def run_tree(
     excess = Excess(guard.max_abandoned, tree.root, stop, feed.notice)
     tree.announcer.listeners += [chronicle.tell, excess.tell]
     ended = "failed"
-    with signals(stop, feed), Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
+    with signals(stop, feed) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
         try:
-            code = await _to_its_end(tree, stop, finish)
+            await _to_its_end(tree, finish)
+            code = signalled()
             if excess.error is not None:
                 raise excess.error
             ended = "interrupted" if code else "finished"
@@ -77,38 +79,40 @@ async def run_tree(
     return code
 
 
-async def _to_its_end(tree: Tree, stop: asyncio.Event, finish: Callable[[Tree, float], object]) -> int:
+async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> None:
     started = time.monotonic()
     with boundary(SelfPlayError, "the run could not start"):
         await tree.root.start()
     reason = await tree.root.wait()
     if tree.announcer.first_cause is not None or not reason.clean:
         raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
-    code = INTERRUPTED if stop.is_set() else 0
     await asyncio.to_thread(finish, tree, time.monotonic() - started)
-    return code
 
 
 @contextmanager
-def signals(stop: asyncio.Event, feed: Listener) -> Iterator[None]:
-    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked."""
+def signals(stop: asyncio.Event, feed: Listener) -> Iterator[Callable[[], int]]:
+    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
+
+    Gives a function that says what exit code follows from the first one: 0 where there was none.
+    """
     loop = asyncio.get_running_loop()
-    asked = False
+    first = 0
 
     def ask() -> None:
         stop.set()
         feed.notice("Stopping after this iteration, with a checkpoint; Ctrl-C again stops at once")
 
     def on_signal(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            os._exit(INTERRUPTED)  # processes of games end with their pipes
-        asked = True
-        loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
+        nonlocal first
+        if first:
+            os._exit(128 + number)  # processes of games end with their pipes
+        else:
+            first = 128 + number
+            loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield lambda: first
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

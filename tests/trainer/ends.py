@@ -6,7 +6,6 @@ import threading
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.report.standing import Standing
-from selfplay.trainer import running
 
 
 def standing(folder):
@@ -30,9 +29,9 @@ def signalled(*numbers):
     return lambda: [os.kill(os.getpid(), number) for number in numbers]
 
 
-def assert_saved_and_interrupted(folder, code, text):
-    """As a person who typed Ctrl-C once finds it."""
-    assert code == running.INTERRUPTED
+def assert_saved_and_interrupted(folder, code, text, number=signal.SIGINT):
+    """As a person who sent this signal once finds it."""
+    assert code == 128 + number
     assert text.count("Ctrl-C again stops at once") == 1
     assert "Interrupted, and saved," in text
     run = RunDir(folder)

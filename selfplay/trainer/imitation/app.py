@@ -31,7 +31,6 @@ from selfplay.trainer.imitation.standing import (
 )
 from selfplay.trainer.imitation.training import Training
 from selfplay.trainer.machine import pick_device, processor, usable_cores
-from selfplay.trainer.running import INTERRUPTED
 from selfplay.trainer.session import THREADS, check_network
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _start(
             finally:
                 training.close()
         _finish(training, games, run, reports)
-        return INTERRUPTED if stopped and not training.standing.ended else 0
+        return 128 + stopped[0] if stopped and not training.standing.ended else 0
     finally:
         reports.close()
 
