@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.schema import GENERATION_ID
-from selfplay.checkpoint.store import make_folder, read_file, recover, write_file
+from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
+from selfplay.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from selfplay.checkpoint.store import MAX_FILE_BYTES, read_file
+from selfplay.checkpoint.store import MAX_FILE_BYTES
 from selfplay.errors import ConfigError, CorruptError, boundary
+from selfplay.files import read_file
 
 if TYPE_CHECKING:
     import pyarrow
