@@ -87,7 +87,7 @@ class StreamSink:
     def write(self, line: str) -> None:
         """See ``Sink``."""
         encoding = self._stream.encoding or "utf-8"
-        self._stream.write(printable(line).encode(encoding, "replace").decode(encoding) + "\n")
+        self._stream.write(printable(line.encode(encoding, "replace").decode(encoding)) + "\n")
         self._stream.flush()
 
     def close(self) -> None:
