@@ -53,9 +53,7 @@ def test_each_setting_may_change_or_names_both_values(option):
 def test_what_a_run_would_start_is_named_again_by_the_user():
     """The folder of a run may be a stranger's, and with it the path of what is called Dolphin there."""
     real = state_of("--game-type", "dolphin", "--dolphin", "it's here", "--iso", "melee.iso")
-    with pytest.raises(
-        ConfigError, match=r"what you want, add --dolphin=.*here' --iso=melee\.iso$"
-    ) as caught:
+    with pytest.raises(ConfigError, match=r"what you want, add --dolphin=.*here' --iso=melee\.iso$") as caught:
         resumed(real, "--timesteps", "5")
     assert shlex.split(str(caught.value).partition(", add ")[2])[0] == "--dolphin=it's here"
     with pytest.raises(ConfigError, match="folders can be anybody's"):
