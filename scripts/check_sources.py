@@ -97,7 +97,7 @@ class _Names:
         if isinstance(node, ast.Call) and self.meant(node.func) == "getattr" and len(node.args) > 1:
             owner, name = self.meant(node.args[0]), node.args[1]
             if owner and isinstance(name, ast.Constant):
-                return f"{owner}.{name.value}".removeprefix("builtins.")
+                return f"{owner}.{name.value!s}".removeprefix("builtins.")
         return ""
 
 
@@ -121,7 +121,7 @@ def _of(node: ast.AST, names: _Names) -> Iterator[Fault]:
             name = f"{module}.{alias.name}".removeprefix("builtins.")
             if name in CALLS:
                 yield Fault(node.lineno, name, CALLS[name])
-            yield from _modules(node.lineno, [f"{alias.name}"] if module in ("six.moves", "importlib") else [])
+            yield from _modules(node.lineno, [alias.name] if module in ("six.moves", "importlib") else [])
     elif isinstance(node, ast.Call):
         yield from _call(node, names)
     elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
