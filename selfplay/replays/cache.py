@@ -205,4 +205,4 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
 
 def _size(entry: Path) -> int:
-    return sum(file.stat().st_size for file in entry.iterdir()) if entry.is_dir() else 0
+    return sum(file.lstat().st_size for file in entry.iterdir()) if entry.is_dir() else 0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BATCH: Final = 8  # rows unpacked at once: each may repeat the longest value of its file
 COMPRESSIONS: Final = ("UNCOMPRESSED", "SNAPPY")
+PLAIN: Final = "texts, numbers and truth values, lists and groups of them"
 EXTENSION: Final = b"ARROW:extension:name"
 # Of a file, in all and for each byte of it; a small one may always have FLOOR.
 FLOOR: Final = 2**24
@@ -54,6 +55,9 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
     with boundary(CorruptError, f"{path} is no parquet file"):
         _check(pa.parquet.read_metadata(pa.BufferReader(data)), len(data), path)
         file = pa.parquet.ParquetFile(pa.BufferReader(data))
+        for field in file.schema_arrow:
+            if not _is_plain(pa, field.type):
+                raise CorruptError(f"{path}: {field.name[:80]} is of type {str(field.type)[:80]}; valid: {PLAIN}")
         there = {file.schema.column(i).path for i in range(len(file.schema.names))}
         for column in columns:
             if not any(place == column or place.startswith(f"{column}.") for place in there):
@@ -66,6 +70,17 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
             rows += batch.to_pylist()
         about = file.schema_arrow.metadata or {}
     return rows, {key.decode(errors="replace"): value.decode(errors="replace") for key, value in about.items()}
+
+
+def _is_plain(pa: Any, kind: pyarrow.DataType) -> bool:  # noqa: ANN401
+    """Whether a column holds what it takes room for: dictionaries and views name a value any number of times."""
+    types = pa.types
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _is_plain(pa, kind.value_type)
+    if types.is_struct(kind):
+        return all(_is_plain(pa, field.type) for field in kind)
+    flat = (types.is_boolean, types.is_integer, types.is_floating, types.is_string, types.is_large_string)
+    return any(is_kind(kind) for is_kind in flat)
 
 
 def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path) -> None:
