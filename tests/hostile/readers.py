@@ -63,7 +63,7 @@ class Reader:
     """A way in.
 
     ``make`` fills a folder and gives the file that is damaged; ``read`` is given the folder and that file. ``signed``:
-    the file is in a folder with a manifest, which an attacker makes anew. ``follows``: users name links to it.
+    the file is in a folder with a manifest, which an attacker makes anew.
     ``names``: an error says which file it is about.
     """
 
@@ -72,7 +72,6 @@ class Reader:
     make: Callable[[Path], Path]
     read: Callable[[Path, Path], Any]
     signed: bool = False
-    follows: bool = False
     names: bool = True
     of_bytes: bool = False  # is handed what is in the file, and no path
 
@@ -275,14 +274,12 @@ READERS = (
             f, ADAPTER, {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "x", "auto_mapping": None}
         ),
         lambda f, p: (check_folder(f, str(f)), base_name(f)),
-        follows=True,
     ),
     Reader(
         "config.json of a model",
         ("selfplay.policy.language.folders",),
         lambda f: _weights(f, CONFIG, {"num_hidden_layers": 2, "text_config": {"num_experts": 4}, "model_type": "x"}),
         lambda f, p: check_folder(f, str(f)),
-        follows=True,
     ),
     Reader(
         "a ledger",
@@ -308,7 +305,6 @@ READERS = (
         ("selfplay.league.foreign",),
         _file("games.csv", lambda: b"first,second,score\na,b,1\n"),
         lambda f, p: read_csv(p),
-        follows=True,
     ),
     Reader(
         "a run for its page",
@@ -334,8 +330,8 @@ READERS = (
         _file(TRANSCRIPTS, lambda: transcript().row().encode() + b"\n"),
         lambda f, p: read_transcripts(f),
     ),
-    Reader("a replay", ("envs.melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p), follows=True),
-    Reader("a folder of replays", ("selfplay.replays.library",), _recorded, _library, follows=True),
+    Reader("a replay", ("envs.melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p)),
+    Reader("a folder of replays", ("selfplay.replays.library",), _recorded, _library),
     Reader("a cache's note", ("selfplay.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True),
     Reader("a cache's list", ("selfplay.replays.cache",), _filled_cache("files-*.json"), _cache_entry),
     Reader(
@@ -389,28 +385,24 @@ READERS = (
         _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
         _config,
         names=False,
-        follows=True,
     ),
     Reader(
         "a character",
         ("envs.melee.tables.read",),
         _file("fox.toml", lambda: (TABLES / "characters" / "fox.toml").read_bytes()),
         lambda f, p: read_character(p),
-        follows=True,
     ),
     Reader(
         "a stage",
         ("envs.melee.tables.read",),
         _file("battlefield.toml", lambda: (TABLES / "stages" / "battlefield.toml").read_bytes()),
         lambda f, p: read_stage(p),
-        follows=True,
     ),
     Reader(
         "a move dump",
         ("scripts.import_character", "envs.melee.tables.importer"),
         _file("moves.json", lambda: _json({"jab1": {"totalFrames": 5}})),
         _imported,
-        follows=True,
         names=False,
     ),
     Reader(
@@ -418,7 +410,6 @@ READERS = (
         ("envs.melee.dolphin.disc",),
         _file("melee.iso", lambda: b"GALE01\0\2" + bytes(4096)),
         lambda f, p: judge_disc(p, hash_it=False),
-        follows=True,
     ),
 )
 
