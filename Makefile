@@ -1,6 +1,6 @@
 # make train   set up on first use, train for about three minutes, show the leaderboard
 # make test    set up on first use, run the tests
-# make check   style, types, and the direction of imports
+# make check   style, types, the direction of imports, and that no source runs or opens what others hand over
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
 #          TORCH_INDEX=URL          take torch from this package index (see README)
@@ -70,6 +70,7 @@ check: .venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_sources.py
 
 format: .venv
 	$(BIN)/ruff check --fix .

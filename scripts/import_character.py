@@ -7,7 +7,6 @@ docs/adding_a_character.md.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -15,8 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from envs.errors import TableError  # noqa: E402
+from envs.errors import GameError  # noqa: E402
+from envs.files import MAX_TEXT_BYTES, parse_json, printable, read_plain  # noqa: E402
 from envs.melee.tables import importer  # noqa: E402
+from selfplay.errors import ConfigError, SelfPlayError, boundary  # noqa: E402
 
 FOLDER = ROOT / "envs" / "melee" / "tables" / "characters"
 
@@ -41,12 +42,14 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         frames = options.frames or Path(str(files("melee"))) / "framedata.csv"
         text = path.read_text("utf-8")
-        renewed = importer.renew(text, path.name, json.loads(options.moves.read_text("utf-8")), frames)
+        moves = parse_json(read_plain(options.moves, MAX_TEXT_BYTES, follow=True))
+        with boundary(ConfigError, f"{options.moves} and {frames} are no data of this character"):
+            renewed = importer.renew(text, path.name, moves, frames)
     except ModuleNotFoundError:
         print("libmelee is not installed: pip install melee, or name its framedata.csv with --frames", file=sys.stderr)
         return 2
-    except (OSError, ValueError, TableError) as error:
-        print(f"import_character.py: {error}", file=sys.stderr)
+    except (OSError, ValueError, GameError, SelfPlayError) as error:
+        print(printable(f"import_character.py: {error}"), file=sys.stderr)
         return 2
     if renewed == text:
         print(f"{path.name} is up to date")

@@ -30,12 +30,15 @@ def parser() -> argparse.ArgumentParser:
         "--calibrate", action="store_true", help="rate the scripted players by their own round robin, and nobody else"
     )
     made.add_argument("--games", type=int, metavar="N", help="of each pair, with --calibrate (default: 1000)")
+    made.add_argument("--dolphin", metavar="PATH", help="of a run of real games: Slippi Dolphin")
+    made.add_argument("--iso", metavar="PATH", help="of a run of real games: the Melee 1.02 disc image")
     made.add_argument("--ship", action="store_true", help="with --calibrate: keep the table in the project")
     return made
 
 
 def run(options: argparse.Namespace) -> None:
     """Play, keep, print."""
+    from envs.registry import find_game
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.league.anchors import FILE_NAME, FOLDER
     from selfplay.league.chance import Z95
@@ -53,13 +56,17 @@ def run(options: argparse.Namespace) -> None:
     if options.budget < 1 or (options.games is not None and options.games < 1):
         raise ConfigError("a number of games must be at least 1")
     folder = RunDir(resolve_run(options.run, ROOT / "checkpoints"))
-    if is_words(folder):
+    given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
+    words = is_words(folder)
+    if given and (words or not find_game(config_of(folder).game.type).live):
+        raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
+    if words:
         _rate_words(folder, options)
         return
     config = config_of(folder)
     settings = settings_of(config)
     if options.calibrate:
-        way = way_of(config, folder, _tell)
+        way = way_of(config, folder, _tell, given)
         table = calibrate(settings, options.games or GAMES, options.seed, _tell, way)
         path = FOLDER / f"{table.settings}.json" if options.ship else folder.path / FILE_NAME
         save_table(table, path)
@@ -69,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
         return
     with folder.lock():  # nobody trains it meanwhile
         generations = [generation.id for generation in list_generations(folder)]
-        way = way_of(config, folder, _tell)
+        way = way_of(config, folder, _tell, given)
         played = rate_run(folder, settings, generations, options.budget, options.seed, _tell, way)
     board = build(read_games(folder.ledger), run=folder.path)
     write_ratings(folder.rating_events, board, config.steps_per_iteration)

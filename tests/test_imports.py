@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
         ("envs.registry", "scipy.optimize"),
         ("envs.melee.controller", "selfplay"),
         ("selfplay", "torch"),
+        ("selfplay.checkpoint", "torch"),
         ("selfplay.league", "torch"),
         ("selfplay.replays.batches", "torch"),
         ("selfplay.report", "torch"),

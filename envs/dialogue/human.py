@@ -6,7 +6,6 @@ here. Names are looked at only where they are those of this project: an assignme
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from envs.dialogue.proposals import Pairs, parse_proposal
 from envs.dialogue.states import REVIEWERS, MatchingRules, MatchingState
 from envs.errors import GameError
+from envs.files import parse_json
 
 OTHER_NAMES = "other names of reviewers or papers"
 TWICE = "entries of a player that follow on another one of its own"
@@ -53,8 +53,8 @@ def read_games(lines: Iterable[str]) -> tuple[list[LoggedGame], Counter[str]]:
     games = []
     for count, line in enumerate(lines, 1):
         try:
-            games.append(read_game(json.loads(line)))
-        except (ValueError, RecursionError) as error:
+            games.append(read_game(parse_json(line)))
+        except ValueError as error:
             raise GameError(f"line {count}: not JSON") from error
         except GameError as error:
             raise GameError(f"line {count}: {error}") from error

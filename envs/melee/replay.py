@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import ReplayError
+from envs.files import printable, read_plain
 from envs.melee.slp.columns import game_columns
 from envs.melee.slp.container import MAX_FILE_BYTES, MetadataError, Value, read_metadata
 from envs.melee.slp.encode import encode
@@ -149,8 +150,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 def _load(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_FILE_BYTES + 1)
+        return read_plain(path, MAX_FILE_BYTES, follow=True)
     except OSError as error:
         raise ReplayError(str(path), 0, error.strerror or str(error)) from error
 
@@ -182,7 +182,7 @@ def _names(opened: Opened) -> tuple[dict[int, str], tuple[str, ...]]:
         for key in ("players", str(port), "names", "netplay"):
             inner = inner.get(key) if isinstance(inner, dict) else None
         if isinstance(inner, str):
-            names[port] = inner
+            names[port] = printable(inner)
     return names, ()
 
 

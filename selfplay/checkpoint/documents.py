@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Final, NoReturn, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from envs.files import MAX_TEXT_BYTES, parse_json
 from selfplay.errors import CheckpointError, CorruptError, boundary
 
 JsonObject = dict[str, JsonValue]
 Model = TypeVar("Model", bound=BaseModel)
 
-MAX_JSON_BYTES: Final = 8 * 2**20  # parsed JSON may take 20 times its size in memory
+MAX_JSON_BYTES: Final = MAX_TEXT_BYTES
 
 
 def encode_json(document: JsonObject, what: str) -> bytes:
@@ -31,7 +32,7 @@ def decode_json(data: bytes, what: str) -> JsonObject:
     if len(data) > MAX_JSON_BYTES:
         raise CorruptError(f"{what}: {len(data)} bytes of JSON, the limit is {MAX_JSON_BYTES}")
     with boundary(CorruptError, f"{what} is not a JSON document"):
-        document = json.loads(data.decode(), parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        document = parse_json(data)
     if not isinstance(document, dict):
         raise CorruptError(f"{what}: a JSON object is needed, not {type(document).__name__}")
     return cast("JsonObject", document)
@@ -46,14 +47,3 @@ def parse(model: type[Model], document: JsonValue, what: str, kind: type[Checkpo
         field = ".".join(str(part) for part in first["loc"])
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise kind(f"{what}: {field + ': ' if field else ''}{first['msg']}{more}") from error
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.schema import GENERATION_ID
-from selfplay.checkpoint.store import make_folder, read_file, recover, write_file
+from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
+from selfplay.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,11 +156,13 @@ class RunDir:
 
         Raises:
             RunLockedError: another trainer has it; names its process id.
+            CheckpointError: something in the folder leads out of it.
         """
         with boundary(CheckpointError, f"cannot open {self.lock_file}"):
             handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
             self._acquire(handle)
+            refuse_links(self.path)
             for folder in (self.path, self.generations, self.exploiters, self.guests, self.learner):
                 recover(folder)
             yield
@@ -200,6 +204,24 @@ class RunDir:
         with boundary(CheckpointError, f"cannot write {self.lock_file}"):
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder that holds links, pipes or devices: who works in it would write and delete elsewhere.
+
+    Raises:
+        CheckpointError: names the first.
+    """
+    with boundary(CheckpointError, f"cannot look through {folder}"):
+        for place, folders, files in os.walk(folder):
+            for name in (*folders, *files):
+                kind = os.lstat(os.path.join(place, name)).st_mode
+                if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
+                    what = "a link" if stat.S_ISLNK(kind) else "no plain file"
+                    raise CheckpointError(
+                        f"{os.path.join(place, name)} is {what}: a trainer works in plain folders only; "
+                        "put what it stands for in its place, or remove it"
+                    )
 
 
 def check_folder(path: Path, flag: str) -> None:

@@ -14,15 +14,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from envs.files import chunks
 from selfplay.checkpoint.documents import decode_json, encode_json, parse
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, NotARunError, boundary
+from selfplay.files import opened, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +33,6 @@ MANIFEST: Final = "MANIFEST.json"
 MAX_FILES: Final = 256
 MAX_FILE_BYTES: Final = 4 * 2**30
 MAX_MANIFEST_BYTES: Final = 2**20
-_CHUNK: Final = 2**20
 _TMP, _OLD, _TRASH = ".tmp-", ".old-", ".tmp-trash-"
 
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")]
@@ -72,7 +72,7 @@ class StoredFolder:
         if entry.bytes > limit:
             raise CorruptError(f"{self.path / name}: {entry.bytes} bytes, the limit is {limit}")
         with _opened(self.path / name, entry.bytes) as handle:
-            data = b"".join(_chunks(handle, entry.bytes))
+            data = b"".join(chunks(handle, entry.bytes))
         _check(self.path / name, entry, hashlib.sha256(data).hexdigest())
         return data
 
@@ -81,7 +81,7 @@ class StoredFolder:
         for name, entry in self.manifest.files.items():
             digest = hashlib.sha256()
             with _opened(self.path / name, entry.bytes) as handle:
-                for chunk in _chunks(handle, entry.bytes):
+                for chunk in chunks(handle, entry.bytes):
                     digest.update(chunk)
             _check(self.path / name, entry, digest.hexdigest())
 
@@ -91,11 +91,7 @@ def open_folder(path: Path) -> StoredFolder:
     if not path.is_dir():
         raise NotARunError(f"{path}: no such folder")
     file = path / MANIFEST
-    with _opened(file, None) as handle:
-        size = os.fstat(handle).st_size
-        if size > MAX_MANIFEST_BYTES:
-            raise CorruptError(f"{file}: {size} bytes, the limit is {MAX_MANIFEST_BYTES}")
-        data = b"".join(_chunks(handle, MAX_MANIFEST_BYTES))
+    data = read_file(file, MAX_MANIFEST_BYTES)
     return StoredFolder(path, parse(Manifest, decode_json(data, str(file)), str(file), CorruptError))
 
 
@@ -165,15 +161,6 @@ def make_folder(path: Path) -> None:
     _sync_folder(path.parent)
 
 
-def read_file(path: Path, limit: int) -> bytes:
-    """The content of a plain file of at most ``limit`` bytes."""
-    with _opened(path, None) as handle:
-        size = os.fstat(handle).st_size
-        if size > limit:
-            raise CorruptError(f"{path}: {size} bytes, the limit is {limit}")
-        return b"".join(_chunks(handle, limit))
-
-
 def remove_folder(path: Path) -> None:
     """Remove a folder so that a crash halfway leaves nothing that looks like it."""
     trash = path.parent / f"{_TRASH}{path.name}"
@@ -201,8 +188,8 @@ def _manifest(folder: Path) -> bytes:
     for file in sorted(folder.iterdir()):
         _flush(file)
         digest, size = hashlib.sha256(), 0
-        with _opened(file, None) as handle:
-            for chunk in _chunks(handle, MAX_FILE_BYTES):
+        with opened(file) as handle:
+            for chunk in chunks(handle, MAX_FILE_BYTES):
                 digest.update(chunk)
                 size += len(chunk)
         entries[file.name] = FileEntry(bytes=size, sha256=digest.hexdigest())
@@ -266,28 +253,13 @@ def _flush(path: Path, flags: int = 0) -> None:
 
 
 @contextmanager
-def _opened(path: Path, size: int | None) -> Iterator[int]:
-    """A descriptor of a plain file of exactly ``size`` bytes; links, pipes and devices are refused."""
-    if path.is_symlink():
-        raise CorruptError(f"{path} is a link, which is not followed")
-    with boundary(CorruptError, f"cannot read {path}"):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # opening a pipe must not block
-        try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise CorruptError(f"{path} is not a plain file")
-            if size is not None and status.st_size != size:
-                raise CorruptError(f"{path} has {status.st_size} bytes, the manifest says {size}")
-            yield handle
-        finally:
-            os.close(handle)
-
-
-def _chunks(handle: int, limit: int) -> Iterator[bytes]:
-    """The content of an open file, never more than ``limit`` bytes even if it grows meanwhile."""
-    while limit > 0 and (chunk := os.read(handle, min(_CHUNK, limit))):
-        limit -= len(chunk)
-        yield chunk
+def _opened(path: Path, size: int) -> Iterator[int]:
+    """A descriptor of a plain file of exactly ``size`` bytes."""
+    with opened(path) as handle:
+        found = os.fstat(handle).st_size
+        if found != size:
+            raise CorruptError(f"{path} has {found} bytes, the manifest says {size}")
+        yield handle
 
 
 def _check(path: Path, entry: FileEntry, digest: str) -> None:

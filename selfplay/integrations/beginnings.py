@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from envs.files import parse_json
 from envs.registry import find_dialogue
 from selfplay.errors import ConfigError, boundary
 from selfplay.trainer.dialogue.game_init import SOURCE_SUFFIX
@@ -63,7 +63,7 @@ def beginning(row: Mapping[str, Any]) -> Beginning:
         raise ConfigError(f"a row without {missing[0]}: rows of states are needed, as dialop_game_init.py writes them")
     entry = game_of(str(row["data_source"]))
     with boundary(ConfigError, f"row {row['game_id']}"):
-        rules = entry.rules(**json.loads(row["game_rules"]))
-        begun = Beginning(str(row["game_id"]), entry, rules, entry.load(json.loads(row["game_state"])))
+        rules = entry.rules(**parse_json(row["game_rules"]))
+        begun = Beginning(str(row["game_id"]), entry, rules, entry.load(parse_json(row["game_state"])))
         begun.start()
     return begun

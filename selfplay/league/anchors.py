@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.records import ANCHOR, check_player, first_problem, generation_number
 
@@ -55,9 +56,9 @@ def read_table(path: Path) -> AnchorTable:
         LeagueError: no such file, or no table in it.
     """
     with boundary(LeagueError, f"cannot read the anchors {path}"):
-        text = path.read_text(encoding="utf-8")
+        document = parse_json(read_plain(path, MAX_TEXT_BYTES))
     try:
-        return AnchorTable.model_validate_json(text)
+        return AnchorTable.model_validate(document)
     except ValidationError as error:
         raise LeagueError(f"{path}: {first_problem(error, 'file')}") from error
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from envs.files import read_plain
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import Games
 from selfplay.league.records import ANCHOR
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SCORES: Final = {"1": (1, 0), "1.0": (1, 0), "0.5": (0, 0), "0": (0, 1), "0.0": (0, 1)}
 """What the score column may hold, of the first player, and which counters say the same."""
 LONGEST_NAME: Final = 64
+MAX_BYTES: Final = 2**28
 _COLUMNS: Final = ("first", "second", "score")
 _PAIR: Final = "pair"
 
@@ -32,7 +34,7 @@ def read_csv(path: Path) -> Games:
         LeagueError: no such file, no such columns, or a row that is no game, with its line.
     """
     with boundary(LeagueError, f"cannot read the games {path}"):
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_plain(path, MAX_BYTES, follow=True).decode("utf-8-sig")
     rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     players: dict[str, int] = {}
     pairs: dict[object, int] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.files import parse_json
 from selfplay.errors import LeagueError
 from selfplay.league import rewards
 from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
@@ -24,6 +24,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+MAX_ROW_BYTES: Final = 2**16
+MAX_NAME: Final = 200
+MOST_STOCKS: Final = 2**31
 OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
@@ -166,7 +169,7 @@ class Columns:
             json.JSONDecodeError: not JSON.
             ValueError, TypeError, KeyError: JSON, but no record of a game, or one of another kind of game.
         """
-        row = json.loads(line)
+        row = parse_json(line, MAX_ROW_BYTES)
         match = row["match"]
         if match in self.seen:
             self.duplicates += 1
@@ -187,7 +190,7 @@ class Columns:
             _number(self.versions, second["version"]),
             *counters,
             _number(self.pairs, match.partition("-")[0]),
-            _number(self.groups, f"{row['settings']}/{row['sampling']}"),
+            _number(self.groups, _printable(f"{row['settings']}/{row['sampling']}")),
         )
         if of_words:
             self.partners.append(self._partner(row["partner"]))
@@ -224,7 +227,7 @@ def _counted(stocks: Sequence[int], percents: Sequence[float]) -> tuple[tuple[in
     """Stocks and percents of a fight."""
     left, other_left = stocks
     percent, other_percent = percents
-    if not (type(left) is type(other_left) is int and left >= 0 and other_left >= 0):
+    if not (type(left) is type(other_left) is int and 0 <= left <= MOST_STOCKS and 0 <= other_left <= MOST_STOCKS):
         raise ValueError(f"stocks {stocks!r}")
     if not (math.isfinite(percent) and math.isfinite(other_percent)):
         raise ValueError(f"percents {percents!r}")
@@ -237,6 +240,12 @@ def _paid(paid: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
     if not (math.isfinite(first) and math.isfinite(second)):
         raise ValueError(f"rewards {paid!r}")
     return rewards.counters((first, second)), (0.0, 0.0)
+
+
+def _printable(name: str) -> str:
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise ValueError(f"settings {name[:MAX_NAME]!r}: up to {MAX_NAME} printable characters are needed")
+    return name
 
 
 def _number(numbers: dict[str, int], name: str) -> int:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
-from selfplay.errors import LeagueError, boundary
+from envs.files import read_plain
+from selfplay.errors import LeagueError, boundary, describe
 from selfplay.league.games import Columns, Games
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 FILE_NAME: Final = "ledger.jsonl"
+MAX_BYTES: Final = 2**30  # two million games
 AnyRecord = TypeVar("AnyRecord", MatchRecord, RewardRecord)
 
 
@@ -33,8 +35,7 @@ def read_games(path: Path) -> Games:
     Raises:
         LeagueError: no such file, or a row other than the last that is no match record.
     """
-    with boundary(LeagueError, f"cannot read the ledger {path}"):
-        data = path.read_bytes()
+    data = _content(path)
     columns = Columns()
     offsets = _fold(path, data, columns)
     return Games.folded(columns, torn=offsets[-1] < len(data))
@@ -50,8 +51,7 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
     Raises:
         LeagueError: as ``read_games``, and any field that is not as it must be.
     """
-    with boundary(LeagueError, f"cannot read the ledger {path}"):
-        data = path.read_bytes()
+    data = _content(path)
     columns = Columns()
     offsets = _fold(path, data, columns)
     seen: set[str] = set()
@@ -65,6 +65,13 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
         if record.match not in seen:
             seen.add(record.match)
             yield record
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_plain(path, MAX_BYTES)
+    except OSError as error:
+        raise LeagueError(f"cannot read the ledger {path}: {describe(error)}") from error
 
 
 def _fold(path: Path, data: bytes, columns: Columns) -> list[int]:
@@ -83,7 +90,7 @@ def _fold(path: Path, data: bytes, columns: Columns) -> list[int]:
             break
         try:
             new = columns.add(line)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             if number == last and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
                 break
             raise LeagueError(f"{path}:{number + 1}: no record of a game: {_reason(error)}") from error
@@ -128,13 +135,14 @@ class Ledger:
         """
         with boundary(LeagueError, f"cannot open the ledger {path}"):
             is_new = not path.exists()
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            # what is at the end of a link is nobody's ledger: it would be cut and written to
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
         try:
             with boundary(LeagueError, f"cannot open the ledger {path}"):
                 _lock(descriptor, path)
                 if is_new:
                     _sync_folder(path.parent)
-                data = path.read_bytes()
+            data = _content(path)
             columns = Columns()
             offsets = _fold(path, data, columns)
             rows = len(offsets) - 1

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, cast
 import torch
 from torch import Tensor, nn
 
-from selfplay.errors import IncompatibleError
+from selfplay.errors import IncompatibleError, boundary
 from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
     from selfplay.policy.backbones import Remembering
@@ -111,6 +111,25 @@ def check_spec(spec: NetworkSpec) -> None:
         raise IncompatibleError(
             f"{spec.kind} needs a dense layer and at least one of its own, all of one width that {HEAD_WIDTH} "
             f"divides or that is smaller (such as 128,128), not {','.join(map(str, spec.hidden)) or 'none'}"
+        )
+
+
+def check_weights(spec: NetworkSpec, actions: ActionHeads, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Whether weights of these shapes are those of such a network; found out without memory for it.
+
+    Raises:
+        IncompatibleError: they are not, or no such network can be built.
+    """
+    check_spec(spec)
+    with boundary(IncompatibleError, "no network can be of the sizes that the policy file describes"):
+        with torch.device("meta"):
+            network = ActorCritic(spec, actions)
+        wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    if wanted != shapes:
+        name = min(name for name in wanted.keys() | shapes.keys() if wanted.get(name) != shapes.get(name))
+        raise IncompatibleError(
+            "the weights do not fit the network that the policy file describes: "
+            f"{name} is {shapes.get(name)}, but {wanted.get(name)} is described"
         )
 
 

@@ -16,7 +16,7 @@ from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.memory import Memory, Rows
-from selfplay.policy.network import ActorCritic, build_network
+from selfplay.policy.network import ActorCritic, build_network, check_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,10 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     here = GAMES[game_of(meta)].encoder_version
     if meta.encoder_version != here:
         raise IncompatibleError(f"{folder} was made for observations of version {meta.encoder_version}, here is {here}")
+    try:
+        check_weights(meta.network, meta.actions, {name: array.shape for name, array in params.items()})
+    except IncompatibleError as error:
+        raise IncompatibleError(f"{folder}: {error}") from error
     network = build_network(meta.network, meta.actions)
     set_parameters(network, params)
     network.requires_grad_(requires_grad=False)

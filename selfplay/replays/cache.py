@@ -27,9 +27,10 @@ from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.replay import READER_VERSION
 from envs.melee.state import NUM_SEATS
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json, parse
-from selfplay.checkpoint.store import Sha256, open_folder, read_file, write_file, write_folder
+from selfplay.checkpoint.store import Sha256, open_folder, write_file, write_folder
 from selfplay.checkpoint.tensors import Array, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError
+from selfplay.files import read_file
 from selfplay.replays.games import Note
 
 if TYPE_CHECKING:
@@ -204,4 +205,4 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
 
 def _size(entry: Path) -> int:
-    return sum(file.stat().st_size for file in entry.iterdir()) if entry.is_dir() else 0
+    return sum(file.lstat().st_size for file in entry.iterdir()) if entry.is_dir() else 0

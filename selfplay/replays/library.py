@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from envs.errors import GameError, UnknownNameError
+from envs.files import read_plain
 from envs.melee.examples import Examples, examples
 from envs.melee.replay import read_replay
 from envs.melee.slp.container import MAX_FILE_BYTES
@@ -212,8 +213,7 @@ def _check(made: Sequence[Examples]) -> None:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MAX_FILE_BYTES + 1)
+    return read_plain(path, MAX_FILE_BYTES, follow=True)
 
 
 def _hash(data: bytes) -> str:

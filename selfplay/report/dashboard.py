@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from envs.files import printable
 from selfplay.report.plain import duration
 from selfplay.report.recent import Recent
 
@@ -57,12 +58,12 @@ class LiveView:
 
     def notice(self, text: str) -> None:
         """See ``Reporter``."""
-        self._console.print(Text(f"[{self._now():%H:%M:%S}] {text}"), soft_wrap=True)
+        self._console.print(Text(f"[{self._now():%H:%M:%S}] {printable(text)}"), soft_wrap=True)
 
     def leaderboard(self, text: str) -> None:
         """End the live view, leave its last state on the screen and show the table."""
         self._end()
-        self._console.print(Text(f"\n{text.rstrip()}\n"), soft_wrap=True)
+        self._console.print(Text(f"\n{printable(text.rstrip())}\n"), soft_wrap=True)
 
     def close(self) -> None:
         """See ``Reporter``."""

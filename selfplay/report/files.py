@@ -14,6 +14,10 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from envs.files import parse_json
+from selfplay.files import read_file
+from selfplay.report.board.records import MAX_BYTES
+
 if TYPE_CHECKING:
     from selfplay.report.metrics import Figures
 
@@ -62,23 +66,31 @@ class MetricsReporter(_Silent):
 
 
 def trim_metrics(path: Path, iteration: int) -> None:
-    """Forget rows after ``iteration`` and a torn last line: a resumed run plays those iterations again."""
+    """Forget rows after ``iteration``, a torn last line and what is no row: a resumed run plays those iterations again.
+
+    Raises:
+        CorruptError: it is no plain file, or one too large to be of a run.
+    """
     if not path.exists():
         return
-    kept = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if row["iteration"] <= iteration:
-            kept.append(line + "\n")
+    lines = read_file(path, MAX_BYTES).splitlines(keepends=True)
+    kept = [line for line in lines if line.endswith(b"\n") and 0 < _iteration(line) <= iteration]
     temporary = path.with_suffix(".tmp")
-    with temporary.open("w", encoding="utf-8") as file:
+    temporary.unlink(missing_ok=True)
+    with temporary.open("xb") as file:  # never through a link that lay there
         file.writelines(kept)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+
+
+def _iteration(line: bytes) -> int:
+    """Of a row; 0 where it is none."""
+    try:
+        found = parse_json(line)["iteration"]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    return found if type(found) is int else 0
 
 
 class TensorBoardReporter(_Silent):

@@ -13,6 +13,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from envs.files import printable
 from selfplay.report.metrics import PHASES
 from selfplay.report.recent import Recent
 
@@ -86,7 +87,7 @@ class StreamSink:
     def write(self, line: str) -> None:
         """See ``Sink``."""
         encoding = self._stream.encoding or "utf-8"
-        self._stream.write(line.encode(encoding, "replace").decode(encoding) + "\n")
+        self._stream.write(printable(line.encode(encoding, "replace").decode(encoding)) + "\n")
         self._stream.flush()
 
     def close(self) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from envs.files import read_plain
+
 FILE_NAME: Final = "transcripts.jsonl"
 LONGEST: Final = 8_000
 """Characters of a text that are kept."""
@@ -58,9 +60,7 @@ def read_transcripts(folder: Path) -> tuple[Transcript, ...]:
     """Those of a run's folder in their order; what cannot be read is absent, as elsewhere on a page."""
     path = folder / FILE_NAME
     try:
-        if path.is_symlink() or path.stat().st_size > _MAX_BYTES:
-            return ()
-        lines = path.read_text("utf-8").splitlines()
+        lines = read_plain(path, _MAX_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return ()
     found = []

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 HOST: Final = "127.0.0.1"
 NAME: Final = "selfplay"
 """What a model is called by a server that was started here, whichever folder it comes from."""
+OURS: Final = ("--host", "--port", "--trust-remote-code")
+"""Flags of such programs that are not for others to give: who can reach it, and whether it runs code of a model."""
 POLL_S: Final = 0.25  # between two looks whether it is ready, or has ended
 HEALTH_S: Final = 5.0  # for an answer to whether it is ready
 SHUTDOWN_S: Final = 20.0  # for killing it and removing what it left
@@ -56,6 +58,21 @@ class ServerProgram:
         """The command line."""
         words = {"folder": str(folder), "host": HOST, "port": str(port), "name": NAME}
         return [*(part.format_map(words) for part in self.command), *arguments]
+
+
+def refuse_ours(arguments: Sequence[str]) -> None:
+    """Refuse words of a command line that would take a server off loopback, or let a model's folder run code.
+
+    Raises:
+        ConfigError: names the first; abbreviations count, since such programs take them.
+    """
+    for word in arguments:
+        flag = word.partition("=")[0].replace("_", "-")
+        if any(own.startswith(flag) for own in OURS if len(flag) > len("--p")):
+            raise ConfigError(
+                f"--server-args {word}: valid are all flags but {', '.join(OURS)}: the server listens to this machine "
+                "alone, at a port that is found for it, and runs no code of a model's folder"
+            )
 
 
 def find_program(name: str) -> ServerProgram:

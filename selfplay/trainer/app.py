@@ -16,6 +16,7 @@ import torch
 
 from envs.registry import find_game
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from selfplay.config import OPTIONS
 from selfplay.errors import ConfigError
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
@@ -31,7 +32,7 @@ from selfplay.trainer.installation import located
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
-from selfplay.trainer.resume import continued
+from selfplay.trainer.resume import STARTED, continued, spelled
 from selfplay.trainer.running import run_tree
 from selfplay.trainer.session import Session, check_network, settled
 from selfplay.trainer.tree import Tree
@@ -162,6 +163,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     newest = run.generations / progress.newest
+    started = spelled(session.config, STARTED, OPTIONS) if session.game.live else ""
     fights = (
         f"  python scripts/evaluate.py {newest} random --games 100",
         f"  python scripts/watch.py {run.path}",
@@ -171,7 +173,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         "What next:",
         *(fights if session.game.fighter else ()),
         f"  python scripts/train_self_play.py --resume --checkpoint {run.path} --timesteps "
-        f"{max(2 * progress.total_steps, 1)}",
+        f"{max(2 * progress.total_steps, 1)}{started}",
         f"  tensorboard --logdir {run.path.parent}",
     ):
         feed.notice(line)

@@ -10,6 +10,7 @@ import numpy as np
 
 from envs.registry import find_game
 from selfplay.checkpoint.store import write_file
+from selfplay.config import OPTIONS, Config
 from selfplay.errors import ConfigError
 from selfplay.league.anchors import AnchorTable
 from selfplay.league.games import Games
@@ -23,15 +24,15 @@ from selfplay.trainer.installation import located
 from selfplay.trainer.live import arena, rating_slots
 from selfplay.trainer.players import contender
 from selfplay.trainer.rating import Play, Rated, plan_games, play_fixtures
+from selfplay.trainer.resume import STARTED, change, refuse_unnamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
 
     from selfplay.checkpoint import RunDir
-    from selfplay.config import Config
     from selfplay.league.ledger import AnyRecord
     from selfplay.league.records import MatchRecord
     from selfplay.trainer.rating import RatingSettings
@@ -48,15 +49,25 @@ class Way:
     batch: int = BATCH
 
 
-def way_of(config: Config, run: RunDir, tell: Callable[[str], None]) -> Way:
+def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapping[str, str] | None = None) -> Way:
     """In the game that a run trained in. Blocks.
 
+    Args:
+        config: of the run.
+        run: its folder.
+        tell: is told what goes wrong there.
+        given: what the user named that is started, by dotted name.
+
     Raises:
-        ConfigError: it is a real game, and what it needs is not here any more.
+        ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
     """
+    given = given or {}
     if not find_game(config.game.type).live:
         return Way()
-    emulators = arena(located(config, tell), run, tell)
+    values = config.model_dump()
+    change(values, given, STARTED, OPTIONS)
+    refuse_unnamed(config, given, STARTED, OPTIONS)
+    emulators = arena(located(Config.model_validate(values), tell), run, tell)
     return Way(emulators.play, 4 * len(rating_slots(config)))
 
 

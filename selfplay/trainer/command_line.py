@@ -6,7 +6,6 @@ import argparse
 import difflib
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from pydantic import ValidationError
 
 from envs.errors import GameError
+from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.options import Group, Option, by_path, groups
 
@@ -94,10 +94,10 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
     try:
         return command() or 0
     except SelfPlayError as error:
-        sys.stderr.write(f"{program}: {error}\n")
+        sys.stderr.write(printable(f"{program}: {error}\n"))
         return error.exit_code
     except GameError as error:
-        sys.stderr.write(f"{program}: {error}\n")
+        sys.stderr.write(printable(f"{program}: {error}\n"))
         return 2
     except KeyboardInterrupt:
         return 130
@@ -178,10 +178,10 @@ def _whole(text: str) -> int | None:
 
 def _from_file(program: Program[Settings], path: Path) -> dict[str, Any]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True))
     except OSError as error:
-        raise ConfigError(f"--config {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path}: {error.strerror or error}") from error
+    except ValueError as error:
         raise ConfigError(f"--config {path}: not TOML: {error}") from error
     flat: dict[str, Any] = {}
     for group, part in document.items():

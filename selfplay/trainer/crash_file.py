@@ -7,8 +7,9 @@ import stat
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import decode_json, parse
-from selfplay.checkpoint.store import read_file, write_file
+from selfplay.checkpoint.store import write_file
 from selfplay.errors import CheckpointError, CorruptError, boundary
+from selfplay.files import read_file
 from selfplay.report.standing import Crash
 
 if TYPE_CHECKING:

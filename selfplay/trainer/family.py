@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from envs.registry import DIALOGUE
 from selfplay.checkpoint import RunDir, resolve_run
 from selfplay.errors import SelfPlayError
@@ -25,7 +25,7 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
         return named[-1] in DIALOGUE
     for file in _values(arguments, "--config"):
         with suppress(OSError, ValueError):
-            game = _type_in(tomllib.loads(Path(file).read_text(encoding="utf-8")))
+            game = _type_in(parse_toml(read_plain(Path(file), MAX_TEXT_BYTES, follow=True)))
             if game is not None:
                 return game in DIALOGUE
     if "--resume" in arguments:

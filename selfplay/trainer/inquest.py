@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, parse
-from selfplay.checkpoint.store import read_file
 from selfplay.errors import CheckpointError, CorruptError, NotARunError
+from selfplay.files import read_file
 from selfplay.report.standing import Found, Standing
 from selfplay.trainer.crash_file import read_crashes
 

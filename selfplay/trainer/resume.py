@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from envs.registry import find_game
 from selfplay.config import OPTIONS, Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.trainer.command_line import flag_of, shown
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
-    from selfplay.options import Option
+    from selfplay.options import Group, Option
 
 MAY_CHANGE: Final = frozenset(
     {
@@ -24,11 +26,15 @@ MAY_CHANGE: Final = frozenset(
 )  # fmt: skip
 
 
+STARTED: Final = ("game.dolphin", "game.iso")
+"""Settings that start a program. A run's folder may be a stranger's: what it says of them is shown, never done."""
+
+
 def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     """The configuration of the run that ``state`` is of, with what the user may change and did.
 
     Raises:
-        ConfigError: a value that may not change differs; names both.
+        ConfigError: a value that may not change differs; names both. Or the user did not name what is to be started.
         IncompatibleError: the run was made by a version with other settings.
     """
     with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
@@ -40,6 +46,8 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
         case _:  # of a version that kept everything: nobody chose to lose what the run has
             values["league"]["population"] = max(config.league.population, 2 * len(state.meta.generations))
     change(values, explicit, MAY_CHANGE, OPTIONS)
+    if find_game(config.game.type).live:
+        refuse_unnamed(config, explicit, STARTED, OPTIONS)
     for limit, other in (("max_minutes", "timesteps"), ("timesteps", "max_minutes")):
         if f"run.{limit}" in explicit and f"run.{other}" not in explicit:
             values["run"][other] = None  # a new limit stands for both: the old one may have been reached
@@ -64,3 +72,42 @@ def change(
                 "it cannot change within a run"
             )
         values[group][name] = value
+
+
+def refuse_unnamed(
+    config: Group, explicit: Collection[str], started: Collection[str], options: Sequence[Option]
+) -> None:
+    """Refuse to start a program, or to ask a server, because a file says so: the user names it again.
+
+    Args:
+        config: as it was read.
+        explicit: dotted names of what the user gave.
+        started: dotted names of the settings that this is about.
+        options: their flags.
+
+    Raises:
+        ConfigError: with the flags to type.
+    """
+    if any(path not in explicit for path in _set(config, started)):
+        raise ConfigError(
+            "the folder of the run says which programs to start or which server to ask, and folders can be anybody's; "
+            f"if that is what you want, add{spelled(config, started, options)}"
+        )
+
+
+def spelled(config: Group, started: Collection[str], options: Sequence[Option]) -> str:
+    """What to add to a command that resumes: a space and a flag for each of ``started`` that is set."""
+    found = _set(config, started)
+    return "".join(f" {flag_of(options, path)}={shlex.quote(shown(value))}" for path, value in found.items())
+
+
+def _set(config: Group, paths: Collection[str]) -> dict[str, object]:
+    """Those that differ from their default."""
+    found: dict[str, object] = {}
+    for path in paths:
+        group, _, name = path.partition(".")
+        settings = getattr(config, group)
+        value = getattr(settings, name)
+        if value != type(settings).model_fields[name].default:
+            found[path] = value
+    return found

@@ -232,3 +232,23 @@ def test_a_lock_file_that_is_a_link_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="cannot open"), run.lock():
         pytest.fail("a link was followed")
     assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "learner", "generations/gen_1", "events/ratings/old", "log.txt"])
+def test_a_run_that_leads_out_of_its_folder_is_not_worked_in(tmp_path, name):
+    run, victim = create_run(tmp_path / "mine"), tmp_path / "victim"
+    victim.mkdir()
+    (victim / ".tmp-precious").write_text("precious")
+    link = run.path / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(victim)
+    with pytest.raises(CheckpointError, match=f"{name} is a link: a trainer works in plain folders"), run.lock():
+        pytest.fail("a link was followed")
+    assert (victim / ".tmp-precious").read_text() == "precious"
+
+
+def test_nor_one_with_a_pipe_in_it(tmp_path):
+    run = create_run(tmp_path / "mine")
+    os.mkfifo(run.metrics)
+    with pytest.raises(CheckpointError, match=r"metrics\.jsonl is no plain file"), run.lock():
+        pytest.fail("it would block")

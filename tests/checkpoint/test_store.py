@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from selfplay.checkpoint import store
-from selfplay.checkpoint.store import MANIFEST, open_folder, read_file, recover, remove_folder, write_file, write_folder
+from selfplay.checkpoint.store import MANIFEST, open_folder, recover, remove_folder, write_file, write_folder
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, NotARunError
+from selfplay.files import read_file
 from tests.checkpoint.samples import Crash, crash_at, files_of, full_disk
 
 OLD = {"a.json": b"old" * 400, "b.bin": b"\0" * 5000}

@@ -118,7 +118,7 @@ def test_a_last_row_that_only_lacks_its_line_end_counts(path):
         (RECORDS[1].row().replace('"random"', '"current"').encode(), "'current' changes"),
         (RECORDS[1].row().replace('"stocks":[0,2]', '"stocks":[0]').encode(), "not enough values"),
         (RECORDS[1].row().replace('"stocks":[0,2]', '"stocks":["0",2]').encode(), "stocks"),
-        (RECORDS[1].row().replace('"percents":[50.0', '"percents":[NaN').encode(), "percents"),
+        (RECORDS[1].row().replace('"percents":[50.0', '"percents":[NaN').encode(), "NaN is no JSON"),
     ],
 )
 def test_a_corrupt_row_is_named_by_file_and_line(path, bad, reason):

@@ -81,7 +81,7 @@ def test_fights_and_words_do_not_share_a_ledger(tmp_path):
     [
         ({"rewards": [1.0]}, "not enough values"),
         ({"rewards": [1.0, None]}, ""),
-        ({"rewards": [1.0, float("nan")]}, "rewards"),
+        ({"rewards": [1.0, float("nan")]}, "NaN is no JSON"),
         ({"format": 3}, "format 3"),
         ({"partner": {}}, "'player' is missing"),
     ],

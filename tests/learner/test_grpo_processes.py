@@ -31,7 +31,7 @@ def run(processes, micro_rows, folder):
             process.kill()
             process.wait()
     return [
-        (np.load(folder / f"{number}.npy"), json.loads((folder / f"{number}.json").read_text()))
+        (np.load(folder / f"{number}.npy", allow_pickle=False), json.loads((folder / f"{number}.json").read_text()))
         for number in range(processes)
     ]
 

@@ -97,7 +97,12 @@ def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch
     process.stdout.close()
     assert "Interrupted, and saved" in rest
     done = [json.loads(line)["iteration"] for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()][-1]
-    again = run("train_self_play.py", "--resume", "--checkpoint", "run", "--timesteps", (done + 1) * 64, cwd=tmp_path)
+    onwards = ("--resume", "--checkpoint", "run", "--timesteps", (done + 1) * 64)
+    refused = run("train_self_play.py", *onwards, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "folders can be anybody's" in refused.stderr  # which program is started is not for a file to say
+    given = words[words.index("--dolphin") : words.index("--num-games")]
+    again = run("train_self_play.py", *onwards, *given, cwd=tmp_path)
     assert again.returncode == 0, again.stdout + again.stderr
     assert f"Iter {done + 1}:" in again.stdout
 

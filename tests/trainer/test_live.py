@@ -257,6 +257,10 @@ def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, mo
     assert rate_run(folder, settings_of(config), ["gen_0", "gen_1"], 4, 0, way=way) == 4
     assert {options["slot"] for _, options, _ in emulators.opened[before:]} <= set(range(GAMES, 2 * GAMES))
     assert way_of(parse([]).config, folder, print) == Way()
+    named = config.model_copy(update={"game": config.game.model_copy(update={"dolphin": "x", "iso": "y"})})
+    with pytest.raises(ConfigError, match="add --dolphin=x --iso=y"):
+        way_of(named, folder, print, {"game.dolphin": "mine"})
+    way_of(named, folder, print, {"game.dolphin": "mine", "game.iso": "mine, too"})
 
 
 def test_what_was_played_in_an_emulator_cannot_be_played_again(emulators, tmp_path):

@@ -1,4 +1,5 @@
 import os
+import shlex
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,10 @@ from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
 from selfplay.config import OPTIONS
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError, RunLockedError
 from selfplay.trainer.cli import parse, shown
-from selfplay.trainer.resume import MAY_CHANGE, continued
+from selfplay.trainer.dialogue.app import STARTED
+from selfplay.trainer.dialogue.config import OPTIONS as WORDS_OPTIONS
+from selfplay.trainer.dialogue.config import LanguageConfig, ModelConfig, ServerConfig
+from selfplay.trainer.resume import MAY_CHANGE, continued, refuse_unnamed
 from tests.trainer.runs import ITERATION, hashes, rows, train
 from tests.trainer.samples import OTHER
 
@@ -44,6 +48,23 @@ def test_each_setting_may_change_or_names_both_values(option):
         assert option.flag in str(caught.value)
         assert f" is {shown(now)}, " in str(caught.value)
         assert f" with {shown(before)}; " in str(caught.value)
+
+
+def test_what_a_run_would_start_is_named_again_by_the_user():
+    """The folder of a run may be a stranger's, and with it the path of what is called Dolphin there."""
+    real = state_of("--game-type", "dolphin", "--dolphin", "it's here", "--iso", "melee.iso")
+    with pytest.raises(ConfigError, match=r"what you want, add --dolphin=.*here' --iso=melee\.iso$") as caught:
+        resumed(real, "--timesteps", "5")
+    assert shlex.split(str(caught.value).partition(", add ")[2])[0] == "--dolphin=it's here"
+    with pytest.raises(ConfigError, match="folders can be anybody's"):
+        resumed(real, "--dolphin", "mine")
+    assert resumed(real, "--dolphin", "mine", "--iso", "melee.iso").game.dolphin == "mine"
+    words = LanguageConfig(
+        server=ServerConfig(program="vllm", arguments="--trust-remote-code"), model=ModelConfig(name="somebody/model")
+    )
+    with pytest.raises(ConfigError, match=r"add --server=vllm --server-args=--trust-remote-code$"):
+        refuse_unnamed(words, {"server.program"}, STARTED, WORDS_OPTIONS)
+    refuse_unnamed(words, {"server.program", "server.arguments"}, STARTED, WORDS_OPTIONS)
 
 
 def test_what_makes_a_run_what_it_is_may_not_change():

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from envs.files import printable
 from envs.melee.slp.layout import END_FIELDS, GAME_END, GAME_START, size_of
 from envs.melee.state import STOCKS
 
@@ -169,7 +170,7 @@ def shift_jis(text: str, most: int) -> bytes:
 
 
 def _text(encoded: bytes) -> str:
-    return unicodedata.normalize("NFKC", encoded.decode("shift_jis", "replace"))
+    return printable(unicodedata.normalize("NFKC", encoded.decode("shift_jis", "replace")))
 
 
 def _slot(port: PortStart | None) -> tuple[int | float, ...]:

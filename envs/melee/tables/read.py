@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import TableError
+from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from envs.melee import actions as action_ids
 from envs.melee.tables.layout import (
     ACTION,
@@ -279,8 +279,8 @@ def _check_floor(row: Row, stage: StageFile) -> None:
 
 def _open(path: Path) -> Row:
     try:
-        return Row(path.name, "", tomllib.loads(path.read_text("utf-8")))
-    except tomllib.TOMLDecodeError as error:
+        return Row(path.name, "", parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True)))
+    except (OSError, ValueError) as error:
         raise TableError(f"{path.name}: not valid TOML: {error}") from error
 
 

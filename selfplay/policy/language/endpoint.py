@@ -13,14 +13,23 @@ import httpx
 
 from selfplay.errors import ConfigError, describe
 from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.wire import BadAnswer, ChatCompletions, Completions, Json, Question, SGLang, Wire, decode
+from selfplay.policy.language.wire import (
+    MAX_BYTES,
+    BadAnswer,
+    ChatCompletions,
+    Completions,
+    Json,
+    Question,
+    SGLang,
+    Wire,
+    decode,
+)
 
 if TYPE_CHECKING:
     from selfplay.policy.language.chat import Chat
 
 KEY: Final = "SELFPLAY_SERVER_KEY"
 """Variable of the environment with the key of a server that wants one."""
-MAX_BYTES: Final = 1 << 26  # of an answer
 KEEP_S: Final = 1.0
 """That an unused connection is kept: well below the 5 s of usual servers, which else may end it just as we ask."""
 _AGAIN: Final = (408, 425, 429)  # what a client is told that may come back later

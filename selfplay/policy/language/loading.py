@@ -5,7 +5,6 @@ A name that is no folder is asked for at the hub once, and what comes is opened 
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,9 @@ from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, boundary
 from selfplay.policy.language.attention import NAME
+from selfplay.policy.language.folders import ADAPTER, base_name, check_folder, check_size
 from selfplay.policy.language.model import LanguageModel
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ _LOG.disable_progress_bar()  # a run has a report of its own
 tqdm.monitor_interval = 0  # no thread that watches over such bars
 os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # else a thread asks the hub for what is not there
 
-ADAPTER: Final = "adapter_config.json"
-_WEIGHTS: Final = "adapter_model.safetensors"
 _WANTED: Final = ("*.json", "*.safetensors", "*.jinja", "tokenizer*", "*.model", "*.txt")
-_HOSTILE: Final = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")  # formats that can run code when they are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +75,7 @@ def load_model(
         tokenizer.name_or_path = where
         config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
         opener: Any = AutoModelForCausalLM
+        check_size(config, base, where)
         module, told = opener.from_pretrained(
             base, config=config, local_files_only=True, trust_remote_code=False, use_safetensors=True,
             attn_implementation=NAME, dtype=torch.bfloat16 if light else torch.float32, output_loading_info=True,
@@ -86,10 +84,24 @@ def load_model(
             raise ValueError(f"its weights lack {sorted(told['missing_keys'])[0]}")
         module.name_or_path = str(base.resolve()) if Path(where).is_dir() else where  # adapters are saved with it
         adapter = _adapted(module, folder) if adapted else _adapter(module, lora) if lora else None
+    except ConfigError:
+        raise
     except Exception as error:  # their code, on files of others
         raise ConfigError(f"model {where}: cannot be loaded: {_line(error)}") from error
     module.to(device).eval()
     return LanguageModel(module, tokenizer, rows, adapter, bf16=bf16)
+
+
+def open_tokenizer(where: str) -> Any:  # noqa: ANN401
+    """The tokenizer of a model by name or folder.
+
+    Raises:
+        ConfigError: as of ``load_model``.
+    """
+    folder = find(where)
+    with boundary(ConfigError, f"tokenizer of {where}"):
+        opener: Any = AutoTokenizer
+        return opener.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def find(where: str) -> Path:
@@ -100,12 +112,12 @@ def find(where: str) -> Path:
     """
     path = Path(where).expanduser()
     if path.is_dir():
-        _refuse_hostile(path, where)
+        check_folder(path, where)
         return path
     if path.exists() or where.startswith((".", "/", "~")) or where.count("/") > 1:
         raise ConfigError(f"model {where}: no such folder")
     path = _fetched(where)
-    _refuse_hostile(path, where)
+    check_folder(path, where)
     return path
 
 
@@ -133,29 +145,12 @@ def _fetched(name: str) -> Path:
         raise ConfigError(f"model {name}: cannot be fetched: {_line(error)}") from error
 
 
-def _refuse_hostile(folder: Path, where: str) -> None:
-    """Refuse weights in a format that can run code, where there are no others."""
-    if any(folder.glob(_WEIGHTS if (folder / ADAPTER).is_file() else "*.safetensors")):
-        return
-    hostile = sorted(file.name for file in folder.iterdir() if file.suffix in _HOSTILE)
-    if hostile:
-        raise ConfigError(
-            f"model {where}: {hostile[0]} is of a format that can run code when it is read, and is never read here; "
-            "save the model as safetensors"
-        )
-    raise ConfigError(f"model {where}: no weights there (*.safetensors)")
-
-
 def _base_of(folder: Path) -> Path:
     """Where the model of an adapter is."""
-    place = folder / ADAPTER
-    try:
-        base = json.loads(place.read_text(encoding="utf-8"))["base_model_name_or_path"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{place}: does not say which model the adapter belongs to") from error
-    found = find(str(base))
+    base = base_name(folder)
+    found = find(base)
     if (found / ADAPTER).is_file():
-        raise ConfigError(f"{place}: the adapter belongs to {base}, which is an adapter itself")
+        raise ConfigError(f"{folder / ADAPTER}: the adapter belongs to {base}, which is an adapter itself")
     return found
 
 

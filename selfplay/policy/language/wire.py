@@ -12,12 +12,12 @@ processed_logprobs``.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from envs.files import parse_json
 from selfplay.policy.language.conversation import Reply
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 LENGTH, STOP = "length", "stop"
+MAX_BYTES: Final = 1 << 26  # of an answer
 _ABOVE: Final = 1e-3  # that rounding may lift a log-probability above 0
 
 
@@ -209,16 +210,12 @@ def decode(data: bytes) -> Json:
         BadAnswer: it is no JSON object.
     """
     try:
-        document = json.loads(data, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(data, MAX_BYTES)
+    except ValueError as error:
         raise BadAnswer(f"not JSON: {' '.join(str(error).split())}") from error
     if not isinstance(document, dict):
         raise BadAnswer("JSON, but no object")
     return document
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _only_choice(answer: Json) -> Json:

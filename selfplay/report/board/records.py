@@ -6,19 +6,20 @@ and never an error.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import ValidationError
 
+from envs.files import parse_json, read_plain
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.report.health import WINDOW, Finding, Health, Report, Watch
 from selfplay.report.metrics import IterationReport
 
 Row = dict[str, Any]
+MAX_BYTES: Final = 2**28  # 200,000 iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _rows(path: Path) -> list[Row]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return read_plain(path, MAX_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return ""
 
@@ -126,7 +127,7 @@ def _parsed(texts: list[str]) -> list[Row]:
     found = []
     for text in texts:
         try:
-            value = json.loads(text)
+            value = parse_json(text)
         except ValueError:  # a torn last line, or no such file
             continue
         if isinstance(value, dict):

@@ -31,7 +31,7 @@ from selfplay.trainer.dialogue.players import endpoint_of, game_of, open_model, 
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.machine import pick_device, processor, usable_cores
-from selfplay.trainer.resume import change
+from selfplay.trainer.resume import change, refuse_unnamed
 from selfplay.trainer.running import run_tree
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ MAY_CHANGE: Final = frozenset(
         "run.threads", "run.evaluation_states", "run.chaos", "guard.loop_timeout", "guard.max_abandoned",
     }
 )  # fmt: skip
+
+
+STARTED: Final = ("server.program", "server.arguments", "server.url")
+"""Settings that start a program or send what is said to a server; see ``resume.STARTED``."""
 
 
 def train(
@@ -87,7 +91,9 @@ def _continued(state: LearnerState, explicit: Mapping[str, Any]) -> LanguageConf
     with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
         values = LanguageConfig.model_validate(state.meta.config).model_dump()
     change(values, explicit, MAY_CHANGE, OPTIONS)
-    return LanguageConfig.model_validate(values)
+    config = LanguageConfig.model_validate(values)
+    refuse_unnamed(config, explicit, STARTED, OPTIONS)
+    return config
 
 
 def _start(

@@ -116,7 +116,9 @@ class Contest:
     def __init__(self, entry: DialogueEntry, rules: Any, model: LanguageModel, folder: Path) -> None:  # noqa: ANN401
         self._entry = entry
         self._rules = rules
-        module: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+        module: Any = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True
+        )
         module.eval()
         cores = usable_cores()
         ways = dict.fromkeys(((cores, 1), (1, cores)))

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from transformers import AutoTokenizer
-
-from selfplay.errors import ConfigError, boundary
+from selfplay.errors import ConfigError
+from selfplay.policy.language.loading import open_tokenizer
 from selfplay.rollout.token_columns import columns_of
 from selfplay.trainer.dialogue.files.games import GameLine, read_games
 from selfplay.trainer.dialogue.files.generation import play
@@ -61,8 +60,7 @@ def _decoder(settings: FileSettings, tell: Callable[[str], object]) -> Decode:
     """Of the model that played; others than the embedded one need not be loaded for it."""
     if settings.config.embedded:
         return decoder(open_model(settings.config, "cpu", usable_cores(), tell)[0].chat.tokenizer)
-    with boundary(ConfigError, f"tokenizer of {settings.model}"):
-        return decoder(AutoTokenizer.from_pretrained(settings.model, trust_remote_code=False))
+    return decoder(open_tokenizer(settings.model))
 
 
 def described(game: GameLine, decode: Decode) -> Iterator[str]:

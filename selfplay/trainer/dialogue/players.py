@@ -17,7 +17,7 @@ from selfplay.policy.language.loading import Lora, find, load_model
 from selfplay.policy.language.remote import Patience, RemoteWriter
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.serving import ReplyServer, find_program
+from selfplay.runner.serving import ReplyServer, find_program, refuse_ours
 from selfplay.trainer.dialogue.config import TINY
 from selfplay.trainer.dialogue.start import Recipe, embedded_model
 
@@ -108,6 +108,7 @@ def server_of(config: LanguageConfig, folder: Path, run: Path) -> ReplyServer | 
         arguments = shlex.split(server.arguments)
     except ValueError as error:
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
+    refuse_ours(arguments)
     program = find_program(server.program)
     return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
 

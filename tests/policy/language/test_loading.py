@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 import torch
@@ -213,7 +214,7 @@ def test_adapters_with_pickles_or_without_a_base_are_refused(adapted, tmp_path):
     with pytest.raises(ConfigError, match=r"adapter_model\.bin is of a format"):
         load_model(str(tmp_path / "adapter"))
     weights.with_name("adapter_model.bin").rename(weights)
-    (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter" / "adapter_config.json").write_text('{"peft_type": "LORA"}')
     with pytest.raises(ConfigError, match="which model the adapter belongs to"):
         load_model(str(tmp_path / "adapter"))
 
@@ -226,3 +227,50 @@ def test_bfloat16_is_for_forward_passes_alone(folder):
         assert told == pytest.approx(recomputed(model, conversation, Sampling()), abs=0.2)
     ids = torch.arange(1, 12)[None]
     assert model.logits(ids, torch.arange(11)[None] > 0).dtype == torch.bfloat16
+
+
+def changed(place, **values):
+    place.write_text(json.dumps(json.loads(place.read_text()) | values))
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"vocab_size": 10**12}, r"is of \d+ parameters, but the weights are \d+"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, at most 4096 are built"),
+        ({"text_config": {"num_experts": 10**9}}, "num_experts is 1000000000"),
+        ({"model_type": "evil", "auto_map": {"AutoModelForCausalLM": "evil.Model"}}, "cannot be loaded"),
+    ],
+)
+def test_a_configuration_builds_no_more_than_its_weights_bear_out(folder, values, why):
+    (folder / "evil.py").write_text("raise SystemExit('this ran')")
+    changed(folder / "config.json", **values)
+    with pytest.raises(ConfigError, match=why):
+        load_model(str(folder))
+
+
+def test_a_pipe_or_nested_json_in_a_folder_is_refused(folder):
+    (folder / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        load_model(str(folder))
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    with pytest.raises(ConfigError, match=r"config\.json is no plain file"):
+        load_model(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"megatron_config": {"a": 1}, "megatron_core": "evil"}, "megatron_config would import modules"),
+        ({"auto_mapping": {"parent_library": "evil", "base_model_class": "x"}}, "auto_mapping would import modules"),
+        ({"peft_type": "XLORA"}, "peft_type is 'XLORA'"),
+        ({"r": 10**12}, "r is 1000000000000; valid: 1 to 4096"),
+        ({"base_model_name_or_path": 5}, "which model the adapter belongs to"),
+    ],
+)
+def test_an_adapter_imports_nothing_that_its_file_names(adapted, tmp_path, values, why):
+    adapted.save(tmp_path / "adapter")
+    changed(tmp_path / "adapter" / "adapter_config.json", **values)
+    with pytest.raises(ConfigError, match=why):
+        load_model(str(tmp_path / "adapter"))

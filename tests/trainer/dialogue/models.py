@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 
+import selfplay.policy.language.loading  # noqa: F401  (keeps the thread of a progress bar away)
 from envs.registry import find_dialogue
 from selfplay.checkpoint.models import ModelMeta, save_model
 from selfplay.policy.language.tiny import TinySpec, make_tiny

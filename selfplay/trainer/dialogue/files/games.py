@@ -14,8 +14,9 @@ from pydantic import Field, JsonValue, model_validator
 
 from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF
 from selfplay.checkpoint.documents import decode_json, parse
-from selfplay.checkpoint.store import MAX_FILE_BYTES, read_file, write_file
+from selfplay.checkpoint.store import MAX_FILE_BYTES, write_file
 from selfplay.errors import CorruptError
+from selfplay.files import read_file
 from selfplay.options import Group
 from selfplay.rollout.dialogue import Instance
 from selfplay.trainer.dialogue.files.settings import SamplingLine  # noqa: TC001  (pydantic asks for it)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.checkpoint.store import MAX_FILE_BYTES, read_file
+from selfplay.checkpoint.store import MAX_FILE_BYTES
 from selfplay.errors import ConfigError, CorruptError, boundary
+from selfplay.files import read_file
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow.parquet
+
+BATCH: Final = 8  # rows unpacked at once: each may repeat the longest value of its file
+COMPRESSIONS: Final = ("UNCOMPRESSED", "SNAPPY")
+PLAIN: Final = "texts, numbers and truth values, lists and groups of them"
+EXTENSION: Final = b"ARROW:extension:name"
+# Of a file, in all and for each byte of it; a small one may always have FLOOR.
+FLOOR: Final = 2**24
+MAX_VALUES, MOST_VALUES = 2**28, 64
+MAX_HELD_BYTES, MOST_HELD = 2**31, 1024
+MAX_CHUNK_BYTES, MOST_UNPACKED = 2**29, 64  # a column of a group of rows
 
 Shape = str | list["Shape"] | dict[str, "Shape"]
 """Type of a column: `string`, `int64`, ..; [its elements']; {field: its}."""
@@ -41,14 +53,60 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
     pa = _pyarrow()
     data = read_file(path, MAX_FILE_BYTES)
     with boundary(CorruptError, f"{path} is no parquet file"):
+        _check(pa.parquet.read_metadata(pa.BufferReader(data)), len(data), path)
         file = pa.parquet.ParquetFile(pa.BufferReader(data))
+        for field in file.schema_arrow:
+            if not _is_plain(pa, field.type):
+                raise CorruptError(f"{path}: {field.name[:80]} is of type {str(field.type)[:80]}; valid: {PLAIN}")
         there = {file.schema.column(i).path for i in range(len(file.schema.names))}
         for column in columns:
             if not any(place == column or place.startswith(f"{column}.") for place in there):
                 raise CorruptError(f"{path}: lacks the column {column}")
-        rows = file.read(columns=list(columns), use_threads=False).to_pylist()
+        rows, held, most = list[dict[str, Any]](), 0, min(MAX_HELD_BYTES, max(FLOOR, len(data) * MOST_HELD))
+        for batch in file.iter_batches(BATCH, columns=list(columns), use_threads=False):
+            held += batch.nbytes
+            if held > most:
+                raise CorruptError(f"{path}: more than {most} bytes of rows in a file of {len(data)}")
+            rows += batch.to_pylist()
         about = file.schema_arrow.metadata or {}
     return rows, {key.decode(errors="replace"): value.decode(errors="replace") for key, value in about.items()}
+
+
+def _is_plain(pa: Any, kind: pyarrow.DataType) -> bool:  # noqa: ANN401
+    """Whether a column holds what it takes room for: dictionaries and views name a value any number of times."""
+    types = pa.types
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _is_plain(pa, kind.value_type)
+    if types.is_struct(kind):
+        return all(_is_plain(pa, field.type) for field in kind)
+    flat = (types.is_boolean, types.is_integer, types.is_floating, types.is_string, types.is_large_string)
+    return any(is_kind(kind) for is_kind in flat)
+
+
+def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path) -> None:
+    """Refuse what could unpack to far more than the file, before anything is unpacked.
+
+    Snappy, which is what ``to_parquet`` and most writers use, makes a file about twenty times smaller at most; others
+    make it thousands of times smaller. A value that is repeated is held once in the file, and many times in memory.
+
+    Raises:
+        CorruptError: names the column, or the number.
+    """
+    if EXTENSION in base64.b64decode((footer.metadata or {}).get(b"ARROW:schema", b"")):
+        raise CorruptError(f"{path}: has columns of an extension type, which other code would make values of")
+    values = 0
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        for column in (group.column(place) for place in range(group.num_columns)):
+            name = column.path_in_schema[:80]
+            if column.compression not in COMPRESSIONS:
+                known = ", ".join(COMPRESSIONS)
+                raise CorruptError(f"{path}: {name} is compressed with {column.compression}; valid: {known}")
+            if not 0 <= column.total_uncompressed_size <= min(MAX_CHUNK_BYTES, max(FLOOR, size * MOST_UNPACKED)):
+                raise CorruptError(f"{path}: {name} unpacks to {column.total_uncompressed_size} bytes")
+            values += max(0, column.num_values)
+    if max(values, footer.num_rows) > min(MAX_VALUES, max(FLOOR, size * MOST_VALUES)):
+        raise CorruptError(f"{path}: {footer.num_rows} rows of {values} values in a file of {size} bytes")
 
 
 def _pyarrow() -> Any:  # noqa: ANN401

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, parse
-from selfplay.checkpoint.store import read_file, write_file
+from selfplay.checkpoint.store import write_file
 from selfplay.errors import ConfigError, CorruptError
+from selfplay.files import read_file
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.options import Group, Positive
 from selfplay.trainer.dialogue.config import (

@@ -1,0 +1,113 @@
+"""Files and texts that others may have made: plain files of a bounded size, and JSON that has one meaning.
+
+Nothing here runs, follows or waits for anything that a file names. Callers turn the errors into their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+MAX_TEXT_BYTES: Final = 8 * 2**20  # parsed JSON may take 20 times its size in memory
+CHUNK: Final = 2**20
+
+
+class NotPlain(OSError):
+    """No plain file, or too large a one; the message goes behind the path: ``is a link, ...``."""
+
+
+@contextmanager
+def opened(path: Path, *, follow: bool = False) -> Iterator[int]:
+    """A descriptor to read a plain file with; pipes and devices are refused, and links unless they are to be followed.
+
+    Raises:
+        OSError: it cannot be opened; ``NotPlain``: it is no plain file.
+    """
+    if not follow and path.is_symlink():
+        raise NotPlain("is a link, which is not followed")
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe must not block
+    handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise NotPlain("is not a plain file")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def chunks(handle: int, limit: int) -> Iterator[bytes]:
+    """The content of an open file, never more than ``limit`` bytes even if it grows meanwhile."""
+    while limit > 0 and (chunk := os.read(handle, min(CHUNK, limit))):
+        limit -= len(chunk)
+        yield chunk
+
+
+def read_plain(path: Path, limit: int, *, follow: bool = False) -> bytes:
+    """The content of a plain file of at most ``limit`` bytes; see ``opened``."""
+    with opened(path, follow=follow) as handle:
+        size = os.fstat(handle).st_size
+        if size > limit:
+            raise NotPlain(f"has {size} bytes, the limit is {limit}")
+        return b"".join(chunks(handle, limit))
+
+
+def parse_json(text: str | bytes, limit: int = MAX_TEXT_BYTES) -> Any:  # noqa: ANN401
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: longer than ``limit``, not UTF-8, not JSON, nested too deeply, with a key twice, or with a number
+            that is NaN, infinite or absurdly long.
+    """
+    if len(text) > limit:
+        raise ValueError(f"{len(text)} bytes of JSON, the limit is {limit}")
+    try:
+        return _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+
+
+def parse_toml(data: bytes) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        ValueError: not UTF-8, not TOML, or nested too deeply.
+    """
+    try:
+        return tomllib.loads(data.decode())
+    except RecursionError:
+        raise ValueError("TOML that is nested too deeply") from None
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that a terminal may take for a command; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not isfinite(value):
+        raise ValueError(f"{digits[:20]} is no number that JSON can mean")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return document
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique)

@@ -1,0 +1,459 @@
+"""Every reader of what others hand over, each with a sound file to damage; a new reader is entered here."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envs.dialogue.human import read_games as read_people
+from envs.errors import GameError
+from envs.melee.dolphin.disc import judge_disc
+from envs.melee.replay import read_replay
+from envs.melee.tables import load_tables
+from envs.melee.tables.read import read_character, read_stage
+from scripts import import_character
+from selfplay.checkpoint import (
+    RunDir,
+    load_checkpoint,
+    load_generation,
+    load_latest_learner,
+    save_generation,
+    save_learner,
+)
+from selfplay.checkpoint.models import ModelMeta, read_model, save_model
+from selfplay.checkpoint.store import MANIFEST, open_folder
+from selfplay.integrations.beginnings import beginning
+from selfplay.league.anchors import FOLDER as ANCHORS
+from selfplay.league.anchors import read_table as read_anchors
+from selfplay.league.foreign import read_csv
+from selfplay.league.ledger import Ledger, read_games, read_records
+from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
+from selfplay.policy.language.wire import BadAnswer, decode
+from selfplay.replays.cache import Cache, format_key
+from selfplay.replays.library import Library
+from selfplay.report.board.records import Records
+from selfplay.report.files import trim_metrics
+from selfplay.report.standing import Crash, Standing
+from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
+from selfplay.report.transcripts import read_transcripts
+from selfplay.trainer.cli import parse
+from selfplay.trainer.crash_file import append_crash, read_crashes
+from selfplay.trainer.dialogue.files.games import GAMES
+from selfplay.trainer.dialogue.files.games import read_games as read_written
+from selfplay.trainer.dialogue.files.parquet import from_parquet, to_parquet
+from selfplay.trainer.dialogue.files.reading import read_table
+from selfplay.trainer.dialogue.files.rows import COLUMNS, offline_rows
+from selfplay.trainer.dialogue.files.settings import SETTINGS, read_settings
+from selfplay.trainer.family import is_dialogue
+from selfplay.trainer.inquest import examine
+from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
+from tests.envs.melee.slp_files import synthetic
+from tests.league.pools import series
+from tests.report.talks import transcript
+from tests.trainer.dialogue.files.written import lines
+from tests.trainer.dialogue.writers import settings_of
+
+ROOT = Path(__file__).parents[2]
+TABLES = ROOT / "envs" / "melee" / "tables"
+DIALOP = ROOT / "tests" / "fixtures" / "dialop"
+ITERATION = {"iteration": 1, "total_steps": 64, "wall": 1.0, "losses/entropy": 1.5, "runners/restarts": 0}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A way in.
+
+    ``make`` fills a folder and gives the file that is damaged; ``read`` is given the folder and that file. ``signed``:
+    the file is in a folder with a manifest, which an attacker makes anew.
+    ``names``: an error says which file it is about.
+    """
+
+    name: str
+    modules: tuple[str, ...]  # whose reading this tests
+    make: Callable[[Path], Path]
+    read: Callable[[Path, Path], Any]
+    signed: bool = False
+    names: bool = True
+    of_bytes: bool = False  # is handed what is in the file, and no path
+
+
+def _file(name: str, content: Callable[[], bytes]) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content())
+        return path
+
+    return make
+
+
+def _json(document: Any) -> bytes:
+    return json.dumps(document).encode()
+
+
+def _generation(name: str) -> Callable[[Path], Path]:
+    return lambda folder: save_generation(RunDir(folder), policy_meta(1), params()) / name
+
+
+def _state(name: str) -> Callable[[Path], Path]:
+    return lambda folder: save_learner(RunDir(folder), learner_meta(1), learner_arrays()) / name
+
+
+def _model(folder: Path) -> Path:
+    meta = ModelMeta(id="gen_1", game="matching", rules={"size": 4}, base="tiny", created=CREATED)
+    return (
+        save_model(folder / "model", meta, lambda place: (place / "a.safetensors").write_bytes(b"x")) / "selfplay.json"
+    )
+
+
+def _weights(folder: Path, name: str, document: Any) -> Path:
+    (folder / "adapter_model.safetensors").write_bytes(b"x")
+    (folder / name).write_bytes(_json(document))
+    return folder / name
+
+
+def _ledger() -> bytes:
+    rows = series([("gen_1", "random", "win"), ("random", "gen_1", "loss"), ("gen_2", "gen_1", "draw")])
+    return "".join(f"{row.row()}\n" for row in rows).encode()
+
+
+def _games() -> bytes:
+    return "".join(game.model_dump_json() + "\n" for game in lines(2, 2)).encode()
+
+
+def _parquet() -> bytes:
+    games = lines(2, 2)
+    settings = settings_of("kuhn_text", games=len(games), games_per_state=2)
+    return to_parquet(offline_rows(games, settings, "train"), COLUMNS, {"selfplay_games": "0" * 64})
+
+
+def _crash() -> Crash:
+    return Crash(
+        time=CREATED, id="root/runner-000", incarnation=1, kind="error", started=True, restarts=0, lived_s=1.0,
+        message="m", first_cause="c", file="f", line=1, function="g", traceback="t",
+    )  # fmt: skip
+
+
+def _standing() -> bytes:
+    row = {"id": "root", "kind": "worker", "state": "running", "incarnation": 1, "restarts": 0, "since": CREATED,
+           "until": None, "abandoned": 0, "crash": ""}  # fmt: skip
+    found = Standing(written=CREATED, began=CREATED, pid=1, ended=None, hanging=0, crashes=0, unwritten=0, rows=(row,))
+    return found.model_dump_json().encode()
+
+
+def _replay() -> bytes:
+    from envs.melee.slp.encode import encode
+
+    return encode(synthetic(frames=12, version=(3, 18, 0)))
+
+
+def _open_ledger(folder: Path, path: Path) -> None:
+    Ledger.open(path).close()
+
+
+def _run_ends(folder: Path, path: Path) -> None:
+    records = Records.of(folder)
+    assert records.steps_per_iteration is None or records.steps_per_iteration > 0
+    records.health()
+    assert isinstance(records.ended, bool)
+
+
+def _trim(folder: Path, path: Path) -> None:
+    trim_metrics(path, 1)
+
+
+def _library(folder: Path, path: Path) -> None:
+    library = Library(folder / "games", 4, 0, folder / "cache")
+    library.scan()
+    for game in library.games:
+        library.load(game)
+
+
+def _cache_entry(folder: Path, path: Path) -> None:
+    cache = Cache(folder / "cache", format_key(4, 0, load_tables()))
+    for entry in (folder / "cache").glob("*/*"):
+        cache.note(entry.name)
+        cache.examples(entry.name)
+    cache.known_files(folder / "games")
+
+
+def _filled_cache(name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        _recorded(folder)
+        Library(folder / "games", 4, 0, folder / "cache").scan()
+        return next((folder / "cache").glob(name))
+
+    return make
+
+
+def _recorded(folder: Path) -> Path:
+    from tests.replays.replay_folders import write_game
+
+    path = folder / "games" / "a.slp"
+    return path if path.exists() else write_game(path, frames=40)  # which would be of another moment
+
+
+def _config(folder: Path, path: Path) -> None:
+    is_dialogue(["--config", str(path)])
+    parse(["--config", str(path)])
+
+
+def _state_row() -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from envs.registry import find_dialogue
+
+    entry = find_dialogue("matching")
+    rules = entry.rules(size=3)
+    game = entry.start(rules, entry.states(rules, [1])[0])
+    return {
+        "data_source": "matching_game_selfplay", "game_id": "a", "game_state": json.dumps(game.record()),
+        "game_rules": json.dumps(asdict(rules)),
+    }  # fmt: skip
+
+
+def _beginning(folder: Path, path: Path) -> None:
+    try:
+        row = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        row = {**_state_row(), "game_state": path.read_bytes().decode(errors="replace")}
+    if isinstance(row, dict):
+        beginning(row)
+
+
+def _answer(folder: Path, path: Path) -> None:
+    with suppress(BadAnswer):
+        decode(path.read_bytes())
+
+
+def _people(folder: Path, path: Path) -> None:
+    read_people(path.read_bytes().decode(errors="replace").splitlines())
+
+
+def _imported(folder: Path, path: Path) -> None:
+    (folder / "fox.toml").write_bytes((TABLES / "characters" / "fox.toml").read_bytes())
+    (folder / "frames.csv").write_text("character,action,frame\n")
+    words = ["fox", "--moves", str(path), "--frames", str(folder / "frames.csv"), "--folder", str(folder), "--check"]
+    if import_character.main(words) == 2:
+        raise GameError("see standard error")
+
+
+READERS = (
+    Reader(
+        "a manifest", ("selfplay.checkpoint.store",), _generation(MANIFEST), lambda f, p: open_folder(p.parent).verify()
+    ),
+    Reader(
+        "policy.json",
+        ("selfplay.checkpoint.generations", "selfplay.checkpoint.documents"),
+        _generation("policy.json"),
+        lambda f, p: load_checkpoint(p.parent),
+        signed=True,
+    ),
+    Reader(
+        "parameters",
+        ("selfplay.checkpoint.tensors",),
+        _generation("params.safetensors"),
+        lambda f, p: load_generation(p.parent),
+        signed=True,
+    ),
+    Reader(
+        "learner.json",
+        ("selfplay.checkpoint.learner_state",),
+        _state("learner.json"),
+        lambda f, p: load_latest_learner(RunDir(f)),
+        signed=True,
+    ),
+    Reader(
+        "run.json",
+        ("selfplay.checkpoint.run_dir",),
+        _file("run.json", lambda: _json({"config": {"game": {}}})),
+        lambda f, p: RunDir(f).read_run(),
+    ),
+    Reader(
+        "tree.json",
+        ("selfplay.trainer.inquest",),
+        _file("tree.json", _standing),
+        lambda f, p: examine(RunDir(f), 3),
+    ),
+    Reader(
+        "crashes.jsonl",
+        ("selfplay.trainer.crash_file",),
+        _file("crashes.jsonl", lambda: f"{_crash().model_dump_json()}\n".encode() * 3),
+        lambda f, p: read_crashes(p, 9),
+    ),
+    Reader(
+        "a line of crashes.jsonl",
+        ("selfplay.trainer.crash_file",),
+        _file("crashes.jsonl", lambda: f"{_crash().model_dump_json()}\n".encode()),
+        lambda f, p: append_crash(p, _crash()),
+    ),
+    Reader(
+        "best.json",
+        ("selfplay.checkpoint.run_dir",),
+        _file("best.json", lambda: _json({"best": "gen_1"})),
+        lambda f, p: RunDir(f).read_best(),
+    ),
+    Reader(
+        "selfplay.json of a model",
+        ("selfplay.checkpoint.models",),
+        _model,
+        lambda f, p: read_model(p.parent),
+        signed=True,
+    ),
+    Reader(
+        "an adapter",
+        ("selfplay.policy.language.folders",),
+        lambda f: _weights(
+            f, ADAPTER, {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "x", "auto_mapping": None}
+        ),
+        lambda f, p: (check_folder(f, str(f)), base_name(f)),
+    ),
+    Reader(
+        "config.json of a model",
+        ("selfplay.policy.language.folders",),
+        lambda f: _weights(f, CONFIG, {"num_hidden_layers": 2, "text_config": {"num_experts": 4}, "model_type": "x"}),
+        lambda f, p: check_folder(f, str(f)),
+    ),
+    Reader(
+        "a ledger",
+        ("selfplay.league.ledger", "selfplay.league.games"),
+        _file("ledger.jsonl", _ledger),
+        lambda f, p: read_games(p).comparable(),
+    ),
+    Reader(
+        "a ledger's records",
+        ("selfplay.league.ledger",),
+        _file("ledger.jsonl", _ledger),
+        lambda f, p: list(read_records(p)),
+    ),
+    Reader("a ledger to write to", ("selfplay.league.ledger",), _file("ledger.jsonl", _ledger), _open_ledger),
+    Reader(
+        "anchors",
+        ("selfplay.league.anchors",),
+        _file("anchors.json", lambda: sorted(ANCHORS.glob("*.json"))[0].read_bytes()),
+        lambda f, p: read_anchors(p),
+    ),
+    Reader(
+        "games of others",
+        ("selfplay.league.foreign",),
+        _file("games.csv", lambda: b"first,second,score\na,b,1\n"),
+        lambda f, p: read_csv(p),
+    ),
+    Reader(
+        "a run for its page",
+        ("selfplay.report.board.records",),
+        _file("metrics.jsonl", lambda: _json(ITERATION) + b"\n"),
+        _run_ends,
+    ),
+    Reader(
+        "its summary",
+        ("selfplay.report.board.records",),
+        _file("summary.json", lambda: _json({"iteration": 1, "health": [{"name": "a", "text": "b"}]})),
+        _run_ends,
+    ),
+    Reader(
+        "metrics to go on with",
+        ("selfplay.report.files",),
+        _file("metrics.jsonl", lambda: _json(ITERATION) + b"\n"),
+        _trim,
+    ),
+    Reader(
+        "transcripts",
+        ("selfplay.report.transcripts",),
+        _file(TRANSCRIPTS, lambda: transcript().row().encode() + b"\n"),
+        lambda f, p: read_transcripts(f),
+    ),
+    Reader("a replay", ("envs.melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p)),
+    Reader("a folder of replays", ("selfplay.replays.library",), _recorded, _library),
+    Reader("a cache's note", ("selfplay.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True),
+    Reader("a cache's list", ("selfplay.replays.cache",), _filled_cache("files-*.json"), _cache_entry),
+    Reader(
+        "written games", ("selfplay.trainer.dialogue.files.games",), _file(GAMES, _games), lambda f, p: read_written(p)
+    ),
+    Reader(
+        "their settings",
+        ("selfplay.trainer.dialogue.files.settings",),
+        _file(SETTINGS, lambda: settings_of("kuhn_text").model_dump_json().encode()),
+        lambda f, p: read_settings(f),
+    ),
+    Reader(
+        "a table",
+        ("selfplay.trainer.dialogue.files.reading", "selfplay.trainer.dialogue.files.parquet"),
+        _file("train.parquet", _parquet),
+        lambda f, p: read_table(p),
+    ),
+    Reader(
+        "a table of states",
+        ("selfplay.trainer.dialogue.files.parquet",),
+        _file("train.parquet", _parquet),
+        lambda f, p: from_parquet(p, ["data_source", "messages"]),
+    ),
+    Reader(
+        "a row of states",
+        ("selfplay.integrations.beginnings",),
+        _file("row.json", lambda: _json(_state_row())),
+        _beginning,
+        names=False,
+        of_bytes=True,
+    ),
+    Reader(
+        "games of people",
+        ("envs.dialogue.human",),
+        _file("people.jsonl", lambda: sorted(DIALOP.glob("*.jsonl"))[0].read_bytes()),
+        _people,
+        names=False,
+        of_bytes=True,
+    ),
+    Reader(
+        "a server's answer",
+        ("selfplay.policy.language.wire",),
+        _file("answer.json", lambda: _json({"text": "a"})),
+        _answer,
+        names=False,
+        of_bytes=True,
+    ),
+    Reader(
+        "settings in TOML",
+        ("selfplay.trainer.command_line", "selfplay.trainer.family"),
+        _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
+        _config,
+        names=False,
+    ),
+    Reader(
+        "a character",
+        ("envs.melee.tables.read",),
+        _file("fox.toml", lambda: (TABLES / "characters" / "fox.toml").read_bytes()),
+        lambda f, p: read_character(p),
+    ),
+    Reader(
+        "a stage",
+        ("envs.melee.tables.read",),
+        _file("battlefield.toml", lambda: (TABLES / "stages" / "battlefield.toml").read_bytes()),
+        lambda f, p: read_stage(p),
+    ),
+    Reader(
+        "a move dump",
+        ("scripts.import_character", "envs.melee.tables.importer"),
+        _file("moves.json", lambda: _json({"jab1": {"totalFrames": 5}})),
+        _imported,
+        names=False,
+    ),
+    Reader(
+        "a disc",
+        ("envs.melee.dolphin.disc",),
+        _file("melee.iso", lambda: b"GALE01\0\2" + bytes(4096)),
+        lambda f, p: judge_disc(p, hash_it=False),
+    ),
+)
+
+
+def put(reader: Reader, folder: Path, path: Path, data: bytes) -> None:
+    """Exchange the file's content, as somebody would who knows how a manifest is made."""
+    if not path.exists():  # a cache removes what is bad
+        reader.make(folder)
+    if reader.signed:
+        forge(path.parent, **{path.name.replace(".", "__"): data})
+    else:
+        path.write_bytes(data)
