@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from selfplay.checkpoint.documents import decode_json, encode_json, parse
-from selfplay.errors import CheckpointError, CorruptError, ImmutableError, NotARunError, boundary
+from selfplay.errors import (
+    CheckpointError,
+    CorruptError,
+    DiskError,
+    ImmutableError,
+    NotARunError,
+    SelfPlayError,
+    boundary,
+    describe,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +41,7 @@ MANIFEST: Final = "MANIFEST.json"
 MAX_FILES: Final = 256
 MAX_FILE_BYTES: Final = 4 * 2**30
 MAX_MANIFEST_BYTES: Final = 2**20
+RUST_OS_ERROR: Final = "(os error "  # in the message of a safetensors or tokenizers that could not write
 _CHUNK: Final = 2**20
 _TMP, _OLD, _TRASH = ".tmp-", ".old-", ".tmp-trash-"
 
@@ -86,6 +96,20 @@ class StoredFolder:
             _check(self.path / name, entry, digest.hexdigest())
 
 
+@contextmanager
+def writing(what: str) -> Iterator[None]:
+    """Convert what a disk refuses to DiskError, and anything else that fails to CheckpointError."""
+    with boundary(CheckpointError, what):
+        try:
+            yield
+        except SelfPlayError:
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) or RUST_OS_ERROR in str(error):
+                raise DiskError(f"{what}: {describe(error)}") from error
+            raise
+
+
 def open_folder(path: Path) -> StoredFolder:
     """Read the manifest of a folder that ``write_folder`` made."""
     if not path.is_dir():
@@ -120,12 +144,13 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
 
     Raises:
         ImmutableError: the folder exists and is not to be replaced.
-        CheckpointError: the disk is full or refuses; what was there before is untouched, nothing new is left.
+        DiskError: the disk is full or refuses; what was there before is untouched, nothing new is left.
+        CheckpointError: ``fill`` failed for another reason; likewise.
     """
     if not replace and path.exists():
         raise ImmutableError(f"{path} exists and is never overwritten")
     temporary = path.parent / f"{_TMP}{path.name}"
-    with boundary(CheckpointError, f"cannot write {path}"):
+    with writing(f"cannot write {path}"):
         try:
             make_folder(path.parent)
             shutil.rmtree(temporary, ignore_errors=True)
@@ -144,7 +169,7 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
 def write_file(path: Path, data: bytes) -> None:
     """Write one file atomically: a reader sees the old content or the new one, never a part."""
     temporary = path.parent / f"{_TMP}{path.name}"
-    with boundary(CheckpointError, f"cannot write {path}"):
+    with writing(f"cannot write {path}"):
         try:
             make_folder(path.parent)
             temporary.unlink(missing_ok=True)
@@ -177,7 +202,7 @@ def read_file(path: Path, limit: int) -> bytes:
 def remove_folder(path: Path) -> None:
     """Remove a folder so that a crash halfway leaves nothing that looks like it."""
     trash = path.parent / f"{_TRASH}{path.name}"
-    with boundary(CheckpointError, f"cannot remove {path}"):
+    with writing(f"cannot remove {path}"):
         shutil.rmtree(trash, ignore_errors=True)
         os.rename(path, trash)
         shutil.rmtree(trash)

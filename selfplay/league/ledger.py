@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
-from selfplay.errors import LeagueError, boundary
+from selfplay.errors import DiskError, LeagueError, boundary, describe
 from selfplay.league.games import Columns, Games
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
@@ -113,6 +114,7 @@ class Ledger:
         self.repaired_bytes = repaired_bytes
         self.dropped_rows = dropped_rows
         self._descriptor = descriptor
+        self._end = os.fstat(descriptor).st_size  # of the last whole row
         self._columns = columns
 
     @classmethod
@@ -169,7 +171,8 @@ class Ledger:
         """Write games and wait until the disk has them, all or none; how many were new.
 
         Raises:
-            LeagueError: a mirror match, or the disk refused (then the file is as it was).
+            LeagueError: a mirror match.
+            DiskError: the disk refused; the file is as it was, or is made so before the next rows.
         """
         fresh: dict[str, str] = {}
         for record in records:
@@ -187,16 +190,18 @@ class Ledger:
         return len(fresh)
 
     def _write(self, data: bytes) -> None:
-        with boundary(LeagueError, f"cannot write the ledger {self.path}"):
-            size = os.fstat(self._descriptor).st_size
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[os.write(self._descriptor, rest) :]
-                os.fsync(self._descriptor)
-            except OSError:
-                os.ftruncate(self._descriptor, size)
-                raise
+        try:
+            if os.fstat(self._descriptor).st_size != self._end:  # a torn row, which a failing disk did not let go
+                os.ftruncate(self._descriptor, self._end)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._end)
+            raise DiskError(f"cannot write the ledger {self.path}: {describe(error)}") from error
+        self._end += len(data)
 
     def close(self) -> None:
         """Give the file back; a second call does nothing."""

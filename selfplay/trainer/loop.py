@@ -23,6 +23,7 @@ from selfplay.runner.worker import Worker
 from selfplay.trainer.agents import ROLES, Agent, make_matchmaker
 from selfplay.trainer.archive import Archive
 from selfplay.trainer.batch import scores_against
+from selfplay.trainer.disk import RATINGS, DiskWatch
 from selfplay.trainer.learner import Learner
 from selfplay.trainer.progress import Phases, Progress, iteration_report
 from selfplay.trainer.saving import Saving
@@ -63,6 +64,7 @@ class TrainingLoop:
     ) -> None:
         self.session = session
         self.progress = Progress(Health(fights=session.game.fighter))
+        self.disk = DiskWatch(reporter.notice)
         self._board = board
         self._rater = rater
         self._reporter = reporter
@@ -94,7 +96,7 @@ class TrainingLoop:
             state = self._resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
             kept = -1 if state is None else state.meta.iteration
             await worker.submit(set_aside_newer, self.session.run, kept)
-            at_work = (self._agents, self.progress, self._board, self._rater, self._reporter, worker)
+            at_work = (self._agents, self.progress, self._board, self._rater, self._reporter, worker, self.disk)
             saving = Saving(self.session, self._archive, *at_work)
             if state is None:
                 await saving.begin()
@@ -163,9 +165,10 @@ class TrainingLoop:
             progress.iteration += 1
             progress.total_steps += self.session.config.steps_per_iteration
             if self._rater is not None:
-                await self._rater.rate_if_due(progress)
+                with self.disk.tolerate(RATINGS):
+                    await self._rater.rate_if_due(progress)
                 phases.end("rate")
-            if progress.iteration % self.config.run.save_interval == 0:  # last: a checkpoint is of a whole iteration
+            if saving.is_due:  # last: a checkpoint is of a whole iteration
                 await saving.save()
                 phases.end("save")
             self._report(collected, update, phases.seconds)
@@ -178,7 +181,8 @@ class TrainingLoop:
         progress.finished = not self._stop.is_set()
         if self._rater is not None and progress.finished:
             self._reporter.notice(f"Rating {progress.newest}, the last generation")
-            await self._rater.rate_last(progress)
+            with self.disk.tolerate(RATINGS):
+                await self._rater.rate_last(progress)
             if not self.config.run.deterministic:  # where equal runs are promised a later end makes no difference
                 await saving.checkpoint()
 

@@ -28,7 +28,10 @@ class Progress:
         self.elapsed_s = 0.0
         self.generations: list[str] = []  # those that opponents are drawn from
         self.newest = ""
+        self.saved = 0  # iteration of the newest state on the disk
         self.finished = False
+        self.games = 0  # of words that came to their end, and that did not
+        self.lost = 0
         self.restarts = 0
         self.late = 0  # segments that came an iteration late and were learned from, in this session
         self.dropped = 0  # those that came too late for that

@@ -1,19 +1,25 @@
-"""What a training run leaves on disk: generations, frozen exploiters, who of them stays, and states to resume from."""
+"""What a training run leaves on disk: generations, frozen exploiters, who of them stays, and states to resume from.
+
+A disk that refuses costs what it refused and no training: the generation is left out, the state is tried again after
+1, 2, 4, ... iterations, until the next save point comes anyway. Nothing is removed before a newer state verifies.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from selfplay.checkpoint import LearnerMeta, save_learner
+from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
 from selfplay.league.modes import MAIN
-from selfplay.league.records import generation_id
+from selfplay.league.records import generation_id, generation_number
 from selfplay.league.schedule import START
 from selfplay.policy.policy import load_policy
 from selfplay.runner.block import Block
 from selfplay.runner.board import Board, Job
 from selfplay.trainer.agents import WINS, Agent, Target, begins_anew, worst
+from selfplay.trainer.disk import EXPLOITER, GENERATION, OLD, RATINGS, STATE, DiskWatch
 from selfplay.trainer.rating import RATER_STATE
+from selfplay.trainer.save_points import SavePoints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +45,7 @@ class Saving:
         rater: Plays rating games; None where nothing is rated.
         reporter: Is told of exploiters that are frozen.
         worker: The thread that learners and files belong to.
+        disk: Is told of what could not be saved.
     """
 
     def __init__(
@@ -51,6 +58,7 @@ class Saving:
         rater: Rater | None,
         reporter: Reporter,
         worker: Worker,
+        disk: DiskWatch,
     ) -> None:
         self.archive = archive
         self._session = session
@@ -60,17 +68,24 @@ class Saving:
         self._rater = rater
         self._reporter = reporter
         self._worker = worker
+        self._disk = disk
+        self._points = SavePoints(session.config.run.save_interval)
         self._unrated: dict[str, Any] = {}  # what an earlier session knew of ratings, where this one rates nothing
         self._ledger_position = 0  # of the same
 
     async def begin(self) -> None:
-        """The first generation and the first state of a new run."""
+        """The first generation and the first state of a new run.
+
+        Raises:
+            DiskError: a run that cannot even begin to save is not worth its time.
+        """
         await self._freeze()
         self._set_pools()
-        await self.checkpoint()
+        await self._write_state()
 
     async def restore(self, meta: LearnerMeta) -> None:
         """Go on from a state: the pool, and what is known of ratings."""
+        self._progress.saved = meta.iteration
         await self._worker.submit(self.archive.restore, meta.generations, meta.extra)
         self._progress.generations = self.archive.generations
         self._progress.newest = self.archive.generations[-1]
@@ -81,29 +96,67 @@ class Saving:
             self._ledger_position = meta.ledger_position
             self._unrated = {name: meta.extra[name] for name in RATER_STATE if name in meta.extra}
 
+    @property
+    def is_due(self) -> bool:
+        """Whether something is to be saved after this iteration."""
+        return self._points.is_due(self._progress.iteration)
+
     async def save(self) -> None:
-        """A generation that opponents are drawn from, exploiters that have done their work, and a checkpoint."""
+        """At a save point everything; between two, the state that could not be saved."""
+        if self._points.is_point(self._progress.iteration):
+            await self._grow()
+        await self.checkpoint()
+
+    async def save_last(self) -> None:
+        """The end of the run, unless it has been saved: nobody is to meet this generation."""
+        progress = self._progress
+        if progress.newest != generation_id(progress.iteration) or progress.saved != progress.iteration:
+            await self.checkpoint()
+            with self._disk.tolerate(GENERATION):
+                await self._freeze()
+
+    async def checkpoint(self) -> None:
+        """Everything that training continues from; then what nothing needs any more goes."""
+        if self._rater is not None:
+            with self._disk.tolerate(RATINGS):
+                await self._rater.write_rest()
+        with self._disk.tolerate(STATE):
+            await self._write_state()
+        saved = STATE not in self._disk.unsaved
+        self._points.tried(self._progress.iteration, saved=saved)
+        if saved:
+            with self._disk.tolerate(OLD):
+                await self._worker.submit(retain, self._session.run, self._progress.saved, await self._retention())
+                await self._worker.submit(self.archive.sweep)
+
+    async def _retention(self) -> Retention:
+        run = self._session.config.run
+        best = generation_number(await self._best() or "")
+        return Retention(run.keep_checkpoints, run.keep_every, () if best is None else (best,))
+
+    async def _best(self) -> str | None:
+        """Whom ``--keep-best`` keeps: who passed the gate, or else has the highest rating."""
+        if self._rater is None or not self._session.config.run.keep_best:
+            return None
+        return await self._rater.best(self._progress.generations)
+
+    async def _grow(self) -> None:
+        """A generation that opponents are drawn from, and exploiters that have done their work."""
         archive = self.archive
         hardest = {role: worst(agent, archive) for role, agent in self._agents.items() if role != MAIN}
-        await self._freeze()  # after that: nobody has met a new generation
+        with self._disk.tolerate(GENERATION):
+            await self._freeze()  # after that: nobody has met a new generation
         for role, target in hardest.items():
             if self._has_done_its_work(self._agents[role], target):
-                await self._freeze_exploiter(self._agents[role], target)
-        left = archive.leaving
+                with self._disk.tolerate(EXPLOITER):
+                    await self._freeze_exploiter(self._agents[role], target)
         if archive.is_full:
             strengths = {} if self._rater is None else await self._rater.strengths(self._progress.generations)
             in_play = {name for agent in self._agents.values() for name in agent.frozen}
             tested = set() if self._rater is None else self._rater.tested
-            await self._worker.submit(archive.thin, strengths, in_play | tested)
+            best = {await self._best() or ""}
+            await self._worker.submit(archive.thin, strengths, in_play | tested | best)
         self._set_pools()
-        await self.checkpoint()
-        await self._worker.submit(archive.sweep, left)
-
-    async def save_last(self) -> None:
-        """The end of the run, unless it has been saved: nobody is to meet this generation."""
-        if self._progress.newest != generation_id(self._progress.iteration):
-            await self.checkpoint()
-            await self._freeze()
 
     def _set_pools(self) -> None:
         for agent in self._agents.values():
@@ -147,8 +200,7 @@ class Saving:
             return self._agents[MAIN].learner.snapshot()
         return load_policy(self.archive.path(START)).network  # the pretrained weights, of which the run has a copy
 
-    async def checkpoint(self) -> None:
-        """Everything that training continues from."""
+    async def _write_state(self) -> None:
         progress, main = self._progress, self._agents[MAIN]
         arrays = await self._worker.submit(main.learner.arrays)
         for role, agent in self._agents.items():
@@ -178,4 +230,5 @@ class Saving:
                 **(self._rater.state() if self._rater else self._unrated),
             },
         )
-        await self._worker.submit(save_learner, self._session.run, meta, arrays)
+        await self._worker.submit(write_learner, self._session.run, meta, arrays)
+        progress.saved = progress.iteration
