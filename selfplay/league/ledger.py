@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
-from selfplay.errors import DiskError, LeagueError, boundary, describe
+from selfplay.appending import Appender
+from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import Columns, Games
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
@@ -113,8 +113,7 @@ class Ledger:
         self.path = path
         self.repaired_bytes = repaired_bytes
         self.dropped_rows = dropped_rows
-        self._descriptor = descriptor
-        self._end = os.fstat(descriptor).st_size  # of the last whole row
+        self._file = Appender(descriptor, f"the ledger {path}")
         self._columns = columns
 
     @classmethod
@@ -184,30 +183,14 @@ class Ledger:
                 fresh[record.match] = record.row()
         if not fresh:
             return 0
-        self._write("".join(f"{row}\n" for row in fresh.values()).encode())
+        self._file.write("".join(f"{row}\n" for row in fresh.values()).encode(), sync=True)
         for row in fresh.values():
             self._columns.add(row)
         return len(fresh)
 
-    def _write(self, data: bytes) -> None:
-        try:
-            if os.fstat(self._descriptor).st_size != self._end:  # a torn row, which a failing disk did not let go
-                os.ftruncate(self._descriptor, self._end)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-            os.fsync(self._descriptor)
-        except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, self._end)
-            raise DiskError(f"cannot write the ledger {self.path}: {describe(error)}") from error
-        self._end += len(data)
-
     def close(self) -> None:
         """Give the file back; a second call does nothing."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
