@@ -122,6 +122,17 @@ def load_latest_learner(run: RunDir) -> LearnerState:
     raise CorruptError(f"{run.learner}: no state can be used: {'; '.join(skipped)}")
 
 
+def verified_meta(path: Path) -> LearnerMeta:
+    """What a state says of itself, every file of it verified; its folder may have been set aside under another name.
+
+    Raises:
+        CheckpointError: it is none, or a file of it is damaged.
+    """
+    folder = open_folder(path)
+    folder.verify()
+    return _read_meta(folder)
+
+
 def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
     """One state, verified."""
     folder = open_folder(path)
