@@ -15,7 +15,7 @@ from selfplay.trainer.cli import parse
 from selfplay.trainer.dialogue.config import LanguageConfig
 from selfplay.trainer.rating import config_of
 from selfplay.trainer.torture.checks import Book, differences, faults_of, faults_of_restart
-from selfplay.trainer.torture.survey import Survey, survey
+from selfplay.trainer.torture.survey import survey
 from selfplay.trainer.torture.victim import Moment, Victim
 
 if TYPE_CHECKING:
@@ -217,11 +217,3 @@ class _Torture:
     def _fault(self, text: str) -> None:
         self.outcome.faults.append(f"start {self._starts}: {text}")
         self._tell(f"FAULT: {text}")
-
-
-def fair(outcome: Outcome) -> bool:
-    """Whether nothing was wrong."""
-    return not outcome.faults
-
-
-__all__ = ["VICTIMS", "Ordeal", "Outcome", "Survey", "endure", "fair"]
