@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -60,6 +61,7 @@ def check(given: argparse.Namespace) -> None:
 def run(given: argparse.Namespace) -> int:
     """Torture, print, exit code."""
     check(given)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the run that is tortured ends with us
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.folder or Path(temporary) / "torture").absolute()
         ordeal = Ordeal(folder, given.kills, given.seed, given.game_type, given.deterministic, tuple(given.arguments))

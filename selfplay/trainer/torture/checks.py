@@ -110,7 +110,7 @@ def differences(one: RunDir, other: RunDir) -> list[str]:
     first, second = survey(one), survey(other)
     mine, theirs = load_latest_learner(one), load_latest_learner(other)
     same = {
-        "generations": first.generations == second.generations,
+        "the generations": first.generations == second.generations,
         "the ledger": first.rows == second.rows,
         "the names of arrays": mine.arrays.keys() == theirs.arrays.keys(),
         **{field: getattr(mine.meta, field) == getattr(theirs.meta, field) for field in DETERMINED},

@@ -69,9 +69,7 @@ class Victim:
         try:
             self._await(moment)
         finally:
-            if self._process.poll() is None:
-                self._process.send_signal(signal.SIGKILL)
-            code = self._process.wait()
+            code = self._kill()
         return None if code == -signal.SIGKILL else code
 
     def end(self) -> int:
@@ -83,8 +81,14 @@ class Victim:
         try:
             return self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self.kill(Moment("start"))
             raise TimeoutError(f"a run did not end in {PATIENCE_S:g} s; it said: {self.said()[-500:]}") from None
+        finally:
+            self._kill()
+
+    def _kill(self) -> int:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+        return self._process.wait()
 
     def said(self) -> str:
         """What it has shown."""
