@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from selfplay.checkpoint.documents import decode_json, encode_json, parse
+from selfplay.checkpoint.documents import decode_json, encode_json, parse, refuse_newer
 from selfplay.errors import (
     CheckpointError,
     CorruptError,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFEST: Final = "MANIFEST.json"
+MANIFEST_VERSION: Final = 1
 MAX_FILES: Final = 256
 MAX_FILE_BYTES: Final = 4 * 2**30
 MAX_MANIFEST_BYTES: Final = 2**20
@@ -63,7 +64,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format_version: int = Field(ge=1, le=1)
+    format_version: int = Field(ge=1, le=MANIFEST_VERSION)
     files: dict[FileName, FileEntry] = Field(max_length=MAX_FILES)
 
 
@@ -111,7 +112,13 @@ def writing(what: str) -> Iterator[None]:
 
 
 def open_folder(path: Path) -> StoredFolder:
-    """Read the manifest of a folder that ``write_folder`` made."""
+    """Read the manifest of a folder that ``write_folder`` made.
+
+    Raises:
+        NotARunError: no such folder.
+        CorruptError: without a manifest, or with a damaged one.
+        IncompatibleError: of a newer format, which is no damage: nothing older takes its place.
+    """
     if not path.is_dir():
         raise NotARunError(f"{path}: no such folder")
     file = path / MANIFEST
@@ -120,7 +127,9 @@ def open_folder(path: Path) -> StoredFolder:
         if size > MAX_MANIFEST_BYTES:
             raise CorruptError(f"{file}: {size} bytes, the limit is {MAX_MANIFEST_BYTES}")
         data = b"".join(_chunks(handle, MAX_MANIFEST_BYTES))
-    return StoredFolder(path, parse(Manifest, decode_json(data, str(file)), str(file), CorruptError))
+    document = decode_json(data, str(file))
+    refuse_newer(document.get("format_version"), MANIFEST_VERSION, str(file))
+    return StoredFolder(path, parse(Manifest, document, str(file), CorruptError))
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], replace: bool = False) -> Path:
@@ -231,7 +240,7 @@ def _manifest(folder: Path) -> bytes:
                 digest.update(chunk)
                 size += len(chunk)
         entries[file.name] = FileEntry(bytes=size, sha256=digest.hexdigest())
-    return encode_json(Manifest(format_version=1, files=entries).model_dump(mode="json"), MANIFEST)
+    return encode_json(Manifest(format_version=MANIFEST_VERSION, files=entries).model_dump(mode="json"), MANIFEST)
 
 
 def _swap_in(temporary: Path, path: Path) -> None:

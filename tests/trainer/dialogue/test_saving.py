@@ -1,15 +1,19 @@
 """What a run of words keeps, also where the disk is full, and who may train it."""
 
 import os
+import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.models import read_model
-from selfplay.errors import ConfigError, DiskError, RunLockedError
+from selfplay.errors import ConfigError, DiskError, IncompatibleError, RunLockedError
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.trainer.dialogue.rater import WordsRater
-from tests.trainer.dialogue.test_app import resume, run
+from tests.checkpoint.samples import forge
+from tests.trainer.dialogue.test_app import resume, run, weights
 from tests.trainer.disks import WRITING, Disk
 from tests.trainer.test_chaos import at_call
 
@@ -94,3 +98,58 @@ def test_only_one_trainer_at_a_time(kuhn_start, tmp_path):
     assert run(folder, kuhn_start, "--games", 32, "--kl", 0, "--evaluation-states", 0)[0] == 0
     with RunDir(folder).lock(), pytest.raises(RunLockedError, match=f"process {os.getpid()}"):
         resume(folder, "--games", 64)
+
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture
+def golden(tmp_path, monkeypatch):
+    """A run of two iterations, written once by this project and kept: what cannot go on with it needs a migration."""
+    monkeypatch.chdir(tmp_path)  # where it began with a model of ours, which its first generation is
+    start = RunDir(GOLDEN).read_run()["config"]["model"]["name"]
+    shutil.copytree(GOLDEN / "generations" / "gen_0", start)
+    return Path(shutil.copytree(GOLDEN, tmp_path / "run"))
+
+
+def test_a_run_of_format_1_goes_on(golden):
+    state = load_latest_learner(RunDir(golden))
+    assert (state.meta.iteration, state.meta.total_steps, state.skipped) == (2, 54, ())
+    meta = read_model(golden / "generations" / "gen_2")
+    assert (meta.id, meta.iteration, meta.game) == ("gen_2", 2, "kuhn_text")
+    before = weights(golden, "gen_2")
+    code, shown = resume(golden, "--games", 48)
+    assert code == 0
+    assert "Resumed at: iteration 2" in shown
+    assert folders(golden, "generations") == ["gen_0", "gen_1", "gen_2", "gen_3"]
+    assert any(not np.array_equal(weights(golden, "gen_3")[name], array) for name, array in before.items())
+
+
+@pytest.mark.parametrize(
+    "file", ["learner/iter_2/learner.json", "learner/iter_2/MANIFEST.json", "generations/gen_2/selfplay.json"]
+)
+def test_a_newer_format_is_refused_by_name_and_nothing_older_takes_its_place(golden, file):
+    path = golden / file
+    text = path.read_bytes().replace(b'"format_version": 1', b'"format_version": 9')
+    if path.name == "MANIFEST.json":
+        path.write_bytes(text)
+    else:
+        forge(path.parent, **{path.name.replace(".", "__"): text})
+    shutil.copytree(golden / "learner" / "iter_2", golden / "learner" / "iter_1")
+    with pytest.raises(
+        IncompatibleError, match=rf"{path.name}: written by a newer selfplay \(format 9; this one reads"
+    ):
+        resume(golden, "--games", 48)
+
+
+@pytest.mark.parametrize("file", ["learner.json", "optimizer.safetensors", "MANIFEST.json"])
+def test_a_damaged_state_is_passed_over_and_named(golden, file):
+    assert resume(golden, "--games", 48)[0] == 0
+    path = golden / "learner" / "iter_3" / file
+    path.write_bytes(path.read_bytes()[:-20])
+    code, shown = resume(golden, "--games", 48)
+    assert code == 0
+    assert "Resumed at: iteration 2" in shown
+    assert "iter_3: " in shown
+    assert file in shown
+    assert (golden / "generations" / ".set-aside" / "gen_3-1").is_dir()
