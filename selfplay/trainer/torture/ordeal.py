@@ -88,6 +88,9 @@ def endure(ordeal: Ordeal, tell: Callable[[str], object] = lambda _: None) -> Ou
     Args:
         ordeal: What.
         tell: Is told of each kill.
+
+    Raises:
+        RunnerError: a run hangs.
     """
     started = time.monotonic()
     ordeal.folder.mkdir(parents=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from selfplay.errors import RunnerError
 from selfplay.trainer.torture.survey import saving
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 SCRIPT: Final = Path(__file__).resolve().parents[3] / "scripts" / "train_self_play.py"
 MARK: Final = "SELFPLAY_TORTURE"  # in the environment of everything that a victim starts
 POLL_S: Final = 0.0005  # a save of a tiny network takes a few ms
-PATIENCE_S: Final = 120.0  # for a moment that does not come: then the victim hangs
+PATIENCE_S: Final = 600.0  # for a moment that does not come; the first start may compile the rules
 ORPHANS_S: Final = 20.0  # for what sees to it that nothing is left of a run
 _RESUMED: Final = re.compile(r"Resumed at\s*: iteration (\d+)")
 
@@ -64,7 +65,7 @@ class Victim:
         """Kill it at that moment; its exit code where it ended before.
 
         Raises:
-            TimeoutError: the moment never came.
+            RunnerError: the moment never came.
         """
         try:
             self._await(moment)
@@ -76,12 +77,12 @@ class Victim:
         """Wait for its own end; the exit code.
 
         Raises:
-            TimeoutError: it does not come.
+            RunnerError: it does not come.
         """
         try:
             return self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            raise TimeoutError(f"a run did not end in {PATIENCE_S:g} s; it said: {self.said()[-500:]}") from None
+            raise RunnerError(f"a run did not end in {PATIENCE_S:g} s; it said: {self.said()[-500:]}") from None
         finally:
             self._kill()
 
@@ -133,7 +134,7 @@ class Victim:
             saves += now and not busy
             busy = now
             if time.monotonic() - started > PATIENCE_S:
-                raise TimeoutError(f"a run did not save in {PATIENCE_S:g} s; it said: {self.said()[-500:]}")
+                raise RunnerError(f"a run did not save in {PATIENCE_S:g} s; it said: {self.said()[-500:]}")
             time.sleep(POLL_S)
         if moment.kind == "any":
             self._sleep(moment.after_s)
