@@ -17,6 +17,7 @@ EXPLOITER: Final = "an exploiter"
 RATINGS: Final = "rating games"
 OLD: Final = "the removal of old states and generations"
 SUMMARY: Final = "summary.json"
+AGAIN: Final = "; training goes on, and it is tried again"
 
 
 class DiskWatch:
@@ -31,15 +32,21 @@ class DiskWatch:
         self._tell = tell
 
     @contextmanager
-    def tolerate(self, what: str, then: str = "; training goes on, and it is tried again") -> Iterator[None]:
-        """Go on where ``what`` cannot be written, or cannot be read back as it was written."""
+    def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
+        """Go on where ``what`` cannot be written, or cannot be read back as it was written.
+
+        Args:
+            what: Is remembered where it fails.
+            then: How the run goes on; the end of the sentence that is told.
+            settles: Whether all of it is saved where nothing fails; else that is for somebody else to say.
+        """
         try:
             yield
         except (DiskError, CorruptError) as error:
             self.unsaved[what] = str(error)
             self._tell(f"DISK: {what} could not be saved: {error}{then}")
         else:
-            if self.unsaved.pop(what, None) is not None:
+            if settles and self.unsaved.pop(what, None) is not None:
                 self._tell(f"Disk: {what} could be saved again")
 
     def findings(self) -> tuple[Finding, ...]:

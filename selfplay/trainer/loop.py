@@ -165,7 +165,7 @@ class TrainingLoop:
             progress.iteration += 1
             progress.total_steps += self.session.config.steps_per_iteration
             if self._rater is not None:
-                with self.disk.tolerate(RATINGS):
+                with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                     await self._rater.rate_if_due(progress)
                 phases.end("rate")
             if saving.is_due:  # last: a checkpoint is of a whole iteration
@@ -181,7 +181,7 @@ class TrainingLoop:
         progress.finished = not self._stop.is_set()
         if self._rater is not None and progress.finished:
             self._reporter.notice(f"Rating {progress.newest}, the last generation")
-            with self.disk.tolerate(RATINGS):
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                 await self._rater.rate_last(progress)
             if not self.config.run.deterministic:  # where equal runs are promised a later end makes no difference
                 await saving.checkpoint()

@@ -25,6 +25,9 @@ def test_a_refusal_is_told_and_remembered_until_it_is_over(kind):
     assert [finding.text for finding in watch.findings()] == ["Not saved: the state: cannot write it: no room"]
     with pytest.raises(DiskError, match=r"not saved: the state \(cannot write it: no room\).*of iteration 7: make"):
         watch.refuse_to_end(7)
+    with watch.tolerate("the state", settles=False):
+        pass
+    assert watch.unsaved, "nothing was written that it could be judged by"
     with watch.tolerate("the state"):
         pass
     assert told[1:] == ["Disk: the state could be saved again"]

@@ -141,7 +141,7 @@ class WordsLoop:
             progress.total_steps += sum(len(game.turns) for game in played)
             progress.games += len(played)
             if self._rater is not None:
-                with self.disk.tolerate(RATINGS):
+                with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                     await self._rater.rate_if_due(progress)
                 phases.end("rate")
             if saving.is_due:
@@ -152,7 +152,7 @@ class WordsLoop:
         progress.finished = not self._stop.is_set() and self.failure is None
         if self._rater is not None and progress.finished:
             self._feed.notice("Rating the last generation ...")
-            with self.disk.tolerate(RATINGS):
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                 await self._rater.rate_last(progress)
             await saving.checkpoint()
 
