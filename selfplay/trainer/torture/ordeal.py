@@ -40,7 +40,7 @@ AFTERWARDS: Final = 3  # iterations that the run is allowed after the last kill
 START_S: Final = 4.0  # within which a kill hits a start
 RUNNING_S: Final = 3.0  # after the first save, within which one hits at random
 SAVES: Final = 8  # one of so many first saves of a start is hit
-PER_KILL: Final = 6  # iterations of a run that is killed until it is done, for each kill
+PER_KILL: Final = 30  # iterations of a run that is killed until it is done, for each kill
 
 
 @dataclass(frozen=True, slots=True)
