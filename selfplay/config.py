@@ -197,6 +197,13 @@ class RunConfig(Group):
     num_games: Positive = Field(4, description="Games played at once")
     checkpoint: str = Field("checkpoints/self_play", description="Folder of the run")
     save_interval: Positive = Field(10, description="Iterations between generations and checkpoints")
+    keep_checkpoints: Positive = Field(2, description="States to resume from that are kept, the newest")
+    keep_every: Annotated[int, Field(ge=0)] = Field(
+        0, description="Keep the first state of every so many iterations for ever; 0 = none"
+    )
+    keep_best: bool = Field(
+        False, description="Never delete the best generation, by gate or rating, nor its state; needs --track-elo"
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
     deterministic: bool = Field(False, description="Equal runs, bit for bit; a resumed one too")
     device: str = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
@@ -317,6 +324,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--rating-share", "league.rating_share", _TRACK, "F"),
     Option("--gate", "league.gate", _TRACK, "TEST"),
     Option("--gate-bounds", "league.gate_bounds", _TRACK, "F,F"),
+    Option("--keep-checkpoints", "run.keep_checkpoints", _RUN, "N"),
+    Option("--keep-every", "run.keep_every", _RUN, "N"),
+    Option("--keep-best", "run.keep_best", _RUN),
     Option("--device", "run.device", _RUN, "NAME"),
     Option("--host", "run.host", _RUN, "HOST"),
     Option("--runners", "run.runners", _RUN, "N"),

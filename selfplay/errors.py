@@ -7,6 +7,7 @@ SelfPlayError             root; the message says what happened, where, and what 
 ├── CheckpointError       a saved file could not be written or read
 │   ├── NotARunError      no run, policy or learner state is where one was asked for (exit code 2)
 │   ├── CorruptError      a file is missing, torn, altered or hostile; names the file and the reason
+│   ├── DiskError         the disk is full or refuses; what was there before is as it was
 │   ├── IncompatibleError intact, but of a format or content that this version cannot use
 │   └── ImmutableError    a generation of this name exists with other weights
 ├── LeagueError           a match, a rating or the ledger is inconsistent
@@ -60,6 +61,10 @@ class NotARunError(CheckpointError):
 
 class CorruptError(CheckpointError):
     """A file is missing, torn, altered or hostile."""
+
+
+class DiskError(CheckpointError):
+    """The disk is full or refuses to take something; what was there before is as it was."""
 
 
 class IncompatibleError(CheckpointError):

@@ -30,9 +30,12 @@ Policies (a generation is a policy folder ``run/generations/gen_N``)
 
 The state of training (``run/learner/iter_N``)
     LearnerMeta                                   iteration, total_steps, rng, matchmaker, opponents, ...
-    save_learner(run, meta, arrays, keep=2)       arrays by path-like names: "params/...", "optimizer/...",
+    write_learner(run, meta, arrays)              arrays by path-like names: "params/...", "optimizer/...",
                                                   "games/<runner id>/..."; one file for each first part;
                                                   structured arrays are welcome
+    retain(run, iteration, Retention(...))        removes the states that nothing keeps
+    save_learner(run, meta, arrays)               both: the newest two stay
+    named_by_states(run) -> set[str]              generations and exploiters that some state goes on with
     load_latest_learner(run) -> LearnerState      .meta, .arrays, .path, .skipped (which newer ones were bad, and why)
     group(arrays, "games/runner-000")             the arrays below a prefix, with the prefix taken off
 
@@ -52,9 +55,19 @@ from selfplay.checkpoint.generations import (
     set_aside_newer,
     weights_hash,
 )
-from selfplay.checkpoint.learner_state import LearnerState, group, has_state, load_latest_learner, save_learner
+from selfplay.checkpoint.learner_state import (
+    LearnerState,
+    group,
+    has_state,
+    load_latest_learner,
+    named_by_states,
+    retain,
+    save_learner,
+    write_learner,
+)
 from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
 from selfplay.checkpoint.policies import find_policies, is_policy, resolve_policy
+from selfplay.checkpoint.retention import Retention
 from selfplay.checkpoint.run_dir import RunDir, check_folder, create_run, find_newest_run, resolve_run
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 
@@ -66,6 +79,7 @@ __all__ = [
     "LearnerState",
     "NetworkSpec",
     "PolicyMeta",
+    "Retention",
     "RunDir",
     "check_folder",
     "create_run",
@@ -78,12 +92,15 @@ __all__ = [
     "load_checkpoint",
     "load_generation",
     "load_latest_learner",
+    "named_by_states",
     "read_policy_meta",
     "resolve_policy",
     "resolve_run",
+    "retain",
     "save_generation",
     "save_learner",
     "save_policy",
     "set_aside_newer",
     "weights_hash",
+    "write_learner",
 ]

@@ -8,7 +8,7 @@ from typing import Final, TypeVar, cast
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from envs.files import MAX_TEXT_BYTES, parse_json
-from selfplay.errors import CheckpointError, CorruptError, boundary
+from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, boundary
 
 JsonObject = dict[str, JsonValue]
 Model = TypeVar("Model", bound=BaseModel)
@@ -36,6 +36,14 @@ def decode_json(data: bytes, what: str) -> JsonObject:
     if not isinstance(document, dict):
         raise CorruptError(f"{what}: a JSON object is needed, not {type(document).__name__}")
     return cast("JsonObject", document)
+
+
+def refuse_newer(version: object, newest: int, what: str) -> None:
+    """IncompatibleError where a document says that it is of a later format than ``newest``."""
+    if isinstance(version, int) and not isinstance(version, bool) and version > newest:
+        raise IncompatibleError(
+            f"{what}: written by a newer selfplay (format {version}; this one reads up to {newest}); update it"
+        )
 
 
 def parse(model: type[Model], document: JsonValue, what: str, kind: type[CheckpointError]) -> Model:

@@ -7,12 +7,14 @@ A state is a ``learner.json`` and arrays with path-like names; the arrays of ``p
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
+from selfplay.checkpoint.retention import LAST_TWO, Retention
 from selfplay.checkpoint.schema import LEARNER_MIGRATIONS, LearnerMeta, from_document, to_document
-from selfplay.checkpoint.store import open_folder, recover, remove_folder, write_folder
+from selfplay.checkpoint.store import StoredFolder, open_folder, recover, remove_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError, NotARunError
 
@@ -42,17 +44,20 @@ def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, keep: int = 2) -> Path:
-    """Write ``learner/iter_<iteration>``, then delete all but the newest ``keep`` states that verify.
+def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = LAST_TWO) -> Path:
+    """``write_learner``, then ``retain``."""
+    path = write_learner(run, meta, arrays)
+    retain(run, meta.iteration, retention)
+    return path
 
-    States of a later iteration are deleted too: training has gone on from an earlier one. Nothing is deleted before
-    the new state has been read back and verified.
+
+def write_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays) -> Path:
+    """Write ``learner/iter_<iteration>``, and read it back.
 
     Raises:
-        CheckpointError: it cannot be written, or does not verify; older states are untouched.
+        DiskError: it cannot be written; older states are untouched.
+        CorruptError: it does not verify; older states are untouched.
     """
-    if keep < 1:
-        raise CheckpointError(f"at least one state must be kept, not {keep}")
     path = run.learner / f"iter_{meta.iteration}"
     files = {LEARNER_FILE: encode_json(to_document(meta, LEARNER_MIGRATIONS), str(path / LEARNER_FILE))}
     for part in sorted({name.split("/", 1)[0] for name in arrays}):
@@ -60,8 +65,34 @@ def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, keep: int = 2) 
         files[file] = encode_arrays({n: a for n, a in arrays.items() if n.split("/", 1)[0] == part}, str(path / file))
     write_folder(path, files, replace=True)
     open_folder(path).verify()
-    _retain(run, meta.iteration, keep)
     return path
+
+
+def retain(run: RunDir, newest: int, retention: Retention) -> None:
+    """Remove the states that nothing keeps, once the one of iteration ``newest`` verifies.
+
+    States of a later iteration go, too: training has gone on from an earlier one.
+
+    Raises:
+        DiskError: one could not be removed.
+    """
+    folders = {_iteration(path): path for path in _folders(run)}
+    going_on = [number for number in folders if number <= newest]
+    kept = retention.kept(going_on, (number for number in going_on if _verifies(folders[number])))
+    for number, path in folders.items():
+        if number not in kept:
+            remove_folder(path)
+
+
+def named_by_states(run: RunDir) -> set[str]:
+    """Generations and exploiters that a state on the disk goes on with; one that cannot be read names nobody."""
+    names: set[str] = set()
+    for path in _folders(run):
+        with suppress(CheckpointError):
+            meta = _read_meta(open_folder(path))
+            exploiters = meta.extra.get("exploiters", [])
+            names |= {*meta.generations, *(map(str, exploiters) if isinstance(exploiters, list) else ())}
+    return names
 
 
 def has_state(run: RunDir) -> bool:
@@ -91,12 +122,21 @@ def load_latest_learner(run: RunDir) -> LearnerState:
     raise CorruptError(f"{run.learner}: no state can be used: {'; '.join(skipped)}")
 
 
+def verified_meta(path: Path) -> LearnerMeta:
+    """What a state says of itself, every file of it verified; its folder may have been set aside under another name.
+
+    Raises:
+        CheckpointError: it is none, or a file of it is damaged.
+    """
+    folder = open_folder(path)
+    folder.verify()
+    return _read_meta(folder)
+
+
 def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
     """One state, verified."""
     folder = open_folder(path)
-    place = str(path / LEARNER_FILE)
-    document = decode_json(folder.read(LEARNER_FILE, MAX_JSON_BYTES), place)
-    meta = from_document(LearnerMeta, document, LEARNER_MIGRATIONS, place)
+    meta = _read_meta(folder)
     if path.name != f"iter_{meta.iteration}":
         raise CorruptError(f"{path} holds the state of iteration {meta.iteration}, so the folder was renamed")
     arrays: dict[str, Array] = {}
@@ -107,22 +147,23 @@ def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
     return meta, arrays
 
 
+def _read_meta(folder: StoredFolder) -> LearnerMeta:
+    place = str(folder.path / LEARNER_FILE)
+    document = decode_json(folder.read(LEARNER_FILE, MAX_JSON_BYTES), place)
+    return from_document(LearnerMeta, document, LEARNER_MIGRATIONS, place)
+
+
 def _folders(run: RunDir) -> list[Path]:
     """The folders of states, newest first."""
     if not run.learner.is_dir():
         return []
-    found = {int(match[1]): path for path in run.learner.iterdir() if (match := _FOLDER.fullmatch(path.name))}
-    return [found[iteration] for iteration in sorted(found, reverse=True)]
+    found = [path for path in run.learner.iterdir() if _FOLDER.fullmatch(path.name)]
+    return sorted(found, key=_iteration, reverse=True)
 
 
-def _retain(run: RunDir, newest: int, keep: int) -> None:
-    good = 0
-    for path in _folders(run):
-        abandoned = int(path.name.removeprefix("iter_")) > newest
-        if abandoned or good == keep:
-            remove_folder(path)
-        elif _verifies(path):
-            good += 1
+def _iteration(path: Path) -> int:
+    """Of a state, by the name of its folder."""
+    return int(path.name.removeprefix("iter_"))
 
 
 def _verifies(path: Path) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-from selfplay.checkpoint.documents import JsonObject, Model, parse
+from selfplay.checkpoint.documents import JsonObject, Model, parse, refuse_newer
 from selfplay.errors import IncompatibleError
 
 Migration = Callable[[JsonObject], JsonObject]
@@ -118,10 +118,7 @@ def from_document(model: type[Model], document: JsonObject, migrations: Sequence
     newest = len(migrations) + 1
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise IncompatibleError(f"{what}: format_version is {version!r}, a whole number from 1 is needed")
-    if version > newest:
-        raise IncompatibleError(
-            f"{what}: written by a newer selfplay (format {version}; this one reads up to {newest}); update it"
-        )
+    refuse_newer(version, newest, what)
     for migrate in migrations[version - 1 :]:
         document = migrate(document)
     return parse(model, document, what, IncompatibleError)

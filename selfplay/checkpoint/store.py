@@ -21,8 +21,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from envs.files import chunks
-from selfplay.checkpoint.documents import decode_json, encode_json, parse
-from selfplay.errors import CheckpointError, CorruptError, ImmutableError, NotARunError, boundary
+from selfplay.checkpoint.documents import decode_json, encode_json, parse, refuse_newer
+from selfplay.errors import (
+    CheckpointError,
+    CorruptError,
+    DiskError,
+    ImmutableError,
+    NotARunError,
+    SelfPlayError,
+    boundary,
+    describe,
+)
 from selfplay.files import opened, read_file
 
 if TYPE_CHECKING:
@@ -30,9 +39,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFEST: Final = "MANIFEST.json"
+MANIFEST_VERSION: Final = 1
 MAX_FILES: Final = 256
 MAX_FILE_BYTES: Final = 4 * 2**30
 MAX_MANIFEST_BYTES: Final = 2**20
+RUST_OS_ERROR: Final = "(os error "  # in the message of a safetensors or tokenizers that could not write
 _TMP, _OLD, _TRASH = ".tmp-", ".old-", ".tmp-trash-"
 
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")]
@@ -53,7 +64,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format_version: int = Field(ge=1, le=1)
+    format_version: int = Field(ge=1, le=MANIFEST_VERSION)
     files: dict[FileName, FileEntry] = Field(max_length=MAX_FILES)
 
 
@@ -86,13 +97,34 @@ class StoredFolder:
             _check(self.path / name, entry, digest.hexdigest())
 
 
+@contextmanager
+def writing(what: str) -> Iterator[None]:
+    """Convert what a disk refuses to DiskError, and anything else that fails to CheckpointError."""
+    with boundary(CheckpointError, what):
+        try:
+            yield
+        except SelfPlayError:
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) or RUST_OS_ERROR in str(error):
+                raise DiskError(f"{what}: {describe(error)}") from error
+            raise
+
+
 def open_folder(path: Path) -> StoredFolder:
-    """Read the manifest of a folder that ``write_folder`` made."""
+    """Read the manifest of a folder that ``write_folder`` made.
+
+    Raises:
+        NotARunError: no such folder.
+        CorruptError: without a manifest, or with a damaged one.
+        IncompatibleError: of a newer format, which is no damage: nothing older takes its place.
+    """
     if not path.is_dir():
         raise NotARunError(f"{path}: no such folder")
     file = path / MANIFEST
-    data = read_file(file, MAX_MANIFEST_BYTES)
-    return StoredFolder(path, parse(Manifest, decode_json(data, str(file)), str(file), CorruptError))
+    document = decode_json(read_file(file, MAX_MANIFEST_BYTES), str(file))
+    refuse_newer(document.get("format_version"), MANIFEST_VERSION, str(file))
+    return StoredFolder(path, parse(Manifest, document, str(file), CorruptError))
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], replace: bool = False) -> Path:
@@ -116,12 +148,13 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
 
     Raises:
         ImmutableError: the folder exists and is not to be replaced.
-        CheckpointError: the disk is full or refuses; what was there before is untouched, nothing new is left.
+        DiskError: the disk is full or refuses; what was there before is untouched, nothing new is left.
+        CheckpointError: ``fill`` failed for another reason; likewise.
     """
     if not replace and path.exists():
         raise ImmutableError(f"{path} exists and is never overwritten")
     temporary = path.parent / f"{_TMP}{path.name}"
-    with boundary(CheckpointError, f"cannot write {path}"):
+    with writing(f"cannot write {path}"):
         try:
             make_folder(path.parent)
             shutil.rmtree(temporary, ignore_errors=True)
@@ -140,7 +173,7 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
 def write_file(path: Path, data: bytes) -> None:
     """Write one file atomically: a reader sees the old content or the new one, never a part."""
     temporary = path.parent / f"{_TMP}{path.name}"
-    with boundary(CheckpointError, f"cannot write {path}"):
+    with writing(f"cannot write {path}"):
         try:
             make_folder(path.parent)
             temporary.unlink(missing_ok=True)
@@ -164,7 +197,7 @@ def make_folder(path: Path) -> None:
 def remove_folder(path: Path) -> None:
     """Remove a folder so that a crash halfway leaves nothing that looks like it."""
     trash = path.parent / f"{_TRASH}{path.name}"
-    with boundary(CheckpointError, f"cannot remove {path}"):
+    with writing(f"cannot remove {path}"):
         shutil.rmtree(trash, ignore_errors=True)
         os.rename(path, trash)
         shutil.rmtree(trash)
@@ -193,7 +226,7 @@ def _manifest(folder: Path) -> bytes:
                 digest.update(chunk)
                 size += len(chunk)
         entries[file.name] = FileEntry(bytes=size, sha256=digest.hexdigest())
-    return encode_json(Manifest(format_version=1, files=entries).model_dump(mode="json"), MANIFEST)
+    return encode_json(Manifest(format_version=MANIFEST_VERSION, files=entries).model_dump(mode="json"), MANIFEST)
 
 
 def _swap_in(temporary: Path, path: Path) -> None:

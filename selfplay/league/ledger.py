@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 from pydantic import ValidationError
 
 from envs.files import read_plain
+from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, describe
 from selfplay.league.games import Columns, Games
 from selfplay.league.records import MatchRecord, first_problem
@@ -119,7 +120,7 @@ class Ledger:
         self.path = path
         self.repaired_bytes = repaired_bytes
         self.dropped_rows = dropped_rows
-        self._descriptor = descriptor
+        self._file = Appender(descriptor, f"the ledger {path}")
         self._columns = columns
 
     @classmethod
@@ -177,7 +178,8 @@ class Ledger:
         """Write games and wait until the disk has them, all or none; how many were new.
 
         Raises:
-            LeagueError: a mirror match, or the disk refused (then the file is as it was).
+            LeagueError: a mirror match.
+            DiskError: the disk refused; the file is as it was, or is made so before the next rows.
         """
         fresh: dict[str, str] = {}
         for record in records:
@@ -189,28 +191,14 @@ class Ledger:
                 fresh[record.match] = record.row()
         if not fresh:
             return 0
-        self._write("".join(f"{row}\n" for row in fresh.values()).encode())
+        self._file.write("".join(f"{row}\n" for row in fresh.values()).encode(), sync=True)
         for row in fresh.values():
             self._columns.add(row)
         return len(fresh)
 
-    def _write(self, data: bytes) -> None:
-        with boundary(LeagueError, f"cannot write the ledger {self.path}"):
-            size = os.fstat(self._descriptor).st_size
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[os.write(self._descriptor, rest) :]
-                os.fsync(self._descriptor)
-            except OSError:
-                os.ftruncate(self._descriptor, size)
-                raise
-
     def close(self) -> None:
         """Give the file back; a second call does nothing."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self

@@ -6,20 +6,27 @@ import json
 import math
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from envs.files import parse_json
+from selfplay.appending import Appender
+from selfplay.errors import DiskError, describe
 from selfplay.files import read_file
 from selfplay.report.board.records import MAX_BYTES
+from selfplay.report.event_file import EventFile
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import Figures
+
+
+WAITING: Final = 1000
+"""Rows of metrics that wait for room on the disk at most."""
 
 
 class _Silent:
@@ -44,21 +51,30 @@ class MetricsReporter(_Silent):
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self._path = path
-        self._file = path.open("a", encoding="utf-8")
+        self._file = Appender.open(path)
         self._clock = clock
         self._last = 0
+        self._again: int | None = None  # rows from here on in the file are played again
+        self._waiting: deque[bytes] = deque(maxlen=WAITING)  # rows that the disk has not taken
 
     def iteration(self, report: Figures) -> None:
-        """See ``Reporter``."""
+        """See ``Reporter``. Rows that the disk refuses wait, the last ``WAITING`` of them, and DiskError is raised."""
         if report.iteration <= self._last:
-            self._file.close()
-            trim_metrics(self._path, report.iteration - 1)
-            self._file = self._path.open("a", encoding="utf-8")
+            self._again = min(self._again or report.iteration, report.iteration)
+            behind = min(self._last - report.iteration + 1, len(self._waiting))
+            for _ in range(behind):
+                self._waiting.pop()
         self._last = report.iteration
         flat = {tag: value if math.isfinite(value) else None for tag, value in report.flat().items()}
         row = {"iteration": report.iteration, "total_steps": report.total_steps, "wall": self._clock(), **flat}
-        self._file.write(json.dumps(row, allow_nan=False) + "\n")
-        self._file.flush()
+        self._waiting.append(f"{json.dumps(row, allow_nan=False)}\n".encode())
+        if self._again is not None:
+            trim_metrics(self._path, self._again - 1)
+            self._again = None
+            self._file.close()
+            self._file = Appender.open(self._path)
+        self._file.write(b"".join(self._waiting))
+        self._waiting.clear()
 
     def close(self) -> None:
         """See ``Reporter``."""
@@ -70,18 +86,23 @@ def trim_metrics(path: Path, iteration: int) -> None:
 
     Raises:
         CorruptError: it is no plain file, or one too large to be of a run.
+        DiskError: the disk has no room for the file that takes its place; the old one stays.
     """
     if not path.exists():
         return
     lines = read_file(path, MAX_BYTES).splitlines(keepends=True)
     kept = [line for line in lines if line.endswith(b"\n") and 0 < _iteration(line) <= iteration]
     temporary = path.with_suffix(".tmp")
-    temporary.unlink(missing_ok=True)
-    with temporary.open("xb") as file:  # never through a link that lay there
-        file.writelines(kept)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:  # never through a link that lay there
+            file.writelines(kept)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise DiskError(f"cannot write {path}: {describe(error)}") from error
 
 
 def _iteration(line: bytes) -> int:
@@ -103,10 +124,10 @@ class TensorBoardReporter(_Silent):
     """
 
     def __init__(self, folder: Path, resumed_at: int | None = None) -> None:
-        self._writer: EventFileWriter | None = EventFileWriter(str(folder))
+        self._writer: EventFile | None = EventFile(folder)
         if resumed_at is not None:
             start = SessionLog(status=SessionLog.START)
-            self._writer.add_event(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
+            self._writer.add(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
 
     def iteration(self, report: Figures) -> None:
         """See ``Reporter``."""
@@ -114,7 +135,7 @@ class TensorBoardReporter(_Silent):
             return
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in report.flat().items()]
         event = Event(wall_time=time.time(), step=report.total_steps, summary=Summary(value=values))
-        self._writer.add_event(event)
+        self._writer.add(event)
 
     def close(self) -> None:
         """See ``Reporter``."""

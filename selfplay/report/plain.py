@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from logging.handlers import RotatingFileHandler
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from envs.files import printable
+from selfplay.appending import Appender
+from selfplay.errors import DiskError, boundary
 from selfplay.report.metrics import PHASES
 from selfplay.report.recent import Recent
 
@@ -102,17 +103,28 @@ class LogFileSink:
     """
 
     def __init__(self, path: Path) -> None:
-        self._handler = RotatingFileHandler(
-            path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", errors="backslashreplace"
-        )
+        self._path = path
+        self._file = Appender.open(path)
 
     def write(self, line: str) -> None:
-        """See ``Sink``."""
-        self._handler.emit(logging.LogRecord("run", logging.INFO, "", 0, line, None, None))
+        """See ``Sink``. A line that the disk refuses is lost, and DiskError raised."""
+        data = f"{line}\n".encode("utf-8", "backslashreplace")
+        if self._file.size and self._file.size + len(data) > LOG_BYTES:
+            self._rotate()
+        self._file.write(data)
 
     def close(self) -> None:
         """See ``Sink``."""
-        self._handler.close()
+        self._file.close()
+
+    def _rotate(self) -> None:
+        names = [self._path, *(self._path.with_name(f"{self._path.name}.{i + 1}") for i in range(LOG_FILES))]
+        with boundary(DiskError, f"cannot rotate {self._path}"):
+            for newer, older in reversed([*pairwise(names)]):
+                if newer.exists():
+                    newer.replace(older)
+        self._file.close()
+        self._file = Appender.open(self._path)
 
 
 def collected_line(report: IterationReport) -> str:

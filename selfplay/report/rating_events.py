@@ -14,11 +14,11 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.custom_scalar import metadata as layout_metadata
 from tensorboard.plugins.text import metadata as text_metadata
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.util.tensor_util import make_tensor_proto
 
 from selfplay.league.records import generation_number
 from selfplay.league.render import to_text
+from selfplay.report.event_file import EventFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,19 +36,22 @@ def write_ratings(folder: Path, board: Leaderboard, steps_per_iteration: int) ->
         folder: made when missing; nothing else may be kept in it.
         board: the ratings.
         steps_per_iteration: of the run, which give each generation its place on the axis.
+
+    Raises:
+        DiskError: the disk refuses; what was there stays.
     """
     old = list(folder.iterdir()) if folder.exists() else []
-    writer = EventFileWriter(str(folder), filename_suffix=f".{time.time_ns()}")  # two a second have names of their own
+    writer = EventFile(folder)
     # A viewer that has the old file open forgets its points at this mark.
-    writer.add_event(Event(wall_time=time.time(), step=0, session_log=SessionLog(status=SessionLog.START)))
-    writer.add_event(Event(wall_time=time.time(), step=0, summary=Summary(value=[_layout()])))
+    writer.add(Event(wall_time=time.time(), step=0, session_log=SessionLog(status=SessionLog.START)))
+    writer.add(Event(wall_time=time.time(), step=0, summary=Summary(value=[_layout()])))
     last = 0
     for number, row in sorted((generation_number(row.policy) or 0, row) for row in board.rows if not row.scripted):
         last = number * steps_per_iteration
         points = (row.elo, row.elo if row.low is None else row.low, row.elo if row.high is None else row.high)
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in zip(CURVE, points, strict=True)]
-        writer.add_event(Event(wall_time=time.time(), step=last, summary=Summary(value=values)))
-    writer.add_event(Event(wall_time=time.time(), step=last, summary=Summary(value=[_text(to_text(board))])))
+        writer.add(Event(wall_time=time.time(), step=last, summary=Summary(value=values)))
+    writer.add(Event(wall_time=time.time(), step=last, summary=Summary(value=[_text(to_text(board))])))
     writer.close()
     for path in old:
         path.unlink(missing_ok=True)

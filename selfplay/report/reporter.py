@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from selfplay.errors import DiskError
+
 logger = logging.getLogger(__name__)
 Report = Any
 """What an iteration was like; each family of games has its own record of it, and reporters that know it."""
@@ -47,13 +49,15 @@ class Reporter(Protocol):
 
 
 class Tee:
-    """Tells several reporters, in order; when one raises, those after it miss that event.
+    """Tells several reporters, in order, all of them also where one raises; the first error is raised then.
 
-    One that failed ``FAILURES`` times in a row is left out from then on: a terminal that was closed stays closed.
+    One that failed ``FAILURES`` times in a row is left out from then on: a terminal that was closed stays closed. A
+    full disk may have room again, so that a DiskError counts for nothing; it is told once, to those who can show it.
     """
 
     def __init__(self, reporters: Sequence[Reporter]) -> None:
         self._failures = dict.fromkeys(reporters, 0)
+        self._refused: set[Reporter] = set()  # by a disk
 
     def header(self, lines: Sequence[str]) -> None:
         """See ``Reporter``."""
@@ -65,7 +69,7 @@ class Tee:
 
     def iteration(self, report: Report) -> None:
         """See ``Reporter``."""
-        self._tell(lambda reporter: reporter.iteration(report))
+        self._tell(lambda reporter: reporter.iteration(report), everyone_writes=True)
 
     def leaderboard(self, text: str) -> None:
         """See ``Reporter``."""
@@ -75,12 +79,30 @@ class Tee:
         """See ``Reporter``."""
         self._tell(lambda reporter: reporter.close())
 
-    def _tell(self, event: Callable[[Reporter], None]) -> None:
+    def _tell(self, event: Callable[[Reporter], None], *, everyone_writes: bool = False) -> None:
+        first: Exception | None = None
+        told: list[str] = []
         for reporter, failures in self._failures.items():
-            if failures < FAILURES:
-                self._failures[reporter] += 1
+            if failures >= FAILURES:
+                continue
+            self._failures[reporter] += 1
+            try:
                 event(reporter)
+            except DiskError as error:
                 self._failures[reporter] = 0
+                if reporter not in self._refused:
+                    self._refused.add(reporter)
+                    told.append(f"DISK: {error}; training goes on, and it is tried again")
+            except Exception as error:
+                first = first or error
+            else:
+                self._failures[reporter] = 0
+                if everyone_writes:
+                    self._refused.discard(reporter)
+        for text in told:
+            self._tell(lambda reporter, text=text: reporter.notice(text))  # type: ignore[misc]
+        if first is not None:
+            raise first
 
 
 class Feed:

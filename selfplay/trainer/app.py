@@ -26,6 +26,7 @@ from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.chaos import check_plan
 from selfplay.runner.worker import Worker
+from selfplay.trainer.disk import SUMMARY
 from selfplay.trainer.fitting import check_fit
 from selfplay.trainer.guests import invited, seat
 from selfplay.trainer.installation import located
@@ -94,6 +95,8 @@ def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
     league = config.league
     if league.gate != "none" and not league.track_elo:
         raise ConfigError("--gate decides by rating games: add --track-elo")
+    if config.run.keep_best and not league.track_elo:
+        raise ConfigError("--keep-best keeps the best by rating games: add --track-elo")
     if "league.opponent_share" in explicit and not league.opponents:
         raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
     if "league.opponent_share" in explicit and league.mode == "opponents":
@@ -132,32 +135,33 @@ async def _run(session: Session, feed: Feed) -> int:
 
 
 def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
-    """The leaderboard, the summary, and what to do next."""
-    progress = tree.loop.progress
+    """The leaderboard, the summary, and what to do next; DiskError where something is not saved."""
+    progress, disk = tree.loop.progress, tree.loop.disk
     run = session.run
     board: Leaderboard | None = None
     if tree.rater is not None and run.ledger.exists():
         board = build(read_games(run.ledger), run=run.path)
-    run.write_summary(
-        {
-            "finished": progress.finished,
-            "iteration": progress.iteration,
-            "total_steps": progress.total_steps,
-            "elapsed_s": round(progress.elapsed_s, 3),
-            "session_s": round(seconds, 3),
-            "steps_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
-            "newest": progress.newest,
-            "restarts": progress.restarts,
-            "abandoned": Worker.abandoned,
-            "chaos": progress.chaos.document() or None,
-            "ended": datetime.now(UTC).isoformat(),
-            "health": [asdict(finding) for finding in progress.health.findings()],
-            "leaderboard": board.model_dump(mode="json") if board else None,
-        }
-    )
+    with disk.tolerate(SUMMARY, ""):
+        run.write_summary(
+            {
+                "finished": progress.finished and not disk.unsaved,
+                "iteration": progress.iteration,
+                "total_steps": progress.total_steps,
+                "elapsed_s": round(progress.elapsed_s, 3),
+                "session_s": round(seconds, 3),
+                "steps_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
+                "newest": progress.newest,
+                "restarts": progress.restarts,
+                "abandoned": Worker.abandoned,
+                "chaos": progress.chaos.document() or None,
+                "ended": datetime.now(UTC).isoformat(),
+                "health": [asdict(finding) for finding in (*progress.health.findings(), *disk.findings())],
+                "leaderboard": board.model_dump(mode="json") if board else None,
+            }
+        )
     if board is not None:
         feed.leaderboard(to_text(board))
-    word = "Finished" if progress.finished else "Interrupted, and saved,"
+    word = "Finished" if progress.finished else "Interrupted" if disk.unsaved else "Interrupted, and saved,"
     feed.notice(
         f"{word} after {progress.iteration} iterations, {progress.total_steps:,} steps, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
@@ -177,6 +181,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         f"  tensorboard --logdir {run.path.parent}",
     ):
         feed.notice(line)
+    disk.refuse_to_end(progress.saved)
 
 
 def _run_document(config: Config, device: str) -> dict[str, Any]:

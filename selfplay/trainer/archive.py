@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.checkpoint import save_policy, weights_hash
+from selfplay.checkpoint import named_by_states, save_policy, weights_hash
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.store import remove_folder
 from selfplay.league.coverage import thin
@@ -79,17 +79,13 @@ class Archive:
         self._leaving += gone
         return gone
 
-    def sweep(self, left: Collection[str]) -> None:
-        """Delete the policies of those who ``left`` the pool before the last state."""
-        for name in left:
+    def sweep(self) -> None:
+        """Delete the policies of those who left the pool and with whom no state on the disk goes on."""
+        pinned = named_by_states(self._run) if self._leaving else set()
+        for name in [name for name in self._leaving if name not in pinned]:
             if self.path(name).exists():
                 remove_folder(self.path(name))
-        self._leaving = [name for name in self._leaving if name not in left]
-
-    @property
-    def leaving(self) -> tuple[str, ...]:
-        """Whose files are still to be deleted."""
-        return tuple(self._leaving)
+            self._leaving.remove(name)
 
     def state(self) -> dict[str, Any]:
         """For the checkpoint, which has the generations anyway."""

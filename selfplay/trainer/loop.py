@@ -9,14 +9,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from selfplay.checkpoint import LearnerMeta, LearnerState, group, load_latest_learner, save_learner, set_aside_newer
+from selfplay.checkpoint import LearnerState, group, load_latest_learner, set_aside_newer
 from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.modes import MAIN
-from selfplay.league.records import generation_id
 from selfplay.league.schedule import START
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
@@ -25,12 +23,13 @@ from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
 from selfplay.runner.chaos import Chaos, broken
 from selfplay.runner.worker import Worker
-from selfplay.trainer.agents import ROLES, WINS, Agent, Target, begins_anew, make_matchmaker, worst
+from selfplay.trainer.agents import ROLES, Agent, make_matchmaker
 from selfplay.trainer.archive import Archive
 from selfplay.trainer.batch import scores_against
+from selfplay.trainer.disk import RATINGS, DiskWatch
 from selfplay.trainer.learner import Learner
 from selfplay.trainer.progress import Phases, Progress, chaos_of, iteration_report
-from selfplay.trainer.rating import RATER_STATE
+from selfplay.trainer.saving import Saving
 
 if TYPE_CHECKING:
     from selfplay.config import Config
@@ -66,6 +65,7 @@ class TrainingLoop:
     ) -> None:
         self.session = session
         self.progress = Progress(chaos_of(session.config.run, session.resumed), Health(fights=session.game.fighter))
+        self.disk = DiskWatch(reporter.notice)
         self._board = board
         self._rater = rater
         self._reporter = reporter
@@ -76,8 +76,6 @@ class TrainingLoop:
         self._archive = self._new_archive()
         self._teacher: ActorCritic | None = None  # of the main agent; exploiters are free
         self._resumed = session.resumed
-        self._unrated: dict[str, Any] = {}  # what an earlier session knew of ratings, where this one rates nothing
-        self._ledger_position = 0  # of the same
         self.unplayable: frozenset[str] = frozenset()  # runners whose games of the checkpoint lack an opponent
 
     @property
@@ -99,16 +97,18 @@ class TrainingLoop:
             state = self._resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
             kept = -1 if state is None else state.meta.iteration
             await worker.submit(set_aside_newer, self.session.run, kept)
+            at_work = (self._agents, self.progress, self._board, self._rater, self._reporter, worker, self.disk)
+            saving = Saving(self.session, self._archive, *at_work)
             if state is None:
-                await self._begin(worker)
+                await saving.begin()
             else:
-                await self._continue(worker, state)
+                await self._continue(worker, saving, state)
             if self.config.run.pretrained is not None:  # what the run began with, of which it has a copy
                 self._teacher = (
                     await worker.submit(load_policy, self._archive.path(START), self.session.device)
                 ).network
             await self._start_runners()
-            await self._train(worker)
+            await self._train(worker, saving)
         finally:
             for agent in self._agents.values():
                 worker.submit(agent.learner.close)
@@ -116,10 +116,6 @@ class TrainingLoop:
 
     def _new_archive(self) -> Archive:
         return Archive(self.session.run, self.config.league.population)
-
-    @property
-    def _main(self) -> Agent:
-        return self._agents[MAIN]
 
     def _make_agents(self) -> dict[str, Agent]:
         """The learners of this run, by role. Blocks."""
@@ -131,30 +127,17 @@ class TrainingLoop:
             if role in played
         }
 
-    async def _begin(self, worker: Worker) -> None:
-        await self._freeze(worker)
-        self._set_pools()
-        await self._checkpoint(worker)
-
-    async def _continue(self, worker: Worker, state: LearnerState) -> None:
+    async def _continue(self, worker: Worker, saving: Saving, state: LearnerState) -> None:
         meta, progress = state.meta, self.progress
         extra: Mapping[str, Any] = meta.extra
-        await worker.submit(self._archive.restore, meta.generations, extra)
         for role, agent in self._agents.items():
             arrays = state.arrays if role == MAIN else group(state.arrays, role)
             await worker.submit(agent.learner.restore, arrays)
             agent.restore({"matchmaker": meta.matchmaker} if role == MAIN else extra["agents"][role])
         progress.iteration, progress.total_steps = meta.iteration, meta.total_steps
         progress.elapsed_s = meta.elapsed_s
-        progress.generations = self._archive.generations
-        progress.newest = progress.generations[-1]
         progress.restarts = int(str(extra.get("restarts", 0)))
-        self._set_pools()  # somebody may be gone from the disk
-        if self._rater is not None:
-            self._rater.restore(meta.extra)
-        else:
-            self._ledger_position = meta.ledger_position
-            self._unrated = {name: extra[name] for name in RATER_STATE if name in extra}
+        await saving.restore(meta)
         if state is self._resumed:  # runners continue the games of the checkpoint, against whom they had met
             await self._load_in_play(worker, meta.opponents)
 
@@ -170,7 +153,7 @@ class TrainingLoop:
                 self._reporter.notice(f"{runner} begins new games: an opponent of its games in progress is gone")
         self.unplayable = frozenset(broken)
 
-    async def _train(self, worker: Worker) -> None:
+    async def _train(self, worker: Worker, saving: Saving) -> None:
         progress = self.progress
         if self._done() and not self._stop.is_set():
             self._reporter.notice("The run has reached its end; --timesteps or --max-minutes can put it further away")
@@ -183,13 +166,26 @@ class TrainingLoop:
             progress.iteration += 1
             progress.total_steps += self.session.config.steps_per_iteration
             if self._rater is not None:
-                await self._rater.rate_if_due(progress)
+                with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                    await self._rater.rate_if_due(progress)
                 phases.end("rate")
-            if progress.iteration % self.config.run.save_interval == 0:  # last: a checkpoint is of a whole iteration
-                await self._save(worker)
+            if saving.is_due:  # last: a checkpoint is of a whole iteration
+                await saving.save()
                 phases.end("save")
             self._report(collected, update, phases.seconds)
-        await self._finish(worker)
+        await self._finish(saving)
+
+    async def _finish(self, saving: Saving) -> None:
+        """Save the last state, whatever the interval, and rate it."""
+        progress = self.progress
+        await saving.save_last()
+        progress.finished = not self._stop.is_set()
+        if self._rater is not None and progress.finished:
+            self._reporter.notice(f"Rating {progress.newest}, the last generation")
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_last(progress)
+            if not self.config.run.deterministic:  # where equal runs are promised a later end makes no difference
+                await saving.checkpoint()
 
     def _done(self) -> bool:
         iterations, minutes = self.session.iterations, self.config.run.max_minutes
@@ -260,118 +256,13 @@ class TrainingLoop:
                 agent = self._agents[role]
                 age = self.progress.iteration - agent.began
                 updates[role] = await worker.submit(agent.learner.update, rollouts, age, self._share_done())
-        return Update(**asdict(updates[MAIN]), learning_rate=self._main.learner.learning_rate)
+        return Update(**asdict(updates[MAIN]), learning_rate=self._agents[MAIN].learner.learning_rate)
 
     async def _load(self, worker: Worker, agent: Agent, names: Iterable[str]) -> None:
         """Make sure that these opponents are in memory; those that games in progress need stay there."""
         for name in sorted(set(names) - set(agent.frozen)):
             policy = await worker.submit(load_policy, self._archive.path(name), self.session.device)
             agent.frozen[name] = policy.network
-
-    def _set_pools(self) -> None:
-        for agent in self._agents.values():
-            agent.matchmaker.set_pool(self._archive.generations, self._archive.exploiters, self._archive.guests)
-
-    async def _freeze(self, worker: Worker) -> None:
-        """A generation of the main agent."""
-        progress, archive = self.progress, self._archive
-        parent = archive.generations[-1] if archive.generations else None
-        name = generation_id(progress.iteration)
-        meta, params = await worker.submit(
-            self._main.learner.policy, name, progress.iteration, progress.total_steps, parent
-        )
-        progress.newest = await worker.submit(archive.save, meta, params)
-        progress.generations = archive.generations
-
-    async def _save(self, worker: Worker) -> None:
-        """A generation that opponents are drawn from, exploiters that have done their work, and a checkpoint."""
-        archive = self._archive
-        hardest = {role: worst(agent, archive) for role, agent in self._agents.items() if role != MAIN}
-        await self._freeze(worker)  # after that: nobody has met a new generation
-        for role, target in hardest.items():
-            if self._has_done_its_work(self._agents[role], target):
-                await self._freeze_exploiter(worker, self._agents[role], target)
-        left = archive.leaving
-        if archive.is_full:
-            strengths = {} if self._rater is None else await self._rater.strengths(self.progress.generations)
-            in_play = {name for agent in self._agents.values() for name in agent.frozen}
-            tested = set() if self._rater is None else self._rater.tested
-            await worker.submit(archive.thin, strengths, in_play | tested)
-        self._set_pools()
-        await self._checkpoint(worker)
-        await worker.submit(archive.sweep, left)
-
-    def _has_done_its_work(self, agent: Agent, hardest: Target) -> bool:
-        """Whether an exploiter wins, or has tried for long enough."""
-        patience = self.config.league.patience * self.config.run.save_interval
-        return hardest.score >= WINS or self.progress.iteration - agent.since >= patience
-
-    async def _freeze_exploiter(self, worker: Worker, agent: Agent, hardest: Target) -> None:
-        """An exploiter joins the pool; then it begins anew, if chance says so."""
-        progress, config = self.progress, self.config
-        name = f"{agent.role}_{progress.iteration}"
-        policy = await worker.submit(agent.learner.policy, name, progress.iteration, progress.total_steps, None)
-        name = await worker.submit(self._archive.save, *policy)
-        agent.since = progress.iteration
-        anew = begins_anew(agent, progress.iteration, config.run.seed)
-        if anew:
-            await worker.submit(agent.learner.begin, await worker.submit(self._first_weights))
-            agent.matchmaker.forget()
-            agent.began = progress.iteration
-        then = "begins anew" if anew else "goes on"
-        self._reporter.notice(f"{name} joins the league ({hardest}); {then}")
-
-    def _first_weights(self) -> ActorCritic:
-        """What an exploiter begins with. Blocks."""
-        if self.config.run.pretrained is None:
-            return self._main.learner.snapshot()
-        return load_policy(self._archive.path(START)).network  # the pretrained weights, of which the run has a copy
-
-    async def _checkpoint(self, worker: Worker) -> None:
-        progress = self.progress
-        arrays = await worker.submit(self._main.learner.arrays)
-        for role, agent in self._agents.items():
-            if role != MAIN:
-                own = await worker.submit(agent.learner.arrays)
-                arrays |= {f"{role}/{name}": array for name, array in own.items()}
-        opponents: dict[str, Any] = {}
-        if progress.iteration and not self.session.game.live:
-            jobs: dict[str, Job[Block]] = {runner: Job(Block.snapshot, timed=False) for runner in self.session.blocks}
-            for runner, (games, document) in (await self._board.ask(jobs)).items():
-                arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
-                opponents[runner] = document
-        meta = LearnerMeta(
-            iteration=progress.iteration,
-            total_steps=progress.total_steps,
-            elapsed_s=progress.elapsed_s,
-            created=datetime.now(UTC),
-            config=self.config.model_dump(mode="json"),
-            matchmaker=self._main.matchmaker.state(),
-            opponents=opponents,
-            ledger_position=self._rater.rows if self._rater else self._ledger_position,
-            generations=tuple(progress.generations),
-            extra={
-                "restarts": progress.restarts,
-                "chaos": progress.chaos.document(),
-                "agents": {role: agent.state() for role, agent in self._agents.items() if role != MAIN},
-                **self._archive.state(),
-                **(self._rater.state() if self._rater else self._unrated),
-            },
-        )
-        await worker.submit(save_learner, self.session.run, meta, arrays)
-
-    async def _finish(self, worker: Worker) -> None:
-        """Save the last state, whatever the interval, and rate it."""
-        progress = self.progress
-        if progress.newest != generation_id(progress.iteration):
-            await self._checkpoint(worker)
-            await self._freeze(worker)
-        progress.finished = not self._stop.is_set()
-        if self._rater is not None and progress.finished:
-            self._reporter.notice(f"Rating {progress.newest}, the last generation")
-            await self._rater.rate_last(progress)
-            if not self.config.run.deterministic:  # where equal runs are promised a later end makes no difference
-                await self._checkpoint(worker)
 
     def _report(
         self, collected: Mapping[str, Sequence[Collected]], update: Update, phases: Mapping[str, float]

@@ -30,7 +30,10 @@ class Progress:
         self.elapsed_s = 0.0
         self.generations: list[str] = []  # those that opponents are drawn from
         self.newest = ""
+        self.saved = 0  # iteration of the newest state on the disk
         self.finished = False
+        self.games = 0  # of words that came to their end, and that did not
+        self.lost = 0
         self.restarts = 0
         self.tasks: int | None = None  # of the event loop, as the last iteration ended
         self.late = 0  # segments that came an iteration late and were learned from, in this session

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import repeat
@@ -21,7 +22,7 @@ from selfplay.runner.board import Board, Job
 from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
 from selfplay.trainer.live import arena, rating_cost_s
-from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games, play_fixtures, rated
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, highest, plan_games, play_fixtures, strengths
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -145,14 +146,19 @@ class Rater:
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
         """Elo of those generations that have rating games."""
-        ratings = await asyncio.to_thread(
-            rated, await self._ledger.games(), self._session.rating, generations, self._session.run.path
+        return await asyncio.to_thread(
+            strengths, await self._ledger.games(), self._session.rating, generations, self._session.run.path
         )
-        return {
-            name: float(ratings.elo[i])
-            for i, name in enumerate(ratings.players)
-            if name in generations and ratings.games[i]
-        }
+
+    async def best(self, generations: Sequence[str]) -> str | None:
+        """Who passed the gate; without one, who is rated highest, the newer of equals; None before any game."""
+        if self.gate is not None:
+            return self.gate.state.best
+        return highest(await self.strengths(generations))
+
+    async def write_rest(self) -> None:
+        """Games that the disk did not take before; DiskError where it does not now."""
+        await self._ledger.record([])
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""
@@ -191,22 +197,28 @@ class Rater:
         self.budget.pay(max(len(records), 1), time.monotonic() - started)
         if records:
             await self._ledger.record(records)
-        board, decided = await asyncio.to_thread(self._publish, await self._ledger.games())
+        board, decided = await asyncio.to_thread(self._judge, await self._ledger.games())
         if decided is not None:
             self._tell(decided)
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
+        await asyncio.to_thread(self._publish, board)
 
-    def _publish(self, games: Games) -> tuple[Leaderboard, str | None]:
-        """The table of now, for TensorBoard too, and what the gate decided. Blocks."""
+    def _judge(self, games: Games) -> tuple[Leaderboard, str | None]:
+        """The table of now, and what the gate decided. Blocks."""
         decided = None if self.gate is None else self._decide(self.gate, games)
-        board = build(games, run=self._session.run.path)
-        write_ratings(self._session.run.rating_events, board, self._session.config.steps_per_iteration)
-        return board, decided
+        return build(games, run=self._session.run.path), decided
+
+    def _publish(self, board: Leaderboard) -> None:
+        """Who is best, and the curves of TensorBoard. Blocks."""
+        run = self._session.run
+        if self.gate is not None:
+            run.write_best(self.gate.state.model_dump(mode="json"))
+        with writing(f"cannot write {run.rating_events}"):
+            write_ratings(run.rating_events, board, self._session.config.steps_per_iteration)
 
     def _decide(self, gate: Gate, games: Games) -> str | None:
         best = gate.state.best
         found = gate.decide(games.comparable(self._session.rating.settings).games)
-        self._session.run.write_best(gate.state.model_dump(mode="json"))
         if found is None or found[1].state == "open":
             return None
         candidate, test = found

@@ -22,7 +22,7 @@ from selfplay.league.anchors import find_table
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import Ratings, rate
-from selfplay.league.records import ANCHOR, MatchRecord, Seat, settings_hash
+from selfplay.league.records import ANCHOR, MatchRecord, Seat, generation_number, settings_hash
 from selfplay.league.schedule import Fixture, plan
 from selfplay.policy.policy import refuse_other_games
 from selfplay.runner.match import Contender, Pairing, Rules, play
@@ -41,6 +41,7 @@ Play = Callable[
     Sequence[NDArray[np.void] | None] | NDArray[np.void],
 ]
 """Plays rating games, see ``match.play``; None stands for a game that could not be played."""
+WAITING: Final = 10_000  # games that wait for room on the disk at most
 RATER_STATE: Final = ("rating_spent", "elo", "gate")
 """What a checkpoint knows of ratings, by the names in its ``extra``."""
 
@@ -54,6 +55,7 @@ class LedgerKeeper:
         self._keep_rows = keep_rows
         self._worker: Worker | None = None
         self._ledger: Ledger | None = None
+        self._waiting: list[MatchRecord | RewardRecord] = []  # played, but the disk did not take them
         self._open = asyncio.Event()
 
     async def run(self, ctx: Context) -> None:
@@ -82,9 +84,15 @@ class LedgerKeeper:
         return await worker.submit(ledger.games)
 
     async def record(self, records: Sequence[MatchRecord | RewardRecord]) -> None:
-        """Append games; returns when the disk has them."""
+        """Append games; returns when the disk has them.
+
+        Raises:
+            DiskError: it refused; they are kept, the newest ``WAITING`` of them, and written before the next ones.
+        """
         worker, ledger = await self._opened()
-        await worker.submit(ledger.append, records)
+        self._waiting = [*self._waiting, *records][-WAITING:]
+        await worker.submit(ledger.append, self._waiting)
+        self._waiting = []
 
     async def _opened(self) -> tuple[Worker, Ledger]:
         await self._open.wait()
@@ -206,6 +214,21 @@ def rated(games: Games, settings: Rated, players: Sequence[str], run: Path | Non
         settings=group if known else None,
         anchors=None if table is None else table[0].elo,
     )
+
+
+def strengths(games: Games, settings: Rated, generations: Sequence[str], run: Path | None = None) -> dict[str, float]:
+    """Elo of those generations that have rating games."""
+    ratings = rated(games, settings, generations, run)
+    return {
+        name: float(ratings.elo[i])
+        for i, name in enumerate(ratings.players)
+        if name in generations and ratings.games[i]
+    }
+
+
+def highest(strengths: Mapping[str, float]) -> str | None:
+    """The strongest generation, the newest of equals; None where nobody is known."""
+    return max(strengths, key=lambda name: (strengths[name], generation_number(name) or 0), default=None)
 
 
 def play_fixtures(

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 MAY_CHANGE: Final = frozenset(
     {
-        "run.timesteps", "run.max_minutes", "run.save_interval", "run.device", "run.host", "run.checkpoint",
+        "run.timesteps", "run.max_minutes", "run.save_interval",
+        "run.keep_checkpoints", "run.keep_every", "run.keep_best",
+        "run.device", "run.host", "run.checkpoint",
         "run.threads", "run.collect_timeout", "run.chaos", "league.track_elo", "league.rating_share",
         "league.population", "game.dolphin", "game.iso", "emulator.headless", "emulator.fast_forward",
         "emulator.slippi_port", "emulator.save_replays", "emulator.start_timeout", "emulator.frame_timeout",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfplay.checkpoint import RunDir, group, learner_state, load_latest_learner, save_learner
+from selfplay.checkpoint import Retention, RunDir, group, learner_state, load_latest_learner, save_learner
 from selfplay.checkpoint.documents import encode_json
 from selfplay.checkpoint.schema import to_document
 from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, NotARunError
@@ -22,7 +22,7 @@ def run(tmp_path):
 
 def save(run, *iterations, keep=2):
     for iteration in iterations:
-        path = save_learner(run, learner_meta(iteration), learner_arrays(iteration), keep=keep)
+        path = save_learner(run, learner_meta(iteration), learner_arrays(iteration), Retention(keep))
     return path
 
 

@@ -10,8 +10,16 @@ from pathlib import Path
 import pytest
 
 from selfplay.checkpoint import store
-from selfplay.checkpoint.store import MANIFEST, open_folder, recover, remove_folder, write_file, write_folder
-from selfplay.errors import CheckpointError, CorruptError, ImmutableError, NotARunError
+from selfplay.checkpoint.store import (
+    MANIFEST,
+    fill_folder,
+    open_folder,
+    recover,
+    remove_folder,
+    write_file,
+    write_folder,
+)
+from selfplay.errors import CheckpointError, CorruptError, DiskError, ImmutableError, NotARunError
 from selfplay.files import read_file
 from tests.checkpoint.samples import Crash, crash_at, files_of, full_disk
 
@@ -93,6 +101,7 @@ def test_a_full_disk_is_loud_and_changes_nothing(tmp_path, operation):
             break
         assert "No space left" in str(error)
         assert str(path) in str(error)
+        assert isinstance(error, DiskError)
         assert isinstance(error.__cause__, OSError)
         if operation != "rename":  # where even renaming fails, the old folder waits under its other name
             assert visible(tmp_path) == ["folder"]
@@ -100,6 +109,17 @@ def test_a_full_disk_is_loud_and_changes_nothing(tmp_path, operation):
         assert content(path) == OLD
     assert step > 0
     assert content(path) == NEW
+
+
+@pytest.mark.parametrize("told", ["Error while serializing: I/O error: No space left on device (os error 28)", "a bug"])
+def test_what_other_libraries_say_of_a_full_disk_is_understood(tmp_path, told):
+    def fill(folder):
+        raise RuntimeError(told)  # those in Rust have errors of their own
+
+    with pytest.raises(CheckpointError, match=r"cannot write .*folder") as caught:
+        fill_folder(tmp_path / "folder", fill)
+    assert isinstance(caught.value, DiskError) == ("os error" in told)
+    assert visible(tmp_path) == []
 
 
 def failure(operation: str, step: int, path: Path) -> CheckpointError | None:

@@ -211,6 +211,9 @@ OWN = {
     "selfplay.trainer.soak": "a run that it made itself",
     "selfplay.trainer.start_study": "what the study itself wrote",
     "selfplay.trainer.study": "what the study itself wrote",
+    "selfplay.trainer.torture.page": "what the script itself wrote",
+    "selfplay.trainer.torture.survey": "a run that it made itself",
+    "selfplay.trainer.torture.victim": "a run that it made itself",
 }
 """Modules that read something, but nothing of others, and what."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfplay.errors import LeagueError
+from selfplay.errors import DiskError, LeagueError
 from selfplay.league.games import Games
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.ratings import rate
@@ -232,10 +232,15 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(path, monkeypatch):
             return real(descriptor, bytes(data[: len(data) // 2]))
 
         monkeypatch.setattr(os, "write", half)
-        with pytest.raises(LeagueError, match=r"cannot write the ledger .*No space left"):
+        with pytest.raises(DiskError, match=r"cannot write the ledger .*No space left"):
             ledger.append(RECORDS[2:])
-        monkeypatch.undo()
         assert path.read_bytes() == whole
+        monkeypatch.setattr(os, "ftruncate", lambda *_: half(0, b""))  # not even that works
+        with pytest.raises(DiskError, match="No space left"):
+            ledger.append(RECORDS[2:])
+        assert path.read_bytes() != whole, "a torn row stays behind"
+        assert read_games(path).torn
+        monkeypatch.undo()
         assert ledger.rows == 2
         assert ledger.append(RECORDS[2:]) == 3
 

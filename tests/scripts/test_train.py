@@ -285,3 +285,13 @@ def _matches(folder):
     """Match ids of all whole rows."""
     text = (folder / "ledger.jsonl").read_text()
     return [json.loads(line)["match"] for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def test_a_second_trainer_is_refused_and_told_who_the_first_is(tmp_path):
+    with start(SCRIPT, *ENDLESS, "--checkpoint", "run", cwd=tmp_path) as process:
+        read_until(process, "Iter 2: ")
+        second = run(SCRIPT, "--resume", "--checkpoint", "run", cwd=tmp_path)
+        process.kill()
+    assert second.returncode == 2
+    assert f"another trainer (process {process.pid}) works in run" in second.stderr
+    assert "Traceback" not in second.stderr

@@ -8,6 +8,8 @@ OTHER = {
     "--num-games": "9",
     "--checkpoint": "elsewhere/run",
     "--save-interval": "7",
+    "--keep-checkpoints": "5",
+    "--keep-every": "100",
     "--seed": "3",
     "--rollout-length": "33",
     "--batch-size": "99",

@@ -1,8 +1,8 @@
 import numpy as np
 
-from selfplay.checkpoint import RunDir
+from selfplay.checkpoint import RunDir, save_learner
 from selfplay.trainer.archive import Archive
-from tests.checkpoint.samples import policy_meta
+from tests.checkpoint.samples import learner_meta, policy_meta
 
 
 def frozen(archive, name, value):
@@ -32,11 +32,16 @@ def test_who_leaves_is_deleted_only_later(tmp_path):
     assert len(archive.generations) == 4
     assert {"gen_0", "gen_3", "gen_7"} <= set(archive.generations)
     assert all(archive.path(name).exists() for name in gone), "an older state may still name them"
-    assert archive.leaving == tuple(gone)
-    archive.sweep(gone)
+    save_learner(RunDir(tmp_path), learner_meta(9, generations=(gone[0],), extra={"exploiters": [gone[1]]}), {})
+    archive.sweep()
+    assert [archive.path(name).exists() for name in gone] == [True, True, False, False]
+    assert archive.state()["leaving"] == gone[:2]
+    for i in (10, 11):
+        save_learner(RunDir(tmp_path), learner_meta(i, generations=tuple(archive.generations)), {})
+    archive.sweep()
     assert not any(archive.path(name).exists() for name in gone)
-    assert archive.leaving == ()
-    archive.sweep(gone)  # again, as after a crash
+    assert archive.state()["leaving"] == []
+    archive.sweep()  # again, as after a crash
 
 
 def test_whoever_is_gone_from_the_disk_is_gone_from_the_pool(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
 from selfplay.config import OPTIONS
-from selfplay.errors import ConfigError, IncompatibleError, NotARunError, RunLockedError
+from selfplay.errors import ConfigError, CorruptError, IncompatibleError, NotARunError, RunLockedError
 from selfplay.trainer.cli import parse, shown
 from selfplay.trainer.dialogue.app import STARTED
 from selfplay.trainer.dialogue.config import OPTIONS as WORDS_OPTIONS
@@ -173,6 +173,38 @@ def test_a_damaged_state_is_skipped_and_later_generations_are_set_aside(run):
     assert [row["iteration"] for row in rows(run / "metrics.jsonl")] == [1, 2, 3]
     assert list(hashes(run)) == list(before)
     assert (run / "generations" / ".set-aside" / "gen_3-1").is_dir()
+
+
+def flip(data):
+    """One bit, in the middle."""
+    return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("learner.json", flip),
+        ("games.safetensors", flip),
+        ("optimizer.safetensors", lambda data: data[:-1]),
+        ("rng.safetensors", lambda data: b""),
+        ("MANIFEST.json", lambda data: data[: len(data) // 2]),
+    ],
+)
+def test_damage_anywhere_is_found_and_named(run, file, damage):
+    path = run / "learner" / "iter_3" / file
+    path.write_bytes(damage(path.read_bytes()))
+    code, text = train(run, "--timesteps", 3 * ITERATION, resume=True)
+    assert code == 0
+    assert "Resumed at: iteration 2" in text
+    (told,) = [line for line in text.splitlines() if "iter_3: " in line]
+    assert f"iter_3/{file}" in told
+
+
+def test_where_no_state_is_whole_each_fault_is_named(run):
+    for number in (2, 3):
+        (run / "learner" / f"iter_{number}" / "MANIFEST.json").unlink()
+    with pytest.raises(CorruptError, match=r"no state can be used: iter_3: .*MANIFEST.*; iter_2: .*MANIFEST"):
+        train(run, resume=True)
 
 
 def test_another_machine_may_have_other_cores(tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from selfplay.trainer.dialogue.exact import ask, judged
 from selfplay.trainer.dialogue.players import endpoint_of, game_of, open_model, reopen, sampling_of, server_of
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
+from selfplay.trainer.disk import SUMMARY
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.resume import change, refuse_unnamed
 from selfplay.trainer.running import run_tree
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(
     {
-        "run.games", "run.timesteps", "run.max_minutes", "run.save_interval", "run.checkpoint", "run.device",
+        "run.games", "run.timesteps", "run.max_minutes", "run.save_interval",
+        "run.keep_checkpoints", "run.keep_every", "run.keep_best",
+        "run.checkpoint", "run.device",
         "run.threads", "run.evaluation_states", "run.chaos", "guard.loop_timeout", "guard.max_abandoned",
     }
 )  # fmt: skip
@@ -141,44 +144,46 @@ async def _run(session: WordsSession, feed: Feed) -> int:
 def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) -> None:
     """How well the model does now, the summary, and what to do next."""
     loop, run = tree.loop, session.run
-    progress = loop.progress
+    progress, disk = loop.progress, loop.disk
     found = _judgement(session, feed) if progress.finished and session.config.run.evaluation_states else {}
     if progress.finished and session.entry.exact is not None:
         found["nash_conv"] = _exact(session, session.entry.exact, progress.generations, feed)
     board = build(read_games(run.ledger), run=run.path) if tree.rater is not None and run.ledger.exists() else None
-    run.write_summary(
-        {
-            "finished": progress.finished,
-            "iteration": progress.iteration,
-            "total_steps": progress.total_steps,
-            "games": loop.games,
-            "lost": loop.lost,
-            "elapsed_s": round(progress.elapsed_s, 3),
-            "session_s": round(seconds, 3),
-            "games_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
-            "newest": progress.newest,
-            "restarts": progress.restarts,
-            "chaos": progress.chaos.document() or None,
-            "ended": datetime.now(UTC).isoformat(),
-            "processor": processor(),
-            "cores": usable_cores(),
-            "teaching": _teaching(Path(session.base)),
-            "health": [asdict(finding) for finding in loop.health.findings()],
-            "leaderboard": board.model_dump(mode="json") if board else None,
-            **found,
-        }
-    )
+    with disk.tolerate(SUMMARY, ""):
+        run.write_summary(
+            {
+                "finished": progress.finished and not disk.unsaved,
+                "iteration": progress.iteration,
+                "total_steps": progress.total_steps,
+                "games": progress.games,
+                "lost": progress.lost,
+                "elapsed_s": round(progress.elapsed_s, 3),
+                "session_s": round(seconds, 3),
+                "games_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
+                "newest": progress.newest,
+                "restarts": progress.restarts,
+                "chaos": progress.chaos.document() or None,
+                "ended": datetime.now(UTC).isoformat(),
+                "processor": processor(),
+                "cores": usable_cores(),
+                "teaching": _teaching(Path(session.base)),
+                "health": [asdict(finding) for finding in (*loop.health.findings(), *disk.findings())],
+                "leaderboard": board.model_dump(mode="json") if board else None,
+                **found,
+            }
+        )
     if board is not None:
         feed.leaderboard(to_text(board))
-    word = "Finished" if progress.finished else "Interrupted, and saved,"
+    word = "Finished" if progress.finished else "Interrupted" if disk.unsaved else "Interrupted, and saved,"
     feed.notice(
-        f"{word} after {progress.iteration} iterations, {loop.games:,} games, {progress.total_steps:,} turns, "
+        f"{word} after {progress.iteration} iterations, {progress.games:,} games, {progress.total_steps:,} turns, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     for line in progress.chaos.lines():
         feed.notice(line)
     if loop.failure is not None:
         raise loop.failure
+    disk.refuse_to_end(progress.saved)
 
 
 def _teaching(base: Path) -> dict[str, JsonValue] | None:

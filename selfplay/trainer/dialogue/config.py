@@ -159,6 +159,13 @@ class WordsRunConfig(Group):
     num_games: Positive = Field(256, description="Games in play, and of an iteration: whole groups")
     checkpoint: str = Field("checkpoints/self_play", description="Folder of the run")
     save_interval: Positive = Field(10, description="Iterations between generations and checkpoints")
+    keep_checkpoints: Positive = Field(2, description="States to resume from that are kept, the newest")
+    keep_every: Annotated[int, Field(ge=0)] = Field(
+        0, description="Keep the first state of every so many iterations for ever; 0 = none"
+    )
+    keep_best: bool = Field(
+        False, description="Never delete the best generation, by gate or rating, nor its state; needs --track-elo"
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
     device: str = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
     runners: Annotated[int, Field(ge=0)] = Field(0, description="Threads that play; 0 = one a core, as groups allow")
@@ -232,6 +239,8 @@ class LanguageConfig(Group):
                 f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
                 f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
+        if self.run.keep_best and not self.league.track_elo:
+            raise ValueError("--keep-best keeps the best by rating games: add --track-elo")
         if self.server.url is not None and self.server.program is not None:
             raise ValueError("--server-url and --server exclude each other: one names a server, the other starts one")
         if self.server.remote and self.embedded:
@@ -314,6 +323,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--fresh-start", "start.fresh", _START),
     Option("--track-elo", "league.track_elo", _RATING),
     Option("--rating-share", "league.rating_share", _RATING, "F"),
+    Option("--keep-checkpoints", "run.keep_checkpoints", _RUN, "N"),
+    Option("--keep-every", "run.keep_every", _RUN, "N"),
+    Option("--keep-best", "run.keep_best", _RUN),
     Option("--device", "run.device", _RUN, "NAME"),
     Option("--runners", "run.runners", _RUN, "N"),
     Option("--threads", "run.threads", _RUN, "N"),

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from selfplay.checkpoint import LearnerMeta, LearnerState, load_latest_learner, save_learner, set_aside_newer
+from selfplay.checkpoint import LearnerState, load_latest_learner, set_aside_newer
 from selfplay.checkpoint.store import fill_folder
 from selfplay.errors import NotARunError, RunnerError, ServerError
-from selfplay.league.records import generation_id
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
@@ -25,9 +23,10 @@ from selfplay.runner.dialogue import NOT_FINITE, Lost, Played
 from selfplay.runner.worker import Worker
 from selfplay.seeding import derive
 from selfplay.trainer.dialogue.iteration import iteration_report
-from selfplay.trainer.dialogue.learning import freeze, make_learner
-from selfplay.trainer.dialogue.transcripts import keep_transcripts
-from selfplay.trainer.learner_state import learner_arrays, restore_learner
+from selfplay.trainer.dialogue.learning import make_learner
+from selfplay.trainer.dialogue.saving import WordsSaving
+from selfplay.trainer.disk import RATINGS, DiskWatch
+from selfplay.trainer.learner_state import restore_learner
 from selfplay.trainer.progress import Phases, Progress, chaos_of
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from selfplay.trainer.dialogue.rater import WordsRater
     from selfplay.trainer.dialogue.session import WordsSession
 
+WEIGHTS: Final = "the weights for the server"
 SERVED: Final = "serving"  # in a run's folder: the weights of now, for a server
 
 
@@ -66,10 +66,9 @@ class WordsLoop:
         self.session = session
         self.progress = Progress(chaos_of(session.config.run, session.resumed))
         self.failure: ServerError | None = None  # that ended the run before its end
-        self.games = 0  # that came to their end
-        self.lost = 0
         self._told_unknown = False
         self.health = DialogueHealth()
+        self.disk = DiskWatch(feed.notice)
         self._board = board
         self._rater = rater
         self._feed = feed
@@ -92,12 +91,15 @@ class WordsLoop:
             state = self.session.resumed if ctx.incarnation == 1 else await worker.submit(_latest, self.session)
             kept = -1 if state is None else state.meta.iteration
             await worker.submit(set_aside_newer, self.session.run, kept)
+            at_work = (self._generator, self.progress, self._rater, worker, self.disk)
+            saving = WordsSaving(self.session, learner, *at_work)
             if state is None:
-                await worker.submit(self._begin)
+                self._generator.manual_seed(derive(self._run.seed, "learner") % 2**63)
+                await saving.begin()
             else:
                 await worker.submit(self._continue, state)
             await self._start_runners()
-            await self._train(worker)
+            await self._train(worker, saving)
         finally:
             worker.submit(learner.close)
             worker.close()
@@ -109,24 +111,20 @@ class WordsLoop:
             raise RunnerError("the loop has not begun")
         return self._learner
 
-    def _begin(self) -> None:
-        self._generator.manual_seed(derive(self._run.seed, "learner") % 2**63)
-        self._freeze()
-        self._checkpoint()
-
     def _continue(self, state: LearnerState) -> None:
         meta, progress = state.meta, self.progress
         restore_learner(self.learner, self._generator, state.arrays)
         extra: Any = meta.extra
         progress.iteration, progress.total_steps, progress.elapsed_s = meta.iteration, meta.total_steps, meta.elapsed_s
         progress.generations, progress.newest = list(meta.generations), meta.generations[-1]
-        progress.restarts, self.games, self.lost = extra["restarts"], extra["games"], extra["lost"]
+        progress.saved = meta.iteration
+        progress.restarts, progress.games, progress.lost = extra["restarts"], extra["games"], extra["lost"]
         if self.learner.baseline is not None:
             self.learner.baseline.restore(extra["baseline"])
         if self._rater is not None:
             self._rater.restore(extra)
 
-    async def _train(self, worker: Worker) -> None:
+    async def _train(self, worker: Worker, saving: WordsSaving) -> None:
         progress = self.progress
         if self._done() and not self._stop.is_set():
             self._feed.notice("The run has reached its end; --games or --timesteps can put it further away")
@@ -137,26 +135,27 @@ class WordsLoop:
             if self.failure is not None:
                 break
             update = await worker.submit(self._update, played)
-            await self._publish(worker)
+            with self.disk.tolerate(WEIGHTS):
+                await self._publish(worker)
             phases.end("update")
             progress.iteration += 1
             progress.total_steps += sum(len(game.turns) for game in played)
-            self.games += len(played)
+            progress.games += len(played)
             if self._rater is not None:
-                await self._rater.rate_if_due(progress)
+                with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                    await self._rater.rate_if_due(progress)
                 phases.end("rate")
-            if progress.iteration % self._run.save_interval == 0:
-                await worker.submit(self._save)
-                await worker.submit(self._keep, played)
+            if saving.is_due:
+                await saving.save(played)
                 phases.end("save")
             self._report(played, update, phases.seconds)
-        if progress.newest != generation_id(progress.iteration):
-            await worker.submit(self._save)
+        await saving.save_last()
         progress.finished = not self._stop.is_set() and self.failure is None
         if self._rater is not None and progress.finished:
             self._feed.notice("Rating the last generation ...")
-            await self._rater.rate_last(progress)
-            await worker.submit(self._checkpoint)
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_last(progress)
+            await saving.checkpoint()
 
     def _done(self) -> bool:
         run, progress = self._run, self.progress
@@ -192,7 +191,7 @@ class WordsLoop:
         games: list[Played | Lost] = [game for runner in sorted(results) for game in results[runner]]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
-            self.lost += len(lost)
+            self.progress.lost += len(lost)
             self._feed.notice(f"{len(lost)} games were lost; the first one: {lost[0].why}")
         played = [game for game in games if isinstance(game, Played)]
         if not played:
@@ -218,44 +217,13 @@ class WordsLoop:
             await worker.submit(fill_folder, folder, self.session.model.save_merged, True)
             await server.reload(folder)
 
-    def _freeze(self) -> None:
-        """A generation."""
-        progress = self.progress
-        name = freeze(self.session, progress)
-        progress.newest = name
-        if name not in progress.generations:
-            progress.generations.append(name)
-
-    def _keep(self, played: list[Played]) -> None:
-        """Some games of the iteration, for people."""
-        iteration = self.progress.iteration
-        keep_transcripts(self.session.run.path, played, iteration, derive(self._run.seed, "transcripts", iteration))
-
-    def _save(self) -> None:
-        self._freeze()
-        self._checkpoint()
-
-    def _checkpoint(self) -> None:
-        progress, learner = self.progress, self.learner
-        baseline: dict[str, Any] = {} if learner.baseline is None else {"baseline": learner.baseline.state()}
-        meta = LearnerMeta(
-            iteration=progress.iteration, total_steps=progress.total_steps, elapsed_s=progress.elapsed_s,
-            created=datetime.now(UTC), config=self.session.config.model_dump(mode="json"),
-            generations=tuple(progress.generations),
-            extra={
-                "restarts": progress.restarts, "chaos": progress.chaos.document(),
-                "games": self.games, "lost": self.lost, "base": self.session.base,
-                **baseline,
-                **({} if self._rater is None else self._rater.state()),
-            },
-        )  # fmt: skip
-        save_learner(self.session.run, meta, learner_arrays(learner, self._generator))
-
     def _report(self, played: list[Played], update: GRPOStatistics, phase_s: dict[str, float]) -> None:
         self.progress.tasks = len(asyncio.all_tasks())
         self.progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
         elo = None if self._rater is None else self._rater.newest_elo
-        report = iteration_report(self.session, self.progress, (self.games, self.lost), played, update, phase_s, elo)
+        report = iteration_report(
+            self.session, self.progress, (self.progress.games, self.progress.lost), played, update, phase_s, elo
+        )
         self._feed.iteration(report)
         for finding in self.health.observe({"iteration": report.iteration, **report.flat()}):
             self._feed.notice(f"Health: {finding.text}")

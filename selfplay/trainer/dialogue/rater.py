@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from selfplay.checkpoint.store import writing
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.seeding import derive
 from selfplay.trainer.dialogue.rating import Contenders, play_words
-from selfplay.trainer.rating import LedgerKeeper, RatingBudget, plan_games
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, highest, plan_games, strengths
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -82,6 +83,15 @@ class WordsRater:
             case {"rating_spent": float(spent), "elo": float() | None as elo}:
                 self.budget.spent, self.newest_elo = spent, elo
 
+    async def best(self, generations: Sequence[str]) -> str | None:
+        """The generation that is rated highest, the newest of equals; None before any game."""
+        known = await self._ledger.games()
+        return highest(await asyncio.to_thread(strengths, known, self._rating, generations, self._session.run.path))
+
+    async def write_rest(self) -> None:
+        """Games that the disk did not take before; DiskError where it does not now."""
+        await self._ledger.record([])
+
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a batch when the budget allows one that is worth it."""
         if len(progress.generations) < 2:
@@ -111,11 +121,12 @@ class WordsRater:
             await self._ledger.record(records)
         known = await self._ledger.games()
         if len(known):
-            board = await asyncio.to_thread(self._publish, known, progress)
+            board = await asyncio.to_thread(build, known, run=self._session.run.path)
             self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
+            await asyncio.to_thread(self._publish, board, progress)
 
-    def _publish(self, games: Games, progress: Progress) -> Leaderboard:
-        """The table of now, for TensorBoard too. Blocks."""
-        board = build(games, run=self._session.run.path)
-        write_ratings(self._session.run.rating_events, board, progress.total_steps // max(progress.iteration, 1))
-        return board
+    def _publish(self, board: Leaderboard, progress: Progress) -> None:
+        """The curves of TensorBoard. Blocks."""
+        events = self._session.run.rating_events
+        with writing(f"cannot write {events}"):
+            write_ratings(events, board, progress.total_steps // max(progress.iteration, 1))
