@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
-from selfplay.checkpoint.models import is_model, read_model
+from selfplay.checkpoint.models import is_model, read_model, read_model_meta
 from selfplay.errors import IncompatibleError, boundary
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
@@ -24,10 +24,18 @@ from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Feed
 from selfplay.runner.serving import find_program
-from selfplay.trainer.dialogue.config import OPTIONS, LanguageConfig
+from selfplay.trainer.dialogue.config import OPTIONS, TINY, LanguageConfig
 from selfplay.trainer.dialogue.evaluation import anchors, compare, held_out, judge_model
 from selfplay.trainer.dialogue.exact import ask, judged
-from selfplay.trainer.dialogue.players import endpoint_of, game_of, open_model, reopen, sampling_of, server_of
+from selfplay.trainer.dialogue.players import (
+    endpoint_of,
+    game_of,
+    is_embedded,
+    open_model,
+    reopen,
+    sampling_of,
+    server_of,
+)
 from selfplay.trainer.dialogue.session import WordsSession
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.disk import SUMMARY
@@ -73,9 +81,10 @@ def train(
         run = resolve_run(Path(config.run.checkpoint) if named else None)
         with run.lock():
             state = load_latest_learner(run)
-            config = _continued(state, explicit)
+            newest = run.generations / state.meta.generations[-1]
+            config = _at_home(_continued(state, explicit), newest)
             device = pick_device(config.run.device)
-            model = reopen(config, str(run.generations / state.meta.generations[-1]), device)
+            model = reopen(config, str(newest), device)
             return _start(config, run, (model, str(state.meta.extra["base"])), state, preset, stream)
     refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     game_of(config)
@@ -97,6 +106,16 @@ def _continued(state: LearnerState, explicit: Mapping[str, Any]) -> LanguageConf
     config = LanguageConfig.model_validate(values)
     refuse_unnamed(config, explicit, STARTED, OPTIONS)
     return config
+
+
+def _at_home(config: LanguageConfig, newest: Path) -> LanguageConfig:
+    """The settings of a run whose embedded model came from a folder that is gone: its own newest one stands for it.
+
+    What is usual for an embedded model (rules, rates) follows from what lies there, and must not change meanwhile.
+    """
+    if is_embedded(config) or read_model_meta(newest).base != TINY:
+        return config
+    return config.model_copy(update={"model": config.model.model_copy(update={"name": str(newest)})})
 
 
 def _start(

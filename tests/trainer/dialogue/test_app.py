@@ -1,10 +1,12 @@
 import io
 import json
+import shutil
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from selfplay.checkpoint.models import read_model_meta
 from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_games
 from selfplay.report.transcripts import read_transcripts
@@ -136,6 +138,21 @@ def test_a_resumed_run_ends_as_one_that_was_not_interrupted(whole, kuhn_start, t
     expected, found = weights(folder, "gen_4"), weights(tmp_path / "run", "gen_4")
     for name in expected:
         np.testing.assert_array_equal(expected[name], found[name])
+
+
+def test_a_resumed_run_is_the_same_although_its_model_came_from_a_folder_that_is_gone(kuhn_start, tmp_path):
+    start = shutil.copytree(kuhn_start, tmp_path / "start")
+    code, before = run(tmp_path / "run", start, "--games", 32)
+    assert code == 0
+    shutil.rmtree(start)
+    code, after = resume(tmp_path / "run", "--games", 64)
+    assert code == 0
+    for setting in ("Rules:", "Replies:", "GRPO:"):
+        (first,), (second,) = ([x for x in text.splitlines() if setting in x] for text in (before, after))
+        assert first == second
+    kept = [read_model_meta(tmp_path / "run" / "generations" / name) for name in ("gen_0", "gen_2")]
+    assert kept[0].rules == kept[1].rules
+    assert kept[0].base == kept[1].base == "tiny"
 
 
 def test_what_may_not_change_is_refused(whole):
