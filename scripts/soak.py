@@ -10,12 +10,14 @@ import shlex
 import signal
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from selfplay.errors import ConfigError  # noqa: E402
 from selfplay.trainer.cli import Parser, exit_code  # noqa: E402
 
 if TYPE_CHECKING:
@@ -48,9 +50,12 @@ def run(options: argparse.Namespace) -> int:
     """Soak; 1 where something was not as it should be."""
     from selfplay.runner.chaos import check_plan
     from selfplay.trainer.pages import put_between
+
+    if find_spec("psutil") is None:
+        raise ConfigError("soak.py needs psutil, which is not installed: pip install -e '.[dolphin]'")
+    check_plan(options.chaos, processes=options.game_type in ("mock", "dolphin"))
     from selfplay.trainer.soak import failures, soak, table
 
-    check_plan(options.chaos, processes=options.game_type in ("mock", "dolphin"))
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "soak").absolute()
         words = training(options.game_type, options.chaos, folder) + options.options
