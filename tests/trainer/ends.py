@@ -4,6 +4,8 @@ import os
 import signal
 import threading
 
+import pytest
+
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.report.standing import Standing
 
@@ -41,8 +43,14 @@ def assert_saved_and_interrupted(folder, code, text, number=signal.SIGINT):
     assert load_latest_learner(run).meta.iteration == summary["iteration"]
     assert standing(folder).ended == "interrupted"
     assert {row.state for row in standing(folder).rows} == {"stopped"}
-    for number in (signal.SIGINT, signal.SIGTERM):  # as they were
-        assert signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def same_handlers():
+    """A run leaves the handlers of signals as they were."""
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    yield
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
 
 
 def exits(monkeypatch):

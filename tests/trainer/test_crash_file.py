@@ -68,7 +68,7 @@ def test_what_is_no_crash_is_counted(path):
 def test_more_than_is_ever_written_is_not_read(path, monkeypatch):
     monkeypatch.setattr(crash_file, "LIMIT", 100)
     append_crash(path, crash(1))
-    with pytest.raises(CorruptError, match=r"crashes\.jsonl: \d+ bytes, the limit is 100"):
+    with pytest.raises(CorruptError, match=r"crashes\.jsonl has \d+ bytes, the limit is 100"):
         read_crashes(path, 1)
 
 

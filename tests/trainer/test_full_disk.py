@@ -12,7 +12,7 @@ from selfplay.trainer.learner import Learner
 from tests.scripts.commands import read_until, start
 from tests.trainer.disks import WRITING, Disk
 from tests.trainer.runs import ITERATION, rows, train
-from tests.trainer.test_chaos import LAST, at_call
+from tests.trainer.test_breakage import LAST, at_call
 
 SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2, "--keep-checkpoints", 9)
 

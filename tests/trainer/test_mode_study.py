@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from selfplay.errors import ConfigError
-from selfplay.trainer.mode_study import ModeStudy, _between, run_name
+from selfplay.trainer.mode_study import ModeStudy, between_runs, run_name
 from tests.trainer.runs import ITERATION, TINY
 
 MODES, SEEDS = ("latest", "simple_mix"), (0, 1)
@@ -75,7 +75,7 @@ def test_intervals_are_those_of_other_seeds():
     for _ in range(400):
         mine, others = rng.normal(0, 60, 3), rng.normal(0, 60, 3)
         expected = 1 / (1 + 10 ** (-(mine[:, None] - others[None]) / 400))
-        low, _, high = _between(rng.binomial(20, expected) / 20)
+        low, _, high = between_runs(rng.binomial(20, expected) / 20)
         inside += low <= 0.5 <= high
     assert inside / 400 > 0.92
 

@@ -8,15 +8,16 @@ import pytest
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import HangingError, SelfPlayError
 from selfplay.runner.block import Block
-from selfplay.trainer import loop
+from selfplay.trainer import loop, saving
 from selfplay.trainer.crash_file import read_crashes
 from selfplay.trainer.learner import Learner
 from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.tree import Tree
 from selfplay.trainer.watchdog import BLOCKED
-from tests.trainer.ends import assert_saved_and_interrupted, before, exits, signalled, standing
+from tests.trainer.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
 from tests.trainer.runs import ITERATION, hashes, train
 
+__all__ = ["same_handlers"]  # of every test here
 ENDLESS = ("--timesteps", 10**9, "--save-interval", 10**6, "--runners", 2)
 
 
@@ -28,7 +29,7 @@ def test_a_first_signal_ends_the_run_after_its_iteration_saved(tmp_path, monkeyp
 
 
 def test_a_signal_in_the_middle_of_a_save_changes_nothing_about_it(tmp_path, monkeypatch):
-    before(monkeypatch, loop, "save_learner", 2, signalled(signal.SIGTERM))
+    before(monkeypatch, saving, "write_learner", 2, signalled(signal.SIGTERM))
     code, text = train(tmp_path / "run", *ENDLESS, "--save-interval", 2)
     assert_saved_and_interrupted(tmp_path / "run", code, text, signal.SIGTERM)
     assert list(hashes(tmp_path / "run")) == ["gen_0", "gen_2"]

@@ -24,7 +24,8 @@ CONFIGS = {
     "phi3": lambda: hf.Phi3Config(**SIZES),
     "gpt2": lambda: hf.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=160),
     "granite": lambda: hf.GraniteConfig(**SIZES, logits_scaling=2.0),
-    "gpt_oss": lambda: hf.GptOssConfig(**SIZES, sliding_window=120, num_local_experts=2, num_experts_per_tok=1),
+    # all experts of each token: which one is the best may hang on rounding, and so on the processor
+    "gpt_oss": lambda: hf.GptOssConfig(**SIZES, sliding_window=120, num_local_experts=2, num_experts_per_tok=2),
     "deepseek": lambda: hf.DeepseekV3Config(
 **{**SIZES, "num_key_value_heads": 4, "head_dim": 4}, first_k_dense_replace=9,
         q_lora_rank=None, kv_lora_rank=8, qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=6,

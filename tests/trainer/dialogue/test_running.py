@@ -10,12 +10,13 @@ from selfplay.errors import HangingError
 from selfplay.runner.collector import DialogueCollector
 from selfplay.runner.worker import Worker
 from selfplay.trainer.crash_file import read_crashes
-from selfplay.trainer.dialogue import loop
+from selfplay.trainer.dialogue import saving
 from selfplay.trainer.dialogue.loop import WordsLoop
 from selfplay.trainer.watchdog import BLOCKED
 from tests.trainer.dialogue.test_app import resume, run
-from tests.trainer.ends import assert_saved_and_interrupted, before, exits, signalled, standing
+from tests.trainer.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
 
+__all__ = ["same_handlers"]  # of every test here
 ENDLESS = ("--games", 10**6, "--save-interval", 10**6, "--evaluation-states", 0)
 
 
@@ -31,7 +32,7 @@ def test_a_first_signal_ends_the_run_after_its_iteration_saved(kuhn_start, tmp_p
 
 
 def test_a_signal_in_the_middle_of_a_save_changes_nothing_about_it(kuhn_start, tmp_path, monkeypatch):
-    before(monkeypatch, loop, "save_learner", 2, signalled(signal.SIGTERM))
+    before(monkeypatch, saving, "write_learner", 2, signalled(signal.SIGTERM))
     code, text = run(tmp_path / "run", kuhn_start, *ENDLESS, "--save-interval", 2)
     assert_saved_and_interrupted(tmp_path / "run", code, text, signal.SIGTERM)
 

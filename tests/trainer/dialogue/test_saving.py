@@ -15,7 +15,7 @@ from selfplay.trainer.dialogue.rater import WordsRater
 from tests.checkpoint.samples import forge
 from tests.trainer.dialogue.test_app import resume, run, weights
 from tests.trainer.disks import WRITING, Disk
-from tests.trainer.test_chaos import at_call
+from tests.trainer.test_breakage import at_call
 
 FIVE = ("--games", 160, "--learning-rate", 1e-3, "--kl", 0, "--evaluation-states", 0, "--keep-checkpoints", 9)
 
