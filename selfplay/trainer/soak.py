@@ -35,6 +35,7 @@ SLOPE_MB: Final = 1.0  # a minute that memory may grow by
 JUDGED_S: Final = 300.0  # behind the warm-up from which a slope means something
 COUNTS: Final = ("descriptors", "threads", "processes", "tasks")
 MORE: Final = 2  # that a count may have grown by: children come and go
+MORE_SOON: Final = 8  # the same in a run too short to tell a leak from them
 INTERRUPTED: Final = 130
 FOREIGN: Final = "torchinductor"  # torch makes and leaves a folder of this name
 
@@ -126,11 +127,12 @@ def failures(figures: dict[str, Any]) -> list[str]:
     wrong = [f"{name} is {figures[name]}" for name in ("processes_left", "temporary_files_left") if figures[name]]
     if figures["exit_code"] != INTERRUPTED:
         wrong.append(f"exit code {figures['exit_code']}")
-    if figures["judged_s"] >= JUDGED_S and figures["memory_mb_a_minute"] >= SLOPE_MB:
+    long = figures["judged_s"] >= JUDGED_S
+    if long and figures["memory_mb_a_minute"] >= SLOPE_MB:
         wrong.append(f"the trainer grew by {figures['memory_mb_a_minute']:.2f} MB a minute")
     for name in COUNTS:
         first, last = figures[name]
-        if last - first > MORE:
+        if last - first > (MORE if long else MORE_SOON):
             wrong.append(f"{name}: {first:g} at first, {last:g} at the end")
     for kind, told in (figures["chaos"] or {}).items():
         if told["recovered"] < told["injected"] - figures["runners"]:  # those of the last moment may be open

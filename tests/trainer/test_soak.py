@@ -1,6 +1,6 @@
 import pytest
 
-from selfplay.trainer.soak import COUNTS, MORE, Sample, failures, judged, slope, table, thirds
+from selfplay.trainer.soak import COUNTS, MORE, MORE_SOON, Sample, failures, judged, slope, table, thirds
 
 GOOD = {
     "game": "mock", "command": "python scripts/soak.py", "date": "2026-11-22", "processor": "one", "cores": 2,
@@ -63,8 +63,10 @@ def test_what_is_not_is_told(change, words):
     assert words in told
 
 
-def test_the_slope_of_a_short_run_says_nothing():
-    assert failures({**GOOD, "judged_s": 60.0, "memory_mb_a_minute": 16.0}) == []
+def test_a_short_run_says_little():
+    short = {**GOOD, "judged_s": 60.0}
+    assert failures({**short, "memory_mb_a_minute": 16.0, "threads": (9.0, 9.0 + MORE_SOON)}) == []
+    assert len(failures({**short, "threads": (9.0, 10.0 + MORE_SOON)})) == 1
 
 
 def test_the_table_has_a_column_for_each_soak():
