@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 MAX_TEXT_BYTES: Final = 8 * 2**20  # parsed JSON may take 20 times its size in memory
+MAX_TOML_BYTES: Final = 2**18
+_MANY_PARTS: Final = re.compile(rb"(?:[A-Za-z0-9_\"'-]{1,64}[ \t]*\.[ \t]*){100}")
+"""A key of TOML of so many parts: reading it takes the square of them in time."""
 CHUNK: Final = 2**20
 
 
@@ -77,8 +81,12 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     """The tables of a TOML text.
 
     Raises:
-        ValueError: not UTF-8, not TOML, or nested too deeply.
+        ValueError: too long, not UTF-8, not TOML, or nested too deeply.
     """
+    if len(data) > MAX_TOML_BYTES:
+        raise ValueError(f"{len(data)} bytes of TOML, the limit is {MAX_TOML_BYTES}")
+    if _MANY_PARTS.search(data):
+        raise ValueError("TOML that is nested too deeply")
     try:
         return tomllib.loads(data.decode())
     except RecursionError:

@@ -28,16 +28,20 @@ CALLS: Final[dict[str, str]] = {
     "__import__": "importlib, with a name that no file can choose",
     **dict.fromkeys(
         (
-            "torch.load", "torch.jit.load", "torch.hub.load", "torch.hub.load_state_dict_from_url",
+            "torch.load", "torch.serialization.load", "torch.jit.load", "torch.hub.load",
+            "torch.hub.load_state_dict_from_url",
             "torch.package.PackageImporter", "torch.export.load", "torch.distributed.checkpoint.load",
-            "pandas.read_pickle", "numpy.fromregex", "multiprocessing.connection.Listener",
+            "pandas.read_pickle", "pandas.read_hdf", "numpy.fromregex", "multiprocessing.connection.Listener",
             "multiprocessing.connection.Client", "code.interact", "runpy.run_path",
         ),
         SAFE,
     ),
     **dict.fromkeys(("yaml.load", "yaml.load_all", "yaml.unsafe_load", "yaml.full_load"), "JSON or TOML (envs.files)"),
     **dict.fromkeys(
-        ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"),
+        (
+            "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
+            "asyncio.create_subprocess_shell",
+        ),
         "subprocess.run with a list of words",
     ),
 }  # fmt: skip
@@ -80,12 +84,20 @@ class _Names:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 self.known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        elif isinstance(node, ast.FunctionDef):
-            self.known.setdefault(node.name, f"?.{node.name}")  # of the project, whatever a builtin of this name does
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            meant = self.meant(node.value)
-            if meant in CALLS or meant in ARRAYS:
-                self.known[node.targets[0].id] = meant
+        elif isinstance(node, ast.Module):
+            for function in node.body:
+                if isinstance(function, ast.FunctionDef):  # of the project, whatever a builtin of this name does
+                    self.known.setdefault(function.name, f"?.{function.name}")
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            self._name(node.targets[0], node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._name(node.target, node.value)
+
+    def _name(self, target: ast.expr, value: ast.expr) -> None:
+        """Another name for something that is imported."""
+        meant = self.meant(value)
+        if isinstance(target, ast.Name) and (meant in CALLS or meant in ARRAYS or meant in self.known.values()):
+            self.known[target.id] = meant
 
     def meant(self, node: ast.expr) -> str:
         """The dotted name of what an expression stands for; "" where that cannot be told."""
@@ -126,7 +138,7 @@ def _of(node: ast.AST, names: _Names) -> Iterator[Fault]:
         yield from _call(node, names)
     elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
         name = names.meant(node)
-        if "." in name and name in CALLS:  # handed on without being called
+        if name in CALLS and name != "compile":  # handed on without being called
             yield Fault(node.lineno, name, CALLS[name])
     elif isinstance(node, ast.List | ast.Tuple):
         yield from _command(node)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from envs import files
-from selfplay.errors import CorruptError, SelfPlayError, boundary
+from selfplay.errors import CorruptError, DiskError, SelfPlayError, boundary, describe
+
+PASSING: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""What goes by, and says nothing about the file: whoever takes it for damage would go on without the file."""
 
 
 @contextmanager
@@ -37,3 +42,7 @@ def _named(path: Path, kind: type[SelfPlayError]) -> Iterator[None]:
             yield
         except files.NotPlain as error:
             raise kind(f"{path} {error}") from error
+        except OSError as error:
+            if error.errno in PASSING:
+                raise DiskError(f"cannot read {path} now: {describe(error)}") from error
+            raise

@@ -16,7 +16,7 @@ from selfplay.checkpoint.retention import LAST_TWO, Retention
 from selfplay.checkpoint.schema import LEARNER_MIGRATIONS, LearnerMeta, from_document, to_document
 from selfplay.checkpoint.store import StoredFolder, open_folder, recover, remove_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
-from selfplay.errors import CheckpointError, CorruptError, NotARunError
+from selfplay.errors import CorruptError, IncompatibleError, NotARunError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,10 +85,14 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
 
 
 def named_by_states(run: RunDir) -> set[str]:
-    """Generations and exploiters that a state on the disk goes on with; one that cannot be read names nobody."""
+    """Generations and exploiters that a state on the disk goes on with; a damaged one names nobody.
+
+    Raises:
+        DiskError: one cannot be read now, but may be later.
+    """
     names: set[str] = set()
     for path in _folders(run):
-        with suppress(CheckpointError):
+        with suppress(CorruptError, IncompatibleError, NotARunError):
             meta = _read_meta(open_folder(path))
             exploiters = meta.extra.get("exploiters", [])
             names |= {*meta.generations, *(map(str, exploiters) if isinstance(exploiters, list) else ())}
@@ -169,6 +173,6 @@ def _iteration(path: Path) -> int:
 def _verifies(path: Path) -> bool:
     try:
         open_folder(path).verify()
-    except CheckpointError:
+    except (CorruptError, IncompatibleError, NotARunError):
         return False
     return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from selfplay.checkpoint.generations import POLICY_FILE, list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir, modified_ns, walk
 from selfplay.checkpoint.store import MANIFEST
-from selfplay.errors import ConfigError, NotARunError
+from selfplay.errors import ConfigError, NotARunError, boundary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,8 @@ def find_policies(root: Path = CHECKPOINTS) -> list[Path]:
 
 def is_policy(path: Path) -> bool:
     """Whether a policy lies here; a run is none."""
-    return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
+    with boundary(NotARunError, f"{str(path)[:200]}"):  # a name that no folder can have
+        return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
 
 
 def _nearest(path: Path, root: Path) -> str:

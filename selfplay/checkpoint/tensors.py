@@ -145,7 +145,7 @@ def _records(metadata: JsonValue, what: str) -> dict[str, _Record]:
     text = metadata.get("records", "{}") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise CorruptError(f"{what}: {_METADATA} must map text to text")
-    layouts = decode_json(text.encode(), f"records of {what}")
+    layouts = decode_json(text.encode("utf-8", "backslashreplace"), f"records of {what}")
     return {
         name: parse(_Record, layout, f"{what}: record {name[:80]!r}", CorruptError) for name, layout in layouts.items()
     }

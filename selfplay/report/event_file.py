@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Final, final
 
@@ -38,13 +39,24 @@ class EventFile:
         except OSError as error:
             raise DiskError(f"cannot make {folder}: {describe(error)}") from error
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
-        self._file = Appender.open(folder / f"{name}.{time.time_ns()}.{next(_numbers)}")
+        self._path = folder / f"{name}.{time.time_ns()}.{next(_numbers)}"
+        self._file = Appender.open(self._path)
         self._records = RecordWriter(self._file)
-        self.add(Event(wall_time=time.time(), file_version=VERSION))
+        try:
+            self.add(Event(wall_time=time.time(), file_version=VERSION))
+        except DiskError:
+            self.discard()
+            raise
 
     def add(self, event: Event) -> None:
         """Write one; DiskError where the disk refuses it, and nothing of it stays."""
         self._records.write(event.SerializeToString())
+
+    def discard(self) -> None:
+        """Close the file, and remove it."""
+        self.close()
+        with suppress(OSError):
+            self._path.unlink()
 
     def close(self) -> None:
         """Give the file back; a second call does nothing."""

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Final
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-from envs.files import parse_json
+from envs.files import NotPlain, opened, parse_json
 from selfplay.appending import Appender
-from selfplay.errors import DiskError, describe
-from selfplay.files import read_file
-from selfplay.report.board.records import MAX_BYTES
+from selfplay.errors import CorruptError, DiskError, describe
 from selfplay.report.event_file import EventFile
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import Figures
 
 
+MAX_LINE_BYTES: Final = 2**20  # of a row
 WAITING: Final = 1000
 """Rows of metrics that wait for room on the disk at most."""
 
@@ -70,9 +69,9 @@ class MetricsReporter(_Silent):
         self._waiting.append(f"{json.dumps(row, allow_nan=False)}\n".encode())
         if self._again is not None:
             trim_metrics(self._path, self._again - 1)
-            self._again = None
+            file = Appender.open(self._path)
             self._file.close()
-            self._file = Appender.open(self._path)
+            self._file, self._again = file, None
         self._file.write(b"".join(self._waiting))
         self._waiting.clear()
 
@@ -84,22 +83,26 @@ class MetricsReporter(_Silent):
 def trim_metrics(path: Path, iteration: int) -> None:
     """Forget rows after ``iteration``, a torn last line and what is no row: a resumed run plays those iterations again.
 
+    The file may be as large as it likes: it grows with the run, and is read line by line.
+
     Raises:
-        CorruptError: it is no plain file, or one too large to be of a run.
+        CorruptError: it is no plain file.
         DiskError: the disk has no room for the file that takes its place; the old one stays.
     """
     if not path.exists():
         return
-    lines = read_file(path, MAX_BYTES).splitlines(keepends=True)
-    kept = [line for line in lines if line.endswith(b"\n") and 0 < _iteration(line) <= iteration]
     temporary = path.with_suffix(".tmp")
     try:
         temporary.unlink(missing_ok=True)
-        with temporary.open("xb") as file:  # never through a link that lay there
-            file.writelines(kept)
-            file.flush()
-            os.fsync(file.fileno())
+        with opened(path) as handle, open(handle, "rb", closefd=False) as old, temporary.open("xb") as new:
+            for line in iter(lambda: old.readline(MAX_LINE_BYTES), b""):
+                if line.endswith(b"\n") and 0 < _iteration(line) <= iteration:
+                    new.write(line)
+            new.flush()
+            os.fsync(new.fileno())
         temporary.replace(path)
+    except NotPlain as error:
+        raise CorruptError(f"{path} {error}") from error
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise DiskError(f"cannot write {path}: {describe(error)}") from error

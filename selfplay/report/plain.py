@@ -118,13 +118,21 @@ class LogFileSink:
         self._file.close()
 
     def _rotate(self) -> None:
+        """Begin a new file; nothing is moved before it is there, since what is moved last is overwritten."""
         names = [self._path, *(self._path.with_name(f"{self._path.name}.{i + 1}") for i in range(LOG_FILES))]
-        with boundary(DiskError, f"cannot rotate {self._path}"):
-            for newer, older in reversed([*pairwise(names)]):
-                if newer.exists():
-                    newer.replace(older)
+        fresh = self._path.with_name(f"{self._path.name}.new")
+        file = Appender.open(fresh)
+        try:
+            with boundary(DiskError, f"cannot rotate {self._path}"):
+                for newer, older in reversed([*pairwise(names)]):
+                    if newer.exists():
+                        newer.replace(older)
+                fresh.replace(self._path)
+        except BaseException:
+            file.close()
+            raise
         self._file.close()
-        self._file = Appender.open(self._path)
+        self._file = file
 
 
 def collected_line(report: IterationReport) -> str:

@@ -16,6 +16,7 @@ from tensorboard.plugins.custom_scalar import metadata as layout_metadata
 from tensorboard.plugins.text import metadata as text_metadata
 from tensorboard.util.tensor_util import make_tensor_proto
 
+from selfplay.errors import DiskError
 from selfplay.league.records import generation_number
 from selfplay.league.render import to_text
 from selfplay.report.event_file import EventFile
@@ -42,16 +43,20 @@ def write_ratings(folder: Path, board: Leaderboard, steps_per_iteration: int) ->
     """
     old = list(folder.iterdir()) if folder.exists() else []
     writer = EventFile(folder)
-    # A viewer that has the old file open forgets its points at this mark.
-    writer.add(Event(wall_time=time.time(), step=0, session_log=SessionLog(status=SessionLog.START)))
-    writer.add(Event(wall_time=time.time(), step=0, summary=Summary(value=[_layout()])))
-    last = 0
-    for number, row in sorted((generation_number(row.policy) or 0, row) for row in board.rows if not row.scripted):
-        last = number * steps_per_iteration
-        points = (row.elo, row.elo if row.low is None else row.low, row.elo if row.high is None else row.high)
-        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in zip(CURVE, points, strict=True)]
-        writer.add(Event(wall_time=time.time(), step=last, summary=Summary(value=values)))
-    writer.add(Event(wall_time=time.time(), step=last, summary=Summary(value=[_text(to_text(board))])))
+    try:
+        # A viewer that has the old file open forgets its points at this mark.
+        writer.add(Event(wall_time=time.time(), step=0, session_log=SessionLog(status=SessionLog.START)))
+        writer.add(Event(wall_time=time.time(), step=0, summary=Summary(value=[_layout()])))
+        last = 0
+        for number, row in sorted((generation_number(row.policy) or 0, row) for row in board.rows if not row.scripted):
+            last = number * steps_per_iteration
+            points = (row.elo, row.elo if row.low is None else row.low, row.elo if row.high is None else row.high)
+            values = [Summary.Value(tag=tag, simple_value=value) for tag, value in zip(CURVE, points, strict=True)]
+            writer.add(Event(wall_time=time.time(), step=last, summary=Summary(value=values)))
+        writer.add(Event(wall_time=time.time(), step=last, summary=Summary(value=[_text(to_text(board))])))
+    except DiskError:
+        writer.discard()
+        raise
     writer.close()
     for path in old:
         path.unlink(missing_ok=True)

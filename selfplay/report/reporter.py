@@ -22,6 +22,7 @@ Report = Any
 POLL_S = 0.1  # how long a cancelled feed may take to notice
 FAILURES = 10  # in a row, until a reporter is given up
 LAST_TRIES = 50  # to deliver what is left; each failure costs one event
+LAST_S = 30.0  # for all of it; a terminal that hangs must not keep the program from ending
 
 
 class Reporter(Protocol):
@@ -152,8 +153,13 @@ class Feed:
             cancelled.set()
 
     async def finish(self) -> None:
-        """Close, and deliver what is queued as far as the reporter can be told."""
+        """Close, and deliver what is queued as far as the reporter can be told; one that hangs is left behind."""
         self.close()
+        last = asyncio.create_task(self._deliver_the_rest())
+        await asyncio.wait([last], timeout=LAST_S)
+        last.cancel()
+
+    async def _deliver_the_rest(self) -> None:
         for _ in range(LAST_TRIES):
             try:
                 return await self.run()

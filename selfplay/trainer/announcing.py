@@ -38,7 +38,6 @@ class Announcer:
     def __init__(
         self, listener: Listener, boards: Mapping[str, Board[Any]], restarted: Callable[[str], object]
     ) -> None:
-        self.first_cause: str | None = None  # of the end of the run, where supervision gave up
         self.listeners: list[Callable[[Report], object]] = []  # told every report, too
         self._listener = listener
         self._boards = boards
@@ -71,6 +70,5 @@ class Announcer:
                     board.give_up(name, str(cause))
             case SupervisorGaveUp(why=why, cause=cause):
                 self._listener.notice(f"giving up: {why}; first cause: {cause}")
-                self.first_cause = str(cause)
             case _:
                 pass

@@ -144,7 +144,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
     with disk.tolerate(SUMMARY, ""):
         run.write_summary(
             {
-                "finished": progress.finished and not disk.unsaved,
+                "finished": progress.finished and not disk.missing,
                 "iteration": progress.iteration,
                 "total_steps": progress.total_steps,
                 "elapsed_s": round(progress.elapsed_s, 3),
@@ -161,7 +161,9 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         )
     if board is not None:
         feed.leaderboard(to_text(board))
-    word = "Finished" if progress.finished else "Interrupted" if disk.unsaved else "Interrupted, and saved,"
+    saved = progress.saved == progress.iteration and not disk.missing
+    interrupted = "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {progress.saved}),"
+    word = "Finished" if progress.finished else interrupted
     feed.notice(
         f"{word} after {progress.iteration} iterations, {progress.total_steps:,} steps, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"

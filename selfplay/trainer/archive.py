@@ -5,11 +5,13 @@ Equal weights are kept once: whoever is saved with weights that somebody has alr
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import named_by_states, save_policy, weights_hash
 from selfplay.checkpoint.generations import read_policy_meta
-from selfplay.checkpoint.store import remove_folder
+from selfplay.checkpoint.store import open_folder, remove_folder
+from selfplay.errors import CorruptError, IncompatibleError, NotARunError
 from selfplay.league.coverage import thin
 from selfplay.league.records import generation_number
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint.tensors import Arrays
 
 GUEST: Final = "guest."  # how the id of a policy of another run begins
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
 
 
 class Archive:
@@ -43,15 +46,21 @@ class Archive:
         return self.guests
 
     def path(self, name: str) -> Path:
-        """The policy folder of somebody."""
+        """The policy folder of somebody.
+
+        Raises:
+            CorruptError: that is nobody's name. A state may be of a stranger, and such folders are deleted, too.
+        """
+        if not _NAME.fullmatch(name):
+            raise CorruptError(f"{self._run.path}: {name!r} is no name of a policy of a run")
         if name.startswith(GUEST):
             return self._run.guests / name
         folder = self._run.exploiters if generation_number(name) is None else self._run.generations
         return folder / name
 
     def has(self, names: Collection[str]) -> bool:
-        """Whether all of these lie on disk."""
-        return all(self.path(name).exists() for name in names)
+        """Whether all of these lie on disk, sound."""
+        return all(self._fault(name) is None for name in names)
 
     def save(self, meta: PolicyMeta, params: Arrays) -> str:
         """Freeze a policy, and put it into the pool; the id of who has these weights."""
@@ -91,13 +100,42 @@ class Archive:
         """For the checkpoint, which has the generations anyway."""
         return {"exploiters": list(self.exploiters), "leaving": list(self._leaving)}
 
-    def restore(self, generations: Collection[str], state: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint; what is gone from the disk is gone from the pool."""
+    def restore(self, generations: Collection[str], state: Mapping[str, Any]) -> list[str]:
+        """Go on from a checkpoint; what is gone from the disk, or damaged, is gone from the pool.
+
+        Returns:
+            What is damaged, and how.
+
+        Raises:
+            CorruptError: a name is none, or no generation can be read.
+        """
         self.generations, self.exploiters, self._by_hash = [], [], {}
-        self._leaving = list(state.get("leaving", ()))
-        for name in (*generations, *state.get("exploiters", ())):
-            if self.path(name).exists():
+        pool, leaving = [*generations, *map(str, state.get("exploiters", ()))], [*map(str, state.get("leaving", ()))]
+        for name in (*pool, *leaving):
+            self.path(name)
+        self._leaving = leaving
+        damaged = []
+        for name in pool:
+            if not self.path(name).exists():
+                continue
+            fault = self._fault(name)
+            if fault is None:
                 self._admit(name, str(read_policy_meta(self.path(name)).weights_hash))
+            else:
+                damaged.append(fault)
+        if not self.generations:
+            why = "; ".join(damaged) or "they are gone"
+            raise CorruptError(f"{self._run.generations}: no generation of the state can be used: {why}")
+        return damaged
+
+    def _fault(self, name: str) -> str | None:
+        """What is wrong with the files of somebody."""
+        try:
+            open_folder(self.path(name)).verify()
+            read_policy_meta(self.path(name))
+        except (CorruptError, IncompatibleError, NotARunError) as error:
+            return str(error)
+        return None
 
     def _admit(self, name: str, digest: str) -> None:
         self._by_hash[digest] = name

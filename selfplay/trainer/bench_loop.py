@@ -104,11 +104,11 @@ async def _supervised(session: Session) -> _Listener:
     feed = Feed(Tee([*outputs.values(), listener]))
     tree = Tree(session, feed, asyncio.Event())
     await tree.root.start()
-    await tree.root.wait()
+    reason = await tree.root.wait()
     feed.close()
     await feed.run()
-    if tree.announcer.first_cause:
-        raise SelfPlayError(tree.announcer.first_cause)
+    if reason.cause is not None:
+        raise SelfPlayError(str(reason.cause))
     return listener
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, Final
@@ -35,7 +36,9 @@ def append_crash(path: Path, crash: Crash) -> None:
                 raise CheckpointError(f"{path} is no plain file")
             if status.st_size and os.pread(handle, 1, status.st_size - 1) != b"\n":
                 line = b"\n" + line
-            os.write(handle, line)
+            if os.write(handle, line) != len(line):
+                os.ftruncate(handle, status.st_size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if status.st_size + len(line) > FULL:
                 tail = os.pread(handle, FULL // 2, status.st_size + len(line) - FULL // 2)
                 write_file(path, tail[tail.index(b"\n") + 1 :])

@@ -17,6 +17,8 @@ EXPLOITER: Final = "an exploiter"
 RATINGS: Final = "rating games"
 OLD: Final = "the removal of old states and generations"
 SUMMARY: Final = "summary.json"
+NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)
+"""What a run must not end without."""
 AGAIN: Final = "; training goes on, and it is tried again"
 
 
@@ -53,6 +55,11 @@ class DiskWatch:
         """What is wrong now, as of ``Health``."""
         return tuple(Finding("not_saved", f"Not saved: {what}: {why}") for what, why in self.unsaved.items())
 
+    @property
+    def missing(self) -> dict[str, str]:
+        """What is not saved of what a run must not end without, and why not."""
+        return {what: why for what, why in self.unsaved.items() if what in NEEDED}
+
     def refuse_to_end(self, newest: int) -> None:
         """At the end of a run, when nothing is tried again.
 
@@ -62,8 +69,8 @@ class DiskWatch:
         Raises:
             DiskError: something is not saved; says what, why, and where the run would go on from.
         """
-        if self.unsaved:
-            lost = "; ".join(f"{what} ({why})" for what, why in self.unsaved.items())
+        if self.missing:
+            lost = "; ".join(f"{what} ({why})" for what, why in self.missing.items())
             raise DiskError(
                 f"the run has ended, and this is not saved: {lost}. The newest state on the disk is of iteration "
                 f"{newest}: make room, and go on from there with --resume"

@@ -136,7 +136,8 @@ class TrainingLoop:
             agent.restore({"matchmaker": meta.matchmaker} if role == MAIN else extra["agents"][role])
         progress.iteration, progress.total_steps = meta.iteration, meta.total_steps
         progress.elapsed_s = meta.elapsed_s
-        progress.restarts = int(str(extra.get("restarts", 0)))
+        if state is self._resumed:  # a learner that crashed has counted on
+            progress.restarts = int(str(extra.get("restarts", 0)))
         await saving.restore(meta)
         if state is self._resumed:  # runners continue the games of the checkpoint, against whom they had met
             await self._load_in_play(worker, meta.opponents)

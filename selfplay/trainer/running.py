@@ -84,8 +84,8 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
     with boundary(SelfPlayError, "the run could not start"):
         await tree.root.start()
     reason = await tree.root.wait()
-    if tree.announcer.first_cause is not None or not reason.clean:
-        raise SelfPlayError(f"the run failed: {tree.announcer.first_cause or reason.message}")
+    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it mended is no failure
+        raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
     await asyncio.to_thread(finish, tree, time.monotonic() - started)
 
 

@@ -86,7 +86,8 @@ class Saving:
     async def restore(self, meta: LearnerMeta) -> None:
         """Go on from a state: the pool, and what is known of ratings."""
         self._progress.saved = meta.iteration
-        await self._worker.submit(self.archive.restore, meta.generations, meta.extra)
+        for fault in await self._worker.submit(self.archive.restore, meta.generations, meta.extra):
+            self._reporter.notice(f"Left out of the pool: {fault}")
         self._progress.generations = self.archive.generations
         self._progress.newest = self.archive.generations[-1]
         self._set_pools()  # somebody may be gone from the disk

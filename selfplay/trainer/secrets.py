@@ -15,7 +15,7 @@ _BEARER: Final = re.compile(r"(\bbearer\s+)\S+", re.IGNORECASE)
 
 def without_secrets(text: str) -> str:
     """The text with the values of the environment's variables hidden that are named as secrets are, and logins."""
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST and _SECRET.search(name):
-            text = text.replace(value, HIDDEN)
+    values = {value for name, value in os.environ.items() if len(value) >= SHORTEST and _SECRET.search(name)}
+    for value in sorted(values, key=len, reverse=True):  # one may begin with another
+        text = text.replace(value, HIDDEN)
     return _BEARER.sub(rf"\1{HIDDEN}", _LOGIN.sub(rf"\1{HIDDEN}@", text))

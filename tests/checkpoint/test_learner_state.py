@@ -1,5 +1,7 @@
 """Training resumes from the newest state that verifies; retention never leaves it without one."""
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -8,10 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfplay.checkpoint import Retention, RunDir, group, learner_state, load_latest_learner, save_learner
+from selfplay.checkpoint import (
+    Retention,
+    RunDir,
+    group,
+    learner_state,
+    load_latest_learner,
+    named_by_states,
+    save_learner,
+)
 from selfplay.checkpoint.documents import encode_json
 from selfplay.checkpoint.schema import to_document
-from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, NotARunError
+from selfplay.errors import CheckpointError, CorruptError, DiskError, IncompatibleError, NotARunError
 from tests.checkpoint.samples import Crash, crash_at, files_of, forge, full_disk, learner_arrays, learner_meta, same
 
 
@@ -225,3 +235,23 @@ def test_a_trainer_that_is_killed_never_loses_what_it_saved(tmp_path):
     assert kills == 30
     assert midway > 5, "some kills must have hit a save in progress"
     assert iteration > 5
+
+
+def test_what_cannot_be_read_now_is_no_damage(run, monkeypatch):
+    """Too many open files: going on from an older state would lose the newest one."""
+    save_learner(run, learner_meta(1), learner_arrays())
+    save_learner(run, learner_meta(2), learner_arrays())
+    opened = os.open
+
+    def refuse(path, *arguments, **keywords):
+        if "iter_2" in str(path):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return opened(path, *arguments, **keywords)
+
+    monkeypatch.setattr("envs.files.os.open", refuse)
+    with pytest.raises(DiskError, match=r"cannot read .*iter_2.* now: .*Too many open files"):
+        load_latest_learner(run)
+    with pytest.raises(DiskError):
+        named_by_states(run)
+    monkeypatch.undo()
+    assert load_latest_learner(run).meta.iteration == 2

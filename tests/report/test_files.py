@@ -1,8 +1,11 @@
 import json
+import os
 
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
+from selfplay.errors import DiskError
+from selfplay.report.event_file import EventFile
 from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
 from tests.report.make import UPDATE, report
 
@@ -68,3 +71,24 @@ def test_tensorboard_reads_the_events(tmp_path, resumed_at):
     assert values["losses/policy"] == pytest.approx(0.0456)
     assert values["winrate/random"] == pytest.approx(0.75)
     assert set(values) == set(report(2).flat())
+
+
+def test_metrics_may_grow_without_a_limit(tmp_path, monkeypatch):
+    """A long run has more of them than anybody would read of a stranger."""
+    monkeypatch.setattr("selfplay.files.read_file", None)  # which has limits
+    path = tmp_path / "metrics.jsonl"
+    rows = [f'{{"iteration": {i}, "x": 1}}\n' for i in range(1, 2001)]
+    path.write_text("".join(rows) + "x" * (3 * 2**20) + "\n" + '{"iteration": 7')
+    trim_metrics(path, 1500)
+    assert path.read_text() == "".join(rows[:1500])
+
+
+def test_what_the_disk_refuses_of_ratings_leaves_no_file_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(EventFile, "add", lambda *_: (_ for _ in ()).throw(DiskError("no room")))
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(5):
+        with pytest.raises(DiskError, match="no room"):
+            EventFile(tmp_path / "events")
+    assert list((tmp_path / "events").iterdir()) == []
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before

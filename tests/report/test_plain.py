@@ -2,6 +2,9 @@ import io
 import os
 from datetime import datetime, timedelta
 
+import pytest
+
+from selfplay.errors import DiskError
 from selfplay.report import header, plain
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 from selfplay.report.recent import Recent
@@ -118,3 +121,26 @@ def test_log_file_is_continued(tmp_path):
         sink.write(word)
         sink.close()
     assert (tmp_path / "log.txt").read_text() == "first\nsecond\n"
+
+
+def test_a_disk_that_refuses_a_new_log_file_costs_no_old_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain, "LOG_BYTES", 20)
+    sink = LogFileSink(tmp_path / "log.txt")
+    for i in range(3):
+        sink.write(f"line {i}, some more")
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    opened = plain.Appender.open
+
+    def refuse(path):
+        raise DiskError("no room")
+
+    monkeypatch.setattr(plain.Appender, "open", refuse)
+    for _ in range(5):
+        with pytest.raises(DiskError, match="no room"):
+            sink.write("one more line that is long")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+    monkeypatch.setattr(plain.Appender, "open", opened)
+    sink.write("room again")
+    sink.close()
+    assert (tmp_path / "log.txt").read_text() == "room again\n"
+    assert (tmp_path / "log.txt.1").read_text() == before["log.txt"]

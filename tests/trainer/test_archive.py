@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 
 from selfplay.checkpoint import RunDir, save_learner
+from selfplay.errors import CorruptError
 from selfplay.trainer.archive import Archive
 from tests.checkpoint.samples import learner_meta, policy_meta
 
@@ -56,3 +58,33 @@ def test_everybody_has_a_place_of_its_kind(tmp_path):
     assert archive.path("gen_3").parent == run.generations
     assert archive.path("league_exploiter_3").parent == run.exploiters
     assert archive.path("guest.other.gen_3").parent == run.guests
+
+
+@pytest.mark.parametrize("name", ["/etc", "../victim", "gen_0/../../victim", "..", ".", "", "gen_0\n", "a" * 200])
+@pytest.mark.parametrize("field", ["leaving", "exploiters", "generations"])
+def test_a_state_of_a_stranger_names_nothing_outside_of_the_run(tmp_path, name, field):
+    (tmp_path / "victim").mkdir()
+    run = RunDir(tmp_path / "run")
+    archive = Archive(run, 4)
+    frozen(archive, "gen_0", 0.0)
+    generations = ["gen_0", name] if field == "generations" else ["gen_0"]
+    with pytest.raises(CorruptError, match="is no name of a policy of a run"):
+        archive.restore(generations, {field: [name]})
+    archive.sweep()
+    assert (tmp_path / "victim").is_dir()
+    assert archive.path("gen_0").is_dir()
+
+
+@pytest.mark.parametrize("file", ["policy.json", "params.safetensors", "MANIFEST.json"])
+def test_whoever_is_damaged_is_left_out_and_told_of(tmp_path, file):
+    archive = Archive(RunDir(tmp_path), 4)
+    for i in range(3):
+        frozen(archive, f"gen_{i}", float(i))
+    path = archive.path("gen_1") / file
+    path.write_bytes(path.read_bytes()[:-9] + b"x" * 9)
+    (damaged,) = archive.restore(["gen_0", "gen_1", "gen_2"], {})
+    assert str(archive.path("gen_1")) in damaged
+    assert archive.generations == ["gen_0", "gen_2"]
+    assert not archive.has(["gen_0", "gen_1"])
+    with pytest.raises(CorruptError, match="no generation of the state can be used"):
+        archive.restore(["gen_1"], {})

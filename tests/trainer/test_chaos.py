@@ -43,13 +43,13 @@ def test_faults_in_threads(tmp_path, monkeypatch):
 
 
 def test_faults_in_processes(tmp_path):
-    last, host = 4, ("--host", "process", "--collect-timeout", 3)
+    last, host = 4, ("--host", "process", "--collect-timeout", 6)
     size = ("--timesteps", last * ITERATION, "--runners", 2)
     code, text = train(tmp_path / "run", *size, *host, "--seed", 2, "--chaos", "hang=0.12,kill=0.2")
     assert code == 0
     assert_mended(tmp_path / "run", "hang", "kill", last=last)
     assert "exit code -9 in the middle of a segment" in text
-    assert "gave no segment within 3 s and is replaced" in text
+    assert "gave no segment within 6 s and is replaced" in text
 
 
 def test_the_account_goes_on_in_a_resumed_run(tmp_path):

@@ -87,3 +87,12 @@ def test_links_and_pipes_are_neither_written_nor_read(path, tmp_path):
         append_crash(path, crash(1))
     with pytest.raises(CheckpointError):
         read_crashes(path, 1)
+
+
+def test_a_line_that_the_disk_took_in_part_is_not_written(path, monkeypatch):
+    append_crash(path, crash(1))
+    whole, write = path.read_bytes(), os.write
+    monkeypatch.setattr(crash_file.os, "write", lambda handle, data: write(handle, data[:10]))
+    with pytest.raises(CheckpointError, match="No space left"):
+        append_crash(path, crash(2))
+    assert path.read_bytes() == whole

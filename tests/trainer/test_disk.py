@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.errors import CheckpointError, CorruptError, DiskError
 from selfplay.league.ledger import read_games
-from selfplay.trainer.disk import DiskWatch
+from selfplay.trainer.disk import OLD, STATE, DiskWatch
 from selfplay.trainer.rating import LedgerKeeper, highest
 from selfplay.trainer.save_points import SavePoints
 from tests.league.test_ledger import RECORDS
@@ -17,28 +17,40 @@ from tests.trainer.disks import Disk
 def test_a_refusal_is_told_and_remembered_until_it_is_over(kind):
     told = []
     watch = DiskWatch(told.append)
-    with watch.tolerate("the state"):
+    with watch.tolerate(STATE):
         raise kind("cannot write it: no room")
     assert told == [
-        "DISK: the state could not be saved: cannot write it: no room; training goes on, and it is tried again"
+        f"DISK: {STATE} could not be saved: cannot write it: no room; training goes on, and it is tried again"
     ]
-    assert [finding.text for finding in watch.findings()] == ["Not saved: the state: cannot write it: no room"]
-    with pytest.raises(DiskError, match=r"not saved: the state \(cannot write it: no room\).*of iteration 7: make"):
+    assert [finding.text for finding in watch.findings()] == [f"Not saved: {STATE}: cannot write it: no room"]
+    with pytest.raises(
+        DiskError, match=r"not saved: the state of training \(cannot write it: no room\).*of iteration 7: make"
+    ):
         watch.refuse_to_end(7)
-    with watch.tolerate("the state", settles=False):
+    with watch.tolerate(STATE, settles=False):
         pass
     assert watch.unsaved, "nothing was written that it could be judged by"
-    with watch.tolerate("the state"):
+    with watch.tolerate(STATE):
         pass
-    assert told[1:] == ["Disk: the state could be saved again"]
+    assert told[1:] == [f"Disk: {STATE} could be saved again"]
     assert watch.findings() == ()
+    watch.refuse_to_end(7)
+
+
+def test_what_a_run_can_end_without_is_told_and_no_failure():
+    told = []
+    watch = DiskWatch(told.append)
+    with watch.tolerate(OLD):
+        raise DiskError("cannot remove it")
+    assert len(told) == len(watch.findings()) == 1
+    assert watch.missing == {}
     watch.refuse_to_end(7)
 
 
 @pytest.mark.parametrize("kind", [CheckpointError, ValueError, OSError])
 def test_what_is_no_fault_of_the_disk_is_not_tolerated(kind):
     watch = DiskWatch(lambda _: None)
-    with pytest.raises(kind), watch.tolerate("the state"):
+    with pytest.raises(kind), watch.tolerate(STATE):
         raise kind("a bug")
     assert not watch.unsaved
 

@@ -216,3 +216,9 @@ async def test_secrets_of_the_environment_are_not_told(clock):
 def test_a_short_value_is_not_looked_for(monkeypatch):
     monkeypatch.setenv("A_TOKEN", "1")
     assert without_secrets("iteration 11") == "iteration 11"
+
+
+def test_a_secret_that_begins_with_another_is_hidden_as_a_whole(monkeypatch):
+    monkeypatch.setenv("A_KEY", "abcdef")
+    monkeypatch.setenv("B_TOKEN", "abcdefSECRETREST")
+    assert without_secrets("x abcdefSECRETREST y abcdef z") == "x *** y *** z"

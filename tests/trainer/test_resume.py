@@ -1,3 +1,4 @@
+import json
 import os
 import shlex
 import shutil
@@ -8,12 +9,13 @@ import pytest
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
 from selfplay.config import OPTIONS
-from selfplay.errors import ConfigError, CorruptError, IncompatibleError, NotARunError, RunLockedError
+from selfplay.errors import ConfigError, CorruptError, IncompatibleError, NotARunError, RunLockedError, SelfPlayError
 from selfplay.trainer.cli import parse, shown
 from selfplay.trainer.dialogue.app import STARTED
 from selfplay.trainer.dialogue.config import OPTIONS as WORDS_OPTIONS
 from selfplay.trainer.dialogue.config import LanguageConfig, ModelConfig, ServerConfig
 from selfplay.trainer.resume import MAY_CHANGE, continued, refuse_unnamed
+from tests.checkpoint.samples import forge
 from tests.trainer.runs import ITERATION, hashes, rows, train
 from tests.trainer.samples import OTHER
 
@@ -234,3 +236,23 @@ def test_a_run_that_ended_before_its_first_checkpoint_says_so(tmp_path):
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(NotARunError, match="before its first checkpoint"):
         train(tmp_path, resume=True)
+
+
+def test_a_damaged_generation_is_left_out_and_training_goes_on(run):
+    (run / "generations" / "gen_0" / "params.safetensors").write_bytes(b"torn")
+    code, text = train(run, "--timesteps", 4 * ITERATION, resume=True)
+    assert code == 0
+    assert "Left out of the pool: " in text
+    assert "gen_0" in text
+
+
+def test_a_state_of_a_stranger_deletes_nothing_outside_of_the_run(run, tmp_path):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    state = run / "learner" / "iter_3"
+    document = json.loads((state / "learner.json").read_text())
+    document["extra"]["leaving"] = [str(victim)]
+    forge(state, learner__json=json.dumps(document).encode())
+    with pytest.raises(SelfPlayError, match="is no name of a policy of a run"):
+        train(run, "--timesteps", 4 * ITERATION, resume=True)
+    assert victim.is_dir()

@@ -110,8 +110,10 @@ def find(where: str) -> Path:
     Raises:
         ConfigError: there is none, it is not to be had, or its weights are no safetensors.
     """
-    path = Path(where).expanduser()
-    if path.is_dir():
+    with boundary(ConfigError, f"model {where[:200]}"):  # a name that no folder can have
+        path = Path(where).expanduser()
+        there = path.is_dir()
+    if there:
         check_folder(path, where)
         return path
     if path.exists() or where.startswith((".", "/", "~")) or where.count("/") > 1:

@@ -81,11 +81,14 @@ def train(
         run = resolve_run(Path(config.run.checkpoint) if named else None)
         with run.lock():
             state = load_latest_learner(run)
+            base = state.meta.extra.get("base")
+            if not state.meta.generations or not isinstance(base, str):
+                raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")
             newest = run.generations / state.meta.generations[-1]
             config = _at_home(_continued(state, explicit), newest)
             device = pick_device(config.run.device)
             model = reopen(config, str(newest), device)
-            return _start(config, run, (model, str(state.meta.extra["base"])), state, preset, stream)
+            return _start(config, run, (model, base), state, preset, stream)
     refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     game_of(config)
     lines = PlainReporter(StreamSink(stream))
@@ -171,7 +174,7 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
     with disk.tolerate(SUMMARY, ""):
         run.write_summary(
             {
-                "finished": progress.finished and not disk.unsaved,
+                "finished": progress.finished and not disk.missing,
                 "iteration": progress.iteration,
                 "total_steps": progress.total_steps,
                 "games": progress.games,
@@ -193,7 +196,9 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
         )
     if board is not None:
         feed.leaderboard(to_text(board))
-    word = "Finished" if progress.finished else "Interrupted" if disk.unsaved else "Interrupted, and saved,"
+    saved = progress.saved == progress.iteration and not disk.missing
+    interrupted = "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {progress.saved}),"
+    word = "Finished" if progress.finished else interrupted
     feed.notice(
         f"{word} after {progress.iteration} iterations, {progress.games:,} games, {progress.total_steps:,} turns, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"

@@ -118,7 +118,9 @@ class WordsLoop:
         progress.iteration, progress.total_steps, progress.elapsed_s = meta.iteration, meta.total_steps, meta.elapsed_s
         progress.generations, progress.newest = list(meta.generations), meta.generations[-1]
         progress.saved = meta.iteration
-        progress.restarts, progress.games, progress.lost = extra["restarts"], extra["games"], extra["lost"]
+        progress.games, progress.lost = extra["games"], extra["lost"]
+        if state is self.session.resumed:  # a loop that crashed has counted on
+            progress.restarts = extra["restarts"]
         if self.learner.baseline is not None:
             self.learner.baseline.restore(extra["baseline"])
         if self._rater is not None:

@@ -11,7 +11,7 @@ from envs.errors import GameError
 from envs.registry import find_dialogue
 from selfplay.checkpoint.models import is_model, read_model, read_model_meta
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, boundary
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
 from selfplay.policy.language.loading import Lora, find, load_model
 from selfplay.policy.language.remote import Patience, RemoteWriter
@@ -137,4 +137,6 @@ def writer_of(config: LanguageConfig, model: LanguageModel, endpoint: Endpoint |
 def is_embedded(config: LanguageConfig) -> bool:
     """Whether the model is the embedded one, or a folder of it that was saved by a run."""
     path = Path(config.model.name)
-    return config.embedded or (path.is_dir() and is_model(path) and read_model_meta(path).base == TINY)
+    with boundary(ConfigError, f"--model {config.model.name[:200]}"):  # a name that no folder can have
+        there = path.is_dir()
+    return config.embedded or (there and is_model(path) and read_model_meta(path).base == TINY)

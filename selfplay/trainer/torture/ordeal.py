@@ -15,7 +15,7 @@ from selfplay.trainer.cli import parse
 from selfplay.trainer.dialogue.config import LanguageConfig
 from selfplay.trainer.rating import config_of
 from selfplay.trainer.torture.checks import Book, differences, faults_of, faults_of_restart
-from selfplay.trainer.torture.survey import survey
+from selfplay.trainer.torture.survey import saving, survey
 from selfplay.trainer.torture.victim import Moment, Victim
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class _Torture:
             if code is None:
                 outcome.kills += 1
                 outcome.moments[moment.kind] += 1
-                outcome.in_a_save += bool(survey(self._run).hidden)
+                outcome.in_a_save += any(saving(self._run))
             elif code:
                 self._fault(f"a start ended with exit code {code}: {victim.said()[-300:]}")
                 break
