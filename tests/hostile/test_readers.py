@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -163,6 +164,17 @@ def long_row(path: Path) -> None:
     save(path, {"data_source": [[0] * 5_000_000], "messages": [0]})
 
 
+def groups(path: Path) -> None:
+    """676 bytes that stand for a million dictionaries."""
+    flat = pa.StructArray.from_arrays([pa.array(np.zeros(1_000_000, np.int8))], ["a"])
+    save(path, {"data_source": pa.ListArray.from_arrays([0, len(flat)], flat), "messages": [0]})
+
+
+def empty_rows(path: Path) -> None:
+    """Rows of nothing, which are dictionaries all the same."""
+    save(path, {"data_source": pa.nulls(5_000_000), "messages": pa.nulls(5_000_000)})
+
+
 def packed(path: Path) -> None:
     save(path, {"data_source": ["x" * 10**8], "messages": [0]}, compression="zstd")
 
@@ -173,7 +185,7 @@ def save(path: Path, columns: dict, **options: object) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process")
 def test_a_small_file_takes_little_memory(tmp_path):
-    bombs = (dictionary_bomb, dictionary_type, long_row, packed)
+    bombs = (dictionary_bomb, dictionary_type, long_row, groups, empty_rows, packed)
     for bomb in bombs:
         bomb(tmp_path / bomb.__name__)
     words = [sys.executable, "-c", READ_WITHIN, *(str(tmp_path / bomb.__name__) for bomb in bombs)]

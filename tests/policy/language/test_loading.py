@@ -6,6 +6,7 @@ import torch
 
 from selfplay.errors import ConfigError
 from selfplay.policy.language import loading
+from selfplay.policy.language.attention import NAME
 from selfplay.policy.language.loading import Lora, find, load_model
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
@@ -239,6 +240,7 @@ def changed(place, **values):
         ({"vocab_size": 10**12}, r"is of \d+ parameters, but the weights are \d+"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, at most 4096 are built"),
         ({"text_config": {"num_experts": 10**9}}, "num_experts is 1000000000"),
+        ({"blocks": [1, {"layers": [[10**9]]}]}, "layers is 1000000000"),
         ({"model_type": "evil", "auto_map": {"AutoModelForCausalLM": "evil.Model"}}, "cannot be loaded"),
     ],
 )
@@ -247,6 +249,43 @@ def test_a_configuration_builds_no_more_than_its_weights_bear_out(folder, values
     changed(folder / "config.json", **values)
     with pytest.raises(ConfigError, match=why):
         load_model(str(folder))
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [[[["global"], 10**10]], [[[], 10**10]], [[["global"] * 100, 4000]], [[["local"], 3000]] * 2, ["global", 10**10]],
+)
+def test_kinds_of_attention_are_not_spelled_out_without_end(tmp_path, kinds):
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt_neo", "attention_types": kinds}))
+    with pytest.raises(ConfigError, match=r"attention_types is .*, at most 4096 are built"):
+        find(str(tmp_path))
+    changed(tmp_path / "config.json", attention_types=[[["global", "local"], 12]])
+    assert find(str(tmp_path)) == tmp_path
+
+
+def test_a_width_is_no_number_of_parts(folder):
+    changed(folder / "config.json", shared_expert_intermediate_size=5632, block_size=8192, expert_dim=8192)
+    assert written(load_model(str(folder))) == written(tiny())
+
+
+@pytest.mark.parametrize("attention", ["flash_attention_2", "owner/kernel", "nothing"])
+def test_the_attention_that_a_file_names_is_not_asked_for(folder, attention, monkeypatch):
+    from transformers.integrations import hub_kernels
+
+    monkeypatch.setattr(hub_kernels, "get_kernel", lambda *_, **__: pytest.fail("asked for a kernel"))
+    changed(folder / "config.json", attn_implementation=attention)
+    model = load_model(str(folder))
+    assert model.config._attn_implementation == NAME
+    assert written(model) == written(tiny())
+
+
+def test_links_to_what_was_pruned_are_no_matter_where_nothing_reads_them(folder):
+    (folder / "pytorch_model.bin").symlink_to("nowhere")
+    assert written(load_model(str(folder))) == written(tiny())
+    (folder / "other.json").symlink_to("nowhere")
+    with pytest.raises(ConfigError, match=r"other\.json is no plain file"):
+        find(str(folder))
 
 
 def test_a_pipe_or_nested_json_in_a_folder_is_refused(folder):
@@ -274,3 +313,46 @@ def test_an_adapter_imports_nothing_that_its_file_names(adapted, tmp_path, value
     changed(tmp_path / "adapter" / "adapter_config.json", **values)
     with pytest.raises(ConfigError, match=why):
         load_model(str(tmp_path / "adapter"))
+
+
+REGEX = "(([a-z_0-9.])+)+X"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rank_pattern", {"q_proj": 20_000_000}),
+        ("rank_pattern", {"q_proj": True}),
+        ("rank_pattern", {REGEX: 8}),
+        ("rank_pattern", ["q_proj"]),
+        ("alpha_pattern", {REGEX: 8}),
+        ("alpha_pattern", {"q_proj": 1e9}),
+        ("target_modules", REGEX),
+        ("target_modules", ["q_proj", REGEX]),
+        ("target_modules", ["q_proj", 5]),
+        ("exclude_modules", REGEX),
+        ("modules_to_save", [REGEX]),
+        ("layers_pattern", REGEX),
+        ("layer_replication", [[0, 1]] * 5000),
+        ("monteclora_config", {"buffer_size": 10**9}),
+        ("init_lora_weights", "pissa_niter_100000000"),
+        ("init_lora_weights", 1),
+    ],
+)
+def test_an_adapter_that_would_take_forever_is_refused_with_its_field(tmp_path, field, value):
+    good = {"peft_type": "LORA", "r": 8, "target_modules": ["q_proj"], "base_model_name_or_path": "x"}
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
+    (tmp_path / "adapter_config.json").write_text(json.dumps(good))
+    assert find(str(tmp_path)) == tmp_path
+    changed(tmp_path / "adapter_config.json", **{field: value})
+    with pytest.raises(ConfigError, match=rf"adapter_config\.json: {field} ") as refused:
+        find(str(tmp_path))
+    assert len(str(refused.value)) < len(str(tmp_path)) + 250
+
+
+def test_an_adapter_may_have_ranks_of_its_own(adapted, tmp_path):
+    adapted.save(tmp_path / "adapter")
+    place = tmp_path / "adapter" / "adapter_config.json"
+    changed(place, rank_pattern={"layers.0.self_attn.q_proj": 4}, alpha_pattern={"q_proj": 8.0})
+    changed(place, target_modules="all-linear", init_lora_weights="gaussian")
+    assert written(load_model(str(tmp_path / "adapter"))) == written(adapted)

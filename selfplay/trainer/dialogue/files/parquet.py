@@ -23,6 +23,7 @@ EXTENSION: Final = b"ARROW:extension:name"
 FLOOR: Final = 2**24
 MAX_VALUES, MOST_VALUES = 2**28, 64
 MAX_HELD_BYTES, MOST_HELD = 2**31, 1024
+OBJECT_BYTES: Final = 256  # of a dictionary or a list in Python, which may be of no more than a bit in the file
 MAX_CHUNK_BYTES, MOST_UNPACKED = 2**29, 64  # a column of a group of rows
 
 Shape = str | list["Shape"] | dict[str, "Shape"]
@@ -53,10 +54,10 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
     pa = _pyarrow()
     data = read_file(path, MAX_FILE_BYTES)
     with boundary(CorruptError, f"{path} is no parquet file"):
-        _check(pa.parquet.read_metadata(pa.BufferReader(data)), len(data), path)
+        _check(pa.parquet.read_metadata(pa.BufferReader(data)), len(data), path, columns)
         file = pa.parquet.ParquetFile(pa.BufferReader(data))
         for field in file.schema_arrow:
-            if not _is_plain(pa, field.type):
+            if _is_of(field.name, columns) and not _is_plain(pa, field.type):
                 raise CorruptError(f"{path}: {field.name[:80]} is of type {str(field.type)[:80]}; valid: {PLAIN}")
         there = {file.schema.column(i).path for i in range(len(file.schema.names))}
         for column in columns:
@@ -64,12 +65,27 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
                 raise CorruptError(f"{path}: lacks the column {column}")
         rows, held, most = list[dict[str, Any]](), 0, min(MAX_HELD_BYTES, max(FLOOR, len(data) * MOST_HELD))
         for batch in file.iter_batches(BATCH, columns=list(columns), use_threads=False):
-            held += batch.nbytes
+            made = batch.num_rows + sum(_objects(pa, column) for column in batch.columns)
+            held += batch.nbytes + made * OBJECT_BYTES
             if held > most:
                 raise CorruptError(f"{path}: more than {most} bytes of rows in a file of {len(data)}")
             rows += batch.to_pylist()
         about = file.schema_arrow.metadata or {}
     return rows, {key.decode(errors="replace"): value.decode(errors="replace") for key, value in about.items()}
+
+
+def _is_of(name: str, columns: Sequence[str]) -> bool:
+    """Whether a field, or a part of it, is read with these columns."""
+    return any(f"{name}.".startswith(f"{column}.") or f"{column}.".startswith(f"{name}.") for column in columns)
+
+
+def _objects(pa: Any, array: pyarrow.Array) -> int:  # noqa: ANN401
+    """Dictionaries and lists that its values become."""
+    if pa.types.is_struct(array.type):
+        return len(array) + sum(_objects(pa, array.field(place)) for place in range(array.type.num_fields))
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        return len(array) + _objects(pa, array.flatten())
+    return 0
 
 
 def _is_plain(pa: Any, kind: pyarrow.DataType) -> bool:  # noqa: ANN401
@@ -79,11 +95,18 @@ def _is_plain(pa: Any, kind: pyarrow.DataType) -> bool:  # noqa: ANN401
         return _is_plain(pa, kind.value_type)
     if types.is_struct(kind):
         return all(_is_plain(pa, field.type) for field in kind)
-    flat = (types.is_boolean, types.is_integer, types.is_floating, types.is_string, types.is_large_string)
+    flat = (
+        types.is_null,
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_string,
+        types.is_large_string,
+    )
     return any(is_kind(kind) for is_kind in flat)
 
 
-def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path) -> None:
+def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path, columns: Sequence[str]) -> None:
     """Refuse what could unpack to far more than the file, before anything is unpacked.
 
     Snappy, which is what ``to_parquet`` and most writers use, makes a file about twenty times smaller at most; others
@@ -98,13 +121,15 @@ def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path) -> None:
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         for column in (group.column(place) for place in range(group.num_columns)):
+            values += max(0, column.num_values)
+            if not _is_of(column.path_in_schema, columns):
+                continue
             name = column.path_in_schema[:80]
             if column.compression not in COMPRESSIONS:
                 known = ", ".join(COMPRESSIONS)
                 raise CorruptError(f"{path}: {name} is compressed with {column.compression}; valid: {known}")
             if not 0 <= column.total_uncompressed_size <= min(MAX_CHUNK_BYTES, max(FLOOR, size * MOST_UNPACKED)):
                 raise CorruptError(f"{path}: {name} unpacks to {column.total_uncompressed_size} bytes")
-            values += max(0, column.num_values)
     if max(values, footer.num_rows) > min(MAX_VALUES, max(FLOOR, size * MOST_VALUES)):
         raise CorruptError(f"{path}: {footer.num_rows} rows of {values} values in a file of {size} bytes")
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from selfplay.errors import ConfigError, CorruptError
@@ -143,6 +145,22 @@ def test_what_is_no_table_is_refused(folder, tmp_path):
     (folder / "other.parquet").write_bytes(to_parquet([{"a": 1}], {"a": "int64"}, {}))
     with pytest.raises(CorruptError, match=r"lacks the column reward_model\.normalized_reward"):
         read_table(folder / "other.parquet")
+
+
+def test_columns_that_nothing_asks_for_refuse_no_table(tmp_path):
+    path = tmp_path / "other.parquet"
+    words = pa.array(["a", "b"]).dictionary_encode()
+    columns = {"a": [1, 2], "none": [None, None], "words": words, "when": pa.array([0, 1], pa.timestamp("s"))}
+    compression = {"a": "snappy", "none": "none", "words": "zstd", "when": "gzip"}
+    pq.write_table(pa.table(columns), path, compression=compression)
+    assert from_parquet(path, ["a", "none"])[0] == [{"a": 1, "none": None}, {"a": 2, "none": None}]
+    for name, reason in (("words", "compressed with ZSTD"), ("when", "compressed with GZIP")):
+        with pytest.raises(CorruptError, match=f"{name} is {reason}"):
+            from_parquet(path, ["a", name])
+    pq.write_table(pa.table(columns), path)
+    for name, kind in (("words", "dictionary"), ("when", "timestamp")):
+        with pytest.raises(CorruptError, match=f"{name} is of type {kind}"):
+            from_parquet(path, ["a", name])
 
 
 def test_tables_must_belong_together_and_to_the_model(folder):
