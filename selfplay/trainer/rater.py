@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -146,7 +145,7 @@ class Rater:
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
         """Elo of those generations that have rating games."""
-        return await asyncio.to_thread(
+        return await self._ledger.work(
             strengths, await self._ledger.games(), self._session.rating, generations, self._session.run.path
         )
 
@@ -197,11 +196,11 @@ class Rater:
         self.budget.pay(max(len(records), 1), time.monotonic() - started)
         if records:
             await self._ledger.record(records)
-        board, decided = await asyncio.to_thread(self._judge, await self._ledger.games())
+        board, decided = await self._ledger.work(self._judge, await self._ledger.games())
         if decided is not None:
             self._tell(decided)
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
-        await asyncio.to_thread(self._publish, board)
+        await self._ledger.work(self._publish, board)
 
     def _judge(self, games: Games) -> tuple[Leaderboard, str | None]:
         """The table of now, and what the gate decided. Blocks."""

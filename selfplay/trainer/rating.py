@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from selfplay.supervision import Context
 
 
+T = TypeVar("T")
 Play = Callable[
     [Sequence[Pairing], Mapping[str, Contender], Rules, Callable[[], bool]],
     Sequence[NDArray[np.void] | None] | NDArray[np.void],
@@ -93,6 +95,14 @@ class LedgerKeeper:
         self._waiting = [*self._waiting, *records][-WAITING:]
         await worker.submit(ledger.append, self._waiting)
         self._waiting = []
+
+    async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:  # noqa: ANN401
+        """What a function makes of games, in the one thread that has to do with them.
+
+        Threads of a pool would each keep the memory that such work has once taken.
+        """
+        worker, _ = await self._opened()
+        return await worker.submit(partial(function, *arguments, **named))
 
     async def _opened(self) -> tuple[Worker, Ledger]:
         await self._open.wait()

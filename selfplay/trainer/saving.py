@@ -18,6 +18,7 @@ from selfplay.runner.block import Block
 from selfplay.runner.board import Board, Job
 from selfplay.trainer.agents import WINS, Agent, Target, begins_anew, worst
 from selfplay.trainer.disk import EXPLOITER, GENERATION, OLD, RATINGS, STATE, DiskWatch
+from selfplay.trainer.machine import give_back_memory
 from selfplay.trainer.rating import RATER_STATE
 from selfplay.trainer.save_points import SavePoints
 
@@ -123,6 +124,7 @@ class Saving:
                 await self._rater.write_rest()
         with self._disk.tolerate(STATE):
             await self._write_state()
+        await self._worker.submit(give_back_memory)
         saved = STATE not in self._disk.unsaved
         self._points.tried(self._progress.iteration, saved=saved)
         if saved:

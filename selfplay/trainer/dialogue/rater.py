@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -86,7 +85,7 @@ class WordsRater:
     async def best(self, generations: Sequence[str]) -> str | None:
         """The generation that is rated highest, the newest of equals; None before any game."""
         known = await self._ledger.games()
-        return highest(await asyncio.to_thread(strengths, known, self._rating, generations, self._session.run.path))
+        return highest(await self._ledger.work(strengths, known, self._rating, generations, self._session.run.path))
 
     async def write_rest(self) -> None:
         """Games that the disk did not take before; DiskError where it does not now."""
@@ -121,9 +120,9 @@ class WordsRater:
             await self._ledger.record(records)
         known = await self._ledger.games()
         if len(known):
-            board = await asyncio.to_thread(build, known, run=self._session.run.path)
+            board = await self._ledger.work(build, known, run=self._session.run.path)
             self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
-            await asyncio.to_thread(self._publish, board, progress)
+            await self._ledger.work(self._publish, board, progress)
 
     def _publish(self, board: Leaderboard, progress: Progress) -> None:
         """The curves of TensorBoard. Blocks."""

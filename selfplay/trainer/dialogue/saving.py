@@ -15,6 +15,7 @@ from selfplay.trainer.dialogue.learning import freeze
 from selfplay.trainer.dialogue.transcripts import keep_transcripts
 from selfplay.trainer.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
 from selfplay.trainer.learner_state import learner_arrays
+from selfplay.trainer.machine import give_back_memory
 from selfplay.trainer.save_points import SavePoints
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class WordsSaving:
                 await self._rater.write_rest()
         with self._disk.tolerate(STATE):
             await self._write_state()
+        await self._worker.submit(give_back_memory)
         saved = STATE not in self._disk.unsaved
         self._points.tried(self._progress.iteration, saved=saved)
         if saved:
