@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Self
@@ -30,6 +31,7 @@ MOST_STOCKS: Final = 2**31
 OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
+_WIDTH: Final = 8  # whole numbers of a row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,11 +158,14 @@ class Columns:
     groups: dict[str, int] = field(default_factory=dict)
     pairs: dict[str, int] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    rows: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
-    percents: list[tuple[float, float]] = field(default_factory=list)
+    numbers: array[int] = field(default_factory=lambda: array("q"))  # _WIDTH of each row
+    percents: array[float] = field(default_factory=lambda: array("d"))  # two of each row
     partners: list[tuple[int, int]] = field(default_factory=list)  # and their versions; of a game of words
     rewards: list[tuple[float, float]] = field(default_factory=list)
     duplicates: int = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers) // _WIDTH
 
     def add(self, line: str | bytes) -> bool:
         """Fold one row in; False when its match id was there already.
@@ -180,7 +185,7 @@ class Columns:
         if first["player"] == second["player"]:
             raise ValueError(f"mirror match of {first['player']!r}")
         of_words = row["format"] == rewards.FORMAT
-        if self.rows and of_words != bool(self.rewards):
+        if self.numbers and of_words != bool(self.rewards):
             raise ValueError("a fight and a game of words in one ledger")
         counters, percents = _paid(row["rewards"]) if of_words else _counted(row["stocks"], row["percents"])
         numbers = (
@@ -195,8 +200,8 @@ class Columns:
         if of_words:
             self.partners.append(self._partner(row["partner"]))
             self.rewards.append((row["rewards"][0], row["rewards"][1]))
-        self.rows.append(numbers)
-        self.percents.append(percents)
+        self.numbers.extend(numbers)
+        self.percents.extend(percents)
         self.seen.add(match)
         return True
 
@@ -209,7 +214,7 @@ class Columns:
 
     def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints]:
         """The first eight fields of ``Games``."""
-        table = np.array(self.rows, dtype=np.int64).reshape(-1, 8)
+        table = np.array(self.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # copies: the columns grow on
         percents = np.array(self.percents, dtype=np.float64).reshape(-1, 2)
         names = tuple(self.players), tuple(self.groups)
         return *names, table[:, 0:2], table[:, 2:4], table[:, 4:6], percents, table[:, 6], table[:, 7]

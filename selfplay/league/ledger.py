@@ -163,7 +163,7 @@ class Ledger:
     @property
     def rows(self) -> int:
         """Games in the ledger, repeated rows not counted."""
-        return len(self._columns.rows)
+        return len(self._columns)
 
     @property
     def duplicates(self) -> int:
