@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from envs.melee import bots
-from selfplay.checkpoint import RunDir
+from selfplay.checkpoint import RunDir, load_generation, save_policy
 from selfplay.policy.policy import load_policy
 from selfplay.runner.chaos import KINDS
 from selfplay.runner.match import Contender
@@ -79,8 +79,7 @@ class ChaosStudy:
         shutil.rmtree(folder, ignore_errors=True)  # of a study that was interrupted: its faults would count twice
         figures = self._out / f"{name}.tmp"
         run_cell(seed, folder, figures, (*ARMS[arm], *self._options), self._games)
-        shutil.rmtree(self._policy(name), ignore_errors=True)
-        shutil.copytree(RunDir(folder).generations / self._read(figures)["newest"], self._policy(name))
+        keep(RunDir(folder).generations / self._read(figures)["newest"], self._policy(name))
         figures.rename(self._cell(name))
         self._tell(f"{name}: {_short(self._read(self._cell(name)))}")
 
@@ -119,6 +118,15 @@ class ChaosStudy:
     def _read(path: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found
+
+
+def keep(policy: Path, place: Path) -> None:
+    """Copy a policy to where others find it, without the place that its run had on this machine."""
+    meta, params = load_generation(policy)
+    config: dict[str, Any] = {**meta.config}
+    config["run"] = {**config["run"], "checkpoint": place.name}
+    shutil.rmtree(place, ignore_errors=True)
+    save_policy(place, meta.model_copy(update={"config": config}), params)
 
 
 Cells = dict[str, list[dict[str, Any]]]

@@ -4,6 +4,7 @@ from itertools import product
 import pytest
 
 from envs.melee import bots
+from selfplay.policy.policy import load_policy
 from selfplay.trainer.chaos_study import ARMS, BAND, WITH, WITHOUT, ChaosStudy, bar, below_bars, failures
 
 LADDER = ("gen_0", *bots.LADDER)
@@ -92,4 +93,13 @@ def test_a_cell_that_was_interrupted_is_made_anew(tmp_path, capsys):
     study = ChaosStudy(tmp_path / "runs", tmp_path / "out", lambda text: None, TINY, games=2)
     study.train(WITHOUT, 0)
     assert (tmp_path / "out" / "without-0.json").exists()
+    capsys.readouterr()
+
+
+def test_a_copy_of_a_policy_says_nothing_of_the_machine(tmp_path, capsys):
+    study = ChaosStudy(tmp_path / "runs", tmp_path / "out", lambda text: None, TINY, games=2)
+    study.train(WITHOUT, 0)
+    place = tmp_path / "out" / "policies" / "without-0"
+    assert str(tmp_path) not in (place / "policy.json").read_text()
+    assert load_policy(place).meta.weights_hash == load_policy(tmp_path / "runs" / "without-0").meta.weights_hash
     capsys.readouterr()
