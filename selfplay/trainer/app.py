@@ -161,11 +161,9 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         )
     if board is not None:
         feed.leaderboard(to_text(board))
-    saved = progress.saved == progress.iteration and not disk.missing
-    interrupted = "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {progress.saved}),"
-    word = "Finished" if progress.finished else interrupted
     feed.notice(
-        f"{word} after {progress.iteration} iterations, {progress.total_steps:,} steps, "
+        f"{progress.fate(whole=not disk.missing)} "
+        f"after {progress.iteration} iterations, {progress.total_steps:,} steps, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     newest = run.generations / progress.newest

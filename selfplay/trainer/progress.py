@@ -42,6 +42,13 @@ class Progress:
         self.chaos = chaos  # faults on purpose, and what became of them
         self.health = health or Health()
 
+    def fate(self, *, whole: bool) -> str:
+        """How the run ended, for people; ``whole``: nothing that it needs was refused by the disk."""
+        if self.finished:
+            return "Finished"
+        saved = whole and self.saved == self.iteration
+        return "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {self.saved}),"
+
 
 class ChaosSettings(Protocol):
     """What the settings of a run say of faults on purpose."""

@@ -196,11 +196,9 @@ def _finish(tree: WordsTree, feed: Feed, session: WordsSession, seconds: float) 
         )
     if board is not None:
         feed.leaderboard(to_text(board))
-    saved = progress.saved == progress.iteration and not disk.missing
-    interrupted = "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {progress.saved}),"
-    word = "Finished" if progress.finished else interrupted
     feed.notice(
-        f"{word} after {progress.iteration} iterations, {progress.games:,} games, {progress.total_steps:,} turns, "
+        f"{progress.fate(whole=not disk.missing)} "
+        f"after {progress.iteration} iterations, {progress.games:,} games, {progress.total_steps:,} turns, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     for line in progress.chaos.lines():

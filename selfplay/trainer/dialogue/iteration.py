@@ -24,13 +24,12 @@ _COUNTS: Final = frozenset({"rows", "groups", "singletons", "zero_variance", "to
 def iteration_report(
     session: WordsSession,
     progress: Progress,
-    totals: tuple[int, int],
     played: Sequence[Played],
     update: GRPOStatistics,
     phase_s: Mapping[str, float],
     elo: float | None,
 ) -> DialogueReport:
-    """About the iteration that ``progress`` has just counted; ``totals`` are games that ended, and games lost."""
+    """About the iteration that ``progress`` has just counted."""
     run = session.config.run
     rewards = np.array([game.verdict.rewards for game in played])
     seats = rewards.mean(0)
@@ -38,7 +37,7 @@ def iteration_report(
         iteration=progress.iteration,
         iterations=session.config.iterations,
         games=len(played),
-        total_games=totals[0],
+        total_games=progress.games,
         turns=sum(len(game.turns) for game in played),
         total_steps=progress.total_steps,
         tokens=sum(instance.written for game in played for instance in game.instances),
@@ -49,7 +48,7 @@ def iteration_report(
         agreement=float(np.mean([game.verdict.reason == AGREED for game in played])),
         refused=sum(turn.error is not None for game in played for turn in game.turns) / len(played),
         endings=Counter(game.verdict.reason for game in played),
-        lost=totals[1],
+        lost=progress.lost,
         rows=update.rows,
         zero_variance=update.zero_variance_share,
         update={name: value for name, value in asdict(update).items() if name not in _COUNTS},

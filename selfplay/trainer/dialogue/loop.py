@@ -223,9 +223,7 @@ class WordsLoop:
         self.progress.tasks = len(asyncio.all_tasks())
         self.progress.speeds.append(len(played) / max(sum(phase_s.values()), 1e-9))
         elo = None if self._rater is None else self._rater.newest_elo
-        report = iteration_report(
-            self.session, self.progress, (self.progress.games, self.progress.lost), played, update, phase_s, elo
-        )
+        report = iteration_report(self.session, self.progress, played, update, phase_s, elo)
         self._feed.iteration(report)
         for finding in self.health.observe({"iteration": report.iteration, **report.flat()}):
             self._feed.notice(f"Health: {finding.text}")
