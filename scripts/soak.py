@@ -61,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
         words = training(options.game_type, options.chaos, folder) + options.options
         figures = soak(words, folder, options.minutes, lambda text: print(text, file=sys.stderr, flush=True))
     game = "Dolphin's stand-in" if options.game_type == "dolphin" and "--dolphin" not in options.options else None
-    command = f"python scripts/soak.py {shlex.join(sys.argv[1:])}"
+    where = {"--folder", str(options.folder), f"--folder={options.folder}"}  # nothing that others could repeat
+    command = shlex.join(["python", "scripts/soak.py", *(word for word in sys.argv[1:] if word not in where)])
     figures = {"game": game or options.game_type, "command": command, **figures}
     wrong = failures(figures)
     show(figures, wrong, as_json=options.json)
