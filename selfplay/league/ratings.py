@@ -152,7 +152,8 @@ def rate(
     Raises:
         LeagueError: nothing was played under ``settings``.
     """
-    games = games.comparable(settings).games
+    players = list(players)
+    games = games.comparable(settings, keep=players).games
     names = sorted({anchor, *players, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
     seats = games.seats_among(names)
     points = scores(games.stocks, games.percents, rule)

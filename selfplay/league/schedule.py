@@ -17,14 +17,13 @@ import numpy as np
 
 from selfplay.errors import LeagueError
 from selfplay.league.ratings import ELO, Ratings, gap_variance
-from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id, generation_number, ladder_key
+from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from selfplay.league.games import Bools, Floats, Ints
 
-START: Final = generation_id(0)
 _SEEDS: Final = 2**53
 """Seeds are whole numbers that any reader of JSON keeps exactly."""
 

@@ -34,8 +34,7 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.league.modes import CURRENT
 from selfplay.league.ratings import rate
-from selfplay.league.records import ANCHOR, generation_id
-from selfplay.league.schedule import START
+from selfplay.league.records import ANCHOR, START, generation_id
 from selfplay.trainer.archive import Archive
 from selfplay.trainer.growth.invented import fixture, strength
 from selfplay.trainer.growth.players import rating_parts, shown_parts
