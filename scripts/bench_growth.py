@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in leaderboard.py
 
 from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
 from selfplay.trainer.cli import Parser  # noqa: E402

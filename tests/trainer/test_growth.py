@@ -10,11 +10,18 @@ from selfplay.errors import ConfigError
 from selfplay.league.games import Games
 from selfplay.league.records import ANCHOR
 from selfplay.trainer.growth import invented
+from selfplay.trainer.growth import series as module
 from selfplay.trainer.growth.page import chart, document, shown, table, write
 from selfplay.trainer.growth.parts import PARTS, chosen, measured
 from selfplay.trainer.growth.series import Series
 
 SIZES = [10, 30, 100, 300, 1000, 3000, 10_000]
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """Each part is called once: that it works is enough here."""
+    monkeypatch.setattr(module, "LONG_S", 0.0)
 
 
 def series(grows, bar="n log n", constant=0.0, sizes=SIZES):
@@ -65,7 +72,7 @@ def test_invented_games_are_those_of_a_ladder_on_which_the_newer_are_stronger():
     assert ((elo[:, 0] > elo[:, 1]) == won)[far].mean() > 0.7
 
 
-def test_every_part_is_measured(tmp_path):
+def test_every_part_is_measured(tmp_path, once):
     found = measured({name: PARTS[name] for name in ("players", "generations", "ledger")}, quick=True, say=print)
     for name, part in PARTS.items():
         assert all(one.sizes == list(part.quick) for one in found if one.axis == name)
@@ -81,7 +88,7 @@ def test_every_part_is_measured(tmp_path):
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_games_of_a_block_are_measured():
+def test_games_of_a_block_are_measured(once):
     found = {one.name: one for one in measured(chosen("games"), quick=True, say=print)}
     assert set(found) == {"collecting, a step", "update", "report of an iteration", "opponents, and results of them"}
     assert all(one.sizes == list(PARTS["games"].quick) for one in found.values())

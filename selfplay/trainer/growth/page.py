@@ -90,7 +90,7 @@ def _plot(canvas: Image.Image, corner: tuple[int, int], axis: str, series: Seque
     def place(x: float, y: float) -> tuple[float, float]:
         return left + (x - first) / (last - first) * PLOT[0], top + (high - y) / (high - low) * PLOT[1]
 
-    draw.text((left, corner[1] + 10), f"seconds by {axis}", "black", font)
+    draw.text((left, corner[1] + 10), f"processor seconds by {axis}", "black", font)
     for power in range(low, high + 1):
         draw.line([place(first, power), place(last, power)], "#dddddd")
         draw.text((corner[0] + 8, place(first, power)[1] - 7), f"{10.0**power:g}", "black", font)

@@ -1,4 +1,4 @@
-"""One operation measured at several sizes: seconds (or bytes), the exponent of their growth, and whether that is fine.
+"""One operation at several sizes: processor seconds (or bytes), the exponent of their growth, and whether that is fine.
 
 The exponent is the slope of log time over log size, by least squares over the upper half of the sizes: constants, and
 the price of a call, dominate small ones. The bar is the same slope of ``n log n``; of what happens again with each
@@ -17,8 +17,9 @@ import numpy as np
 
 NOISE: Final = 0.05
 """By so much an exponent may lie above its bar: figures of a shared machine are no better."""
-SHORTEST_S: Final = 0.2  # that a measurement takes in all, where more calls make it surer
-MOST_CALLS: Final = 50
+ENOUGH_S: Final = 0.3  # that a measurement takes in all, where more calls make it surer
+FEWEST, MOST_CALLS = 5, 100  # calls of it
+LONG_S: Final = 2.0  # after which there is no other call, however few there were
 
 Bar = Literal["n log n", "log n"]
 _BARS: Final[Mapping[Bar, Callable[[float], float]]] = {
@@ -28,12 +29,12 @@ _BARS: Final[Mapping[Bar, Callable[[float], float]]] = {
 
 
 def seconds(call: Callable[[], object], *, calls: int = MOST_CALLS) -> float:
-    """The fastest of a few calls: a shared machine adds time, never takes any away."""
+    """Processor time of the fastest of a few calls: others on the machine add to it, and never take any away."""
     found: list[float] = []
-    while not found or (len(found) < calls and sum(found) < SHORTEST_S):
-        started = time.perf_counter()
+    while not found or (len(found) < calls and (len(found) < FEWEST or sum(found) < ENOUGH_S) and sum(found) < LONG_S):
+        started = time.process_time()
         call()
-        found.append(time.perf_counter() - started)
+        found.append(time.process_time() - started)
     return min(found)
 
 
