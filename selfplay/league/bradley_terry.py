@@ -62,9 +62,8 @@ def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
         slope = np.bincount(first, points - games * 0.5 * (1.0 + lead), minlength=len(met))
         weights = np.zeros_like(met)
         weights[first, second] = games * 0.25 * (1.0 + lead) * (1.0 - lead)
-        hessian = _laplacian(weights)[np.ix_(free, free)]
         step = np.zeros_like(strength)
-        step[free] = np.linalg.solve(hessian + _RIDGE * np.eye(len(hessian)), slope[free])
+        step[free] = np.linalg.solve(_hessian(weights, free), slope[free])
         length = float(np.abs(step).max(initial=0.0))
         if length < 1e-7:  # what is left is its square
             return strength + step
@@ -82,7 +81,16 @@ def _log_likelihood(strength: Floats, pairs: Ints, points: Floats) -> float:
 
 def _laplacian(weights: Floats) -> Floats:
     """Sum over pairs of players of weight * (e_i - e_j)(e_i - e_j)^T, from a symmetric [n, n]."""
-    return np.asarray(np.diag(weights.sum(axis=1)) - weights)
+    found = -weights
+    found[np.diag_indices_from(found)] += weights.sum(axis=1)
+    return np.asarray(found)
+
+
+def _hessian(weights: Floats, free: Bools) -> Floats:
+    """The same for those who are free, invertible in floating point."""
+    found = _laplacian(weights)[free][:, free]
+    found[np.diag_indices_from(found)] += _RIDGE
+    return found
 
 
 def robust_covariance(
@@ -98,8 +106,7 @@ def robust_covariance(
     expected = expected_scores(strength)
     noise = expected * expected.T
     inverse = np.zeros((size, size))
-    hessian = _laplacian((met + ties) * noise)[np.ix_(free, free)]
-    inverse[np.ix_(free, free)] = np.linalg.inv(hessian + _RIDGE * np.eye(len(hessian)))
+    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian((met + ties) * noise, free))
     squares, clusters = _squared_residuals(expected, seats, points, pairs)
     model = met * noise
     spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse

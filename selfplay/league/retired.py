@@ -29,10 +29,12 @@ def retired(players: Sequence[str], seats: Ints, keep: Iterable[str]) -> Bools:
         seats: [N, 2] who played, in the order of the games.
         keep: who is rated in any case; the start is, too.
     """
+    gone = np.zeros(len(players), dtype=bool)
+    if len(players) <= LADDER:
+        return gone
     last = np.full(len(players), -1, dtype=np.int64)
     last[seats.ravel()] = np.repeat(np.arange(len(seats)), 2)  # of a player's places the last one stays
     ages = [generation_number(name) is not None for name in players]
     playing = np.flatnonzero(np.array(ages, dtype=bool) & (last >= 0))
-    gone = np.zeros(len(players), dtype=bool)
     gone[playing[np.argsort(-last[playing], kind="stable")[LADDER:]]] = True
     return gone & ~np.isin(np.array(players), [START, *keep])
