@@ -48,11 +48,6 @@ def give_back_memory() -> None:
             trim(0)
 
 
-def resident_bytes() -> int:
-    """Memory of this process that lies in the machine's, in bytes; OSError on systems without /proc."""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def processor() -> str:
     """The processor's name, as well as the system tells it."""
     with suppress(OSError):

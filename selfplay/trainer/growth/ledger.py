@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+import tracemalloc
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,10 +17,6 @@ from selfplay.league.ratings import rate
 from selfplay.trainer.growth.invented import games as invented
 from selfplay.trainer.growth.invented import ladder
 from selfplay.trainer.growth.series import Measured, Series, seconds
-from selfplay.trainer.machine import give_back_memory, resident_bytes
-
-if TYPE_CHECKING:
-    from selfplay.league.games import Games
 
 SIZES: Final = (1_000, 3_200, 10_000, 32_000, 100_000, 320_000, 1_000_000)
 PLAYERS: Final = 50
@@ -37,25 +34,18 @@ def measure_ledger(sizes: Sequence[int], say: Callable[[str], None]) -> list[Ser
             say(f"{size:,} rows")
             _fill(path, size)
             _measure_writer(measured, path, size)
-            _measure_reader(measured, path, size)
+            measured.add("reading", size, seconds(lambda: read_games(path), calls=3))
+            _measure_memory(measured, path, size)
     return measured.all
 
 
-def _measure_reader(measured: Measured, path: Path, size: int) -> None:
-    read: list[Games] = []
-    measured.add("reading", size, seconds(lambda: read.append(read_games(path)), calls=3))
-    measured.add("ratings and intervals", size, seconds(lambda: rate(read[0]), calls=5))
-    measured.add("leaderboard, all of it", size, seconds(lambda: build(read[0]), calls=5))
-
-
 def _measure_writer(measured: Measured, path: Path, size: int) -> None:
-    give_back_memory()
-    before, opened = resident_bytes(), list[Ledger]()
+    """What a run's one writer does, at its beginning and for each batch of rating games."""
+    opened: list[Ledger] = []
     measured.add("opening", size, seconds(lambda: opened.append(Ledger.open(path)), calls=1))
     with opened[0] as ledger:
-        give_back_memory()
-        measured.add("memory of a writer", size, max(resident_bytes() - before, 1), unit="bytes")
-        measured.add("columns for a rating", size, seconds(ledger.games))
+        measured.add("ratings and intervals", size, seconds(lambda: rate(ledger.games()), calls=5))
+        measured.add("leaderboard, all of it", size, seconds(lambda: build(ledger.games()), calls=5))
         players = ladder(PLAYERS)
         batches = [
             list(invented(players, BATCH, np.random.default_rng(i), start=2**40 + size * 1000 + i * BATCH))
@@ -63,6 +53,18 @@ def _measure_writer(measured: Measured, path: Path, size: int) -> None:
         ]
         appending = seconds(lambda: ledger.append(batches.pop()), calls=BATCHES)
         measured.add(f"appending {BATCH} games", size, appending, "log n")
+
+
+def _measure_memory(measured: Measured, path: Path, size: int) -> None:
+    """Bytes that Python and numpy ask for: what the system gives depends on what was free before."""
+    tracemalloc.start()
+    try:
+        with Ledger.open(path):
+            kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    measured.add("memory of a writer", size, kept, unit="bytes")
+    measured.add("memory while opening", size, peak, unit="bytes")
 
 
 def _fill(path: Path, size: int) -> None:
