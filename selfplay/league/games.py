@@ -94,6 +94,8 @@ class Games:
 
     def subset(self, keep: Bools) -> Games:
         """The games where ``keep`` [N] is true; names and their indices stay."""
+        if keep.all():
+            return self  # as a rule nothing is left out: no copy of a long ledger
         return replace(
             self,
             seats=self.seats[keep],
