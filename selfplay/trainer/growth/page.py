@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Place = Callable[[float, float], tuple[float, float]]
-PLOT, MARGIN, LEGEND = (420, 330), (70, 34, 20, 46), 150  # pixels: of a plot; left, top, right and below; its names
+PLOT, MARGIN, LEGEND = (420, 330), (70, 34, 44, 46), 150  # pixels: of a plot; left, top, right and below; its names
 COLOURS: Final = (
     "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22",
     "#003f5c", "#a05195", "#665191",
@@ -96,7 +96,7 @@ def _plot(canvas: Image.Image, corner: tuple[int, int], axis: str, series: Seque
         draw.text((corner[0] + 8, place(first, power)[1] - 7), f"{10.0**power:g}", "black", font)
     for power in range(math.ceil(first), math.floor(last) + 1):
         draw.line([place(power, low), place(power, high)], "#dddddd")
-        draw.text((place(power, low)[0] - 8, top + PLOT[1] + 6), f"{10**power:,}", "black", font)
+        draw.text((place(power, low)[0] - 4 * power - 4, top + PLOT[1] + 6), f"{10**power:,}", "black", font)
     draw.rectangle([left, top, left + PLOT[0], top + PLOT[1]], outline="#444444")
     _dashed(draw, place, (first, last), (low, high))
     for number, one in enumerate(series):
