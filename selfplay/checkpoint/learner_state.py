@@ -16,7 +16,7 @@ from selfplay.checkpoint.retention import LAST_TWO, Retention
 from selfplay.checkpoint.schema import LEARNER_MIGRATIONS, LearnerMeta, from_document, to_document
 from selfplay.checkpoint.store import StoredFolder, open_folder, recover, remove_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
-from selfplay.errors import CorruptError, IncompatibleError, NotARunError
+from selfplay.errors import CorruptError, DiskError, IncompatibleError, NotARunError, boundary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LEARNER_FILE: Final = "learner.json"
 ARRAYS_SUFFIX: Final = ".safetensors"
+Named = dict[tuple[str, int, int], frozenset[str]]
+"""Whom states go on with, by name, inode and time of their folder: one that is written again has another inode."""
 _FOLDER: Final = re.compile(r"iter_(0|[1-9][0-9]{0,11})")
 
 
@@ -84,19 +86,39 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
             remove_folder(path)
 
 
-def named_by_states(run: RunDir) -> set[str]:
+def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
     """Generations and exploiters that a state on the disk goes on with; a damaged one names nobody.
+
+    Args:
+        run: Its folder.
+        known: What earlier calls have read, and will not be read again; this one adds to it.
 
     Raises:
         DiskError: one cannot be read now, but may be later.
     """
-    names: set[str] = set()
-    for path in _folders(run):
-        with suppress(CorruptError, IncompatibleError, NotARunError):
-            meta = _read_meta(open_folder(path))
-            exploiters = meta.extra.get("exploiters", [])
-            names |= {*meta.generations, *(map(str, exploiters) if isinstance(exploiters, list) else ())}
-    return names
+    known = {} if known is None else known
+    there = {_written(path): path for path in _folders(run)}
+    for gone in known.keys() - there:
+        del known[gone]
+    for key in there.keys() - known:
+        known[key] = _named(there[key])
+    return set().union(*known.values())
+
+
+def _written(path: Path) -> tuple[str, int, int]:
+    """What tells a folder from one of the same name that was there before."""
+    with boundary(DiskError, f"cannot look at {path}"):
+        found = path.stat()
+    return path.name, found.st_ino, found.st_mtime_ns
+
+
+def _named(path: Path) -> frozenset[str]:
+    """Whom one state goes on with."""
+    with suppress(CorruptError, IncompatibleError, NotARunError):
+        meta = _read_meta(open_folder(path))
+        exploiters = meta.extra.get("exploiters", [])
+        return frozenset((*meta.generations, *(map(str, exploiters) if isinstance(exploiters, list) else ())))
+    return frozenset()
 
 
 def has_state(run: RunDir) -> bool:

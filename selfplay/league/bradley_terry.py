@@ -53,31 +53,44 @@ def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
     """
     free = np.isnan(known)
     strength = np.where(free, 0.0, known)
-    value = _log_likelihood(strength, won)
+    pairs = np.argwhere(met).astype(np.int64)  # of all pairs of many players few have met
+    first, second = pairs.T
+    games, points = met[first, second], won[first, second]
+    value = _log_likelihood(strength, pairs, points)
     for _ in range(200):
-        expected = expected_scores(strength)
-        slope = (won - met * expected).sum(axis=1)
-        hessian = _laplacian(met * expected * expected.T)[np.ix_(free, free)]
+        lead = np.tanh(0.5 * (strength[first] - strength[second]))
+        slope = np.bincount(first, points - games * 0.5 * (1.0 + lead), minlength=len(met))
+        weights = np.zeros_like(met)
+        weights[first, second] = games * 0.25 * (1.0 + lead) * (1.0 - lead)
         step = np.zeros_like(strength)
-        step[free] = np.linalg.solve(hessian + _RIDGE * np.eye(len(hessian)), slope[free])
+        step[free] = np.linalg.solve(_hessian(weights, free), slope[free])
         length = float(np.abs(step).max(initial=0.0))
         if length < 1e-7:  # what is left is its square
             return strength + step
         step *= min(1.0, _LONGEST / length)
-        while (better := _log_likelihood(strength + step, won)) < value - 1e-12 * abs(value):
+        while (better := _log_likelihood(strength + step, pairs, points)) < value - 1e-12 * abs(value):
             step /= 2.0
         strength, value = strength + step, better
     raise LeagueError(f"the rating fit of {len(met)} players did not converge")
 
 
-def _log_likelihood(strength: Floats, won: Floats) -> float:
-    """Of all scores: sum of won_ij log p_ij."""
-    return -float(np.sum(won * np.logaddexp(0.0, strength[None, :] - strength[:, None])))
+def _log_likelihood(strength: Floats, pairs: Ints, points: Floats) -> float:
+    """Of all scores: sum of won_ij log p_ij over ``pairs`` [P, 2] of which the first scored ``points`` [P]."""
+    return -float(np.sum(points * np.logaddexp(0.0, strength[pairs[:, 1]] - strength[pairs[:, 0]])))
 
 
 def _laplacian(weights: Floats) -> Floats:
     """Sum over pairs of players of weight * (e_i - e_j)(e_i - e_j)^T, from a symmetric [n, n]."""
-    return np.asarray(np.diag(weights.sum(axis=1)) - weights)
+    found = -weights
+    found[np.diag_indices_from(found)] += weights.sum(axis=1)
+    return np.asarray(found)
+
+
+def _hessian(weights: Floats, free: Bools) -> Floats:
+    """The same for those who are free, invertible in floating point."""
+    found = _laplacian(weights)[free][:, free]
+    found[np.diag_indices_from(found)] += _RIDGE
+    return found
 
 
 def robust_covariance(
@@ -93,8 +106,7 @@ def robust_covariance(
     expected = expected_scores(strength)
     noise = expected * expected.T
     inverse = np.zeros((size, size))
-    hessian = _laplacian((met + ties) * noise)[np.ix_(free, free)]
-    inverse[np.ix_(free, free)] = np.linalg.inv(hessian + _RIDGE * np.eye(len(hessian)))
+    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian((met + ties) * noise, free))
     squares, clusters = _squared_residuals(expected, seats, points, pairs)
     model = met * noise
     spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse

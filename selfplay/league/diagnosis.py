@@ -152,13 +152,10 @@ class _Meetings:
         return (self.won - self.games * self.expected) / np.sqrt(np.maximum(noise, 1e-12))
 
     def encounters(self, players: tuple[str, ...]) -> tuple[Encounter, ...]:
-        return tuple(
-            Encounter(players[i], players[j], int(met), int(seeds), float(won / met), float(expected), float(z))
-            for i, j, met, seeds, won, expected, z in zip(
-                self.first, self.second, self.games, self.seeds, self.won, self.expected, self._deviations(),
-                strict=True,
-            )
-        )  # fmt: skip
+        shares, games = self.won / self.games, self.games.astype(np.int64)
+        columns = (self.first, self.second, games, self.seeds, shares, self.expected, self._deviations())
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return tuple(Encounter(players[i], players[j], *figures) for i, j, *figures in rows)
 
     def misfit(self) -> Misfit | None:
         used = self.games * self.expected * (1.0 - self.expected) >= LEAST_INFORMATION
@@ -178,12 +175,12 @@ class _Meetings:
         score[self.first, self.second] = self.won / self.games
         score[self.second, self.first] = 1.0 - self.won / self.games
         beats = lead > SURE
-        found = [
-            (float(min(lead[i, j], lead[j, k], lead[k, i])), (int(i), int(j), int(k)))
-            for i, j in zip(*np.nonzero(beats), strict=True)
-            for k in np.flatnonzero(beats[j] & beats[:, i])
-            if i < j and i < k  # each cycle once, from its smallest
-        ]
+        found = []
+        for i in range(size):  # each cycle once, from its smallest
+            beaten, unbeaten = (i + 1 + np.flatnonzero(later) for later in (beats[i, i + 1 :], beats[i + 1 :, i]))
+            for a, b in np.argwhere(beats[np.ix_(beaten, unbeaten)]):
+                j, k = int(beaten[a]), int(unbeaten[b])
+                found.append((float(min(lead[i, j], lead[j, k], lead[k, i])), (i, j, k)))
         found.sort(key=lambda one: (-one[0], one[1]))
         return tuple(
             Cycle((players[i], players[j], players[k]), (float(score[i, j]), float(score[j, k]), float(score[k, i])))

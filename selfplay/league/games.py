@@ -15,6 +15,7 @@ from envs.files import parse_json
 from selfplay.errors import LeagueError
 from selfplay.league import rewards
 from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
+from selfplay.league.retired import retired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ MOST_STOCKS: Final = 2**31
 OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
+RETIRED: Final = "of generations that have not played for long"
 _WIDTH: Final = 8  # whole numbers of a row
 
 
@@ -92,6 +94,8 @@ class Games:
 
     def subset(self, keep: Bools) -> Games:
         """The games where ``keep`` [N] is true; names and their indices stay."""
+        if keep.all():
+            return self  # as a rule nothing is left out: no copy of a long ledger
         return replace(
             self,
             seats=self.seats[keep],
@@ -103,11 +107,12 @@ class Games:
             paid=None if self.paid is None else self.paid.subset(keep),
         )
 
-    def comparable(self, settings: str | None = None) -> Selection:
+    def comparable(self, settings: str | None = None, keep: Iterable[str] = ()) -> Selection:
         """The games that may be rated together.
 
         Args:
             settings: a group, or the start of one, such as its settings hash; by default that of the newest game.
+            keep: generations that are rated however long ago they played; the start is, too.
 
         Raises:
             LeagueError: no game was played under ``settings``.
@@ -116,19 +121,23 @@ class Games:
             return Selection(self, settings or "", {})
         wanted = self._group(settings)
         same = self.group == wanted
-        latest = dict(zip(self.seats[same].ravel().tolist(), self.versions[same].ravel().tolist(), strict=True))
-        newest = np.array([latest.get(player, -1) for player in range(len(self.players))], dtype=np.int64)
+        newest = np.full(len(self.players), -1, dtype=np.int64)
+        newest[self.seats[same]] = self.versions[same]  # of several the last one stays
         current = (self.versions == newest[self.seats]).all(axis=1)
         outside = np.isin(np.array(self.players), list(OUTSIDE)) & (not self.foreign)
         unranked = outside[self.seats].any(axis=1)
+        counts = same & current & ~unranked
+        gone = retired(self.players, self.seats[counts], keep) & (not self.foreign)
+        too_old = counts & gone[self.seats].any(axis=1)
         left_out = Counter(
             {
                 OTHER_SETTINGS: int((~same).sum()),
                 REPLACED: int((same & ~current).sum()),
                 UNRANKED: int((same & current & unranked).sum()),
+                RETIRED: int(too_old.sum()),
             }
         )
-        return Selection(self.subset(same & current & ~unranked), self.groups[wanted], dict(+left_out))
+        return Selection(self.subset(counts & ~too_old), self.groups[wanted], dict(+left_out))
 
     def _group(self, settings: str | None) -> int:
         if settings is None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, final
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from selfplay.league.records import ResultRule, generation_number, scores
-from selfplay.league.schedule import START
+from selfplay.league.records import START, ResultRule, generation_number, scores
 from selfplay.league.sprt import Bounds, Test, sprt
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from selfplay.league.anchors import Origin, find_table
 from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose
 from selfplay.league.elo import sequential_elo
 from selfplay.league.ratings import Difference, Ratings, rate
-from selfplay.league.records import ANCHOR, ResultRule, check_rule, generation_number
+from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, generation_number
 from selfplay.league.rows import Row, make_rows
-from selfplay.league.schedule import START
 
 if TYPE_CHECKING:
     from pathlib import Path

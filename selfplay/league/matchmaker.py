@@ -89,12 +89,18 @@ class Matchmaker:
         return tuple(sorted({place.id for place in self._bench}, key=ladder_key))
 
     def set_pool(self, generations: Iterable[str], exploiters: Iterable[str] = (), guests: Iterable[str] = ()) -> None:
-        """Say which frozen policies there are. The bench stays until ``rotate``, but for those that are gone."""
+        """Say which frozen policies there are.
+
+        The bench stays until ``rotate``, but for those that are gone; nothing is kept of these.
+        """
         names = tuple(sorted(set(generations), key=ladder_key))
         if strangers := [name for name in names if generation_number(name) is None]:
             raise LeagueError(f"not generations: {', '.join(strangers)}")
         self._pool = replace(self._pool, generations=names, exploiters=tuple(exploiters), guests=tuple(guests))
         self._bench = tuple(place for place in self._bench if place.id in self._pool.frozen)
+        known = {CURRENT, MAIN, *self._pool.scripted, *self._pool.outsiders, *self._pool.frozen}
+        self._results.keep(known)
+        self._met["id"] = Counter({name: count for name, count in self._met["id"].items() if name in known})
         self._results.admit(names)
 
     def record(self, scores: Mapping[str, Sequence[float]]) -> None:
@@ -155,7 +161,7 @@ class Matchmaker:
         return opponents
 
     def histogram(self) -> dict[str, dict[str, int]]:
-        """How often each ``category`` and each ``id`` was drawn, since the start of the run."""
+        """How often each ``category``, and each ``id`` that can still be met, was drawn since the start of the run."""
         return {key: dict(sorted(counter.items())) for key, counter in self._met.items()}
 
     def state(self) -> dict[str, JsonValue]:

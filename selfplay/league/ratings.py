@@ -152,7 +152,8 @@ def rate(
     Raises:
         LeagueError: nothing was played under ``settings``.
     """
-    games = games.comparable(settings).games
+    players = list(players)
+    games = games.comparable(settings, keep=players).games
     names = sorted({anchor, *players, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
     seats = games.seats_among(names)
     points = scores(games.stocks, games.percents, rule)
@@ -180,14 +181,13 @@ def rate(
 def _prior(names: list[str], parents: Mapping[str, str], anchor: str) -> Floats:
     """[n, n] virtual draws."""
     ties = np.zeros((len(names), len(names)))
-    elder = base = names.index(anchor)
+    place = {name: i for i, name in enumerate(names)}
+    elder = base = place[anchor]
     for i, name in enumerate(names):
         if i == base:
             continue
         is_generation = generation_number(name) is not None
-        tied = elder if is_generation else base
-        if parents.get(name) in names:
-            tied = names.index(parents[name])
+        tied = place.get(parents.get(name, ""), elder if is_generation else base)
         ties[i, tied] += PRIOR_DRAWS
         ties[tied, i] += PRIOR_DRAWS
         elder = i if is_generation else elder

@@ -42,6 +42,9 @@ def generation_id(iteration: int) -> str:
     return f"gen_{iteration}"
 
 
+START: Final = generation_id(0)
+
+
 def generation_number(player: str) -> int | None:
     """The iteration in a generation's id; None for a scripted player."""
     found = _GENERATION.fullmatch(player)

@@ -6,8 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.records import ladder_key
-from selfplay.league.schedule import START
+from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

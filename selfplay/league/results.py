@@ -7,7 +7,7 @@ hard once and is not any more is not met for ever.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
@@ -68,6 +68,12 @@ class Results:
         for player in players:
             if player not in self._quality:
                 self._quality[player] = max(self._quality.values(), default=0.0)
+
+    def keep(self, players: Collection[str]) -> None:
+        """Forget what is known of all others: a long run has more opponents than anybody could meet again."""
+        for known in (self._games, self._points, self._quality):
+            for player in known.keys() - players:
+                del known[player]
 
     def beaten(self, opponent: str, players: Sequence[str]) -> None:
         """The learner won against ``opponent``, drawn among ``players``: its quality falls by 0.01 / (N p)."""

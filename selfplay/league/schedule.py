@@ -8,6 +8,8 @@ difference.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
@@ -15,14 +17,13 @@ import numpy as np
 
 from selfplay.errors import LeagueError
 from selfplay.league.ratings import ELO, Ratings, gap_variance
-from selfplay.league.records import ANCHOR, OUTSIDE, check_player, generation_id, generation_number, ladder_key
+from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from selfplay.league.games import Bools, Floats
+    from selfplay.league.games import Bools, Floats, Ints
 
-START: Final = generation_id(0)
 _SEEDS: Final = 2**53
 """Seeds are whole numbers that any reader of JSON keeps exactly."""
 
@@ -98,24 +99,28 @@ def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: in
     return [Fixture(a, b, int(rng.integers(_SEEDS))) for _ in range(max(1, budget // games_each))]
 
 
-def kinds_of_opponents(player: str, names: Sequence[str]) -> dict[str, list[str]]:
-    """Those whom ``player`` should have met, by kind; empty kinds are left out.
+def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:
+    """Those whom the player at a place of ``names`` should have met, by kind, as places; empty kinds are left out.
 
     A generation meets the anchors, the start, recent generations (the newer half of those before it) and old ones
     (the older half but the start). A scripted player meets the other scripted ones.
+
+    Args:
+        place: of the player.
+        names: scripted players first, then generations by age.
     """
-    number = generation_number(player)
-    scripted = [name for name in names if generation_number(name) is None and name != player]
-    kinds = {"anchor": scripted}
-    if number is not None:
-        before = [name for name in names if -1 < _age(name) < number]
-        middle = len(before) // 2
+    scripted = bisect_left(names, 0, key=_age)
+    kinds = {"anchor": np.arange(scripted)}
+    if place < scripted:
+        kinds["anchor"] = np.delete(kinds["anchor"], place)
+    else:
+        middle, oldest = (scripted + place) // 2, scripted + (names[scripted] == START)
         kinds |= {
-            "start": [name for name in before if name == START],
-            "recent": before[middle:],
-            "old": [name for name in before[:middle] if name != START],
+            "start": np.arange(scripted, min(oldest, place)),
+            "recent": np.arange(middle, place),
+            "old": np.arange(oldest, middle),
         }
-    return {kind: members for kind, members in kinds.items() if members}
+    return {kind: members for kind, members in kinds.items() if len(members)}
 
 
 def _age(name: str) -> int:
@@ -131,37 +136,32 @@ class _State:
     ) -> None:
         gap = strength[:, None] - strength[None, :]
         self._noise = 0.25 / np.cosh(0.5 * gap) ** 2  # p(1 - p)
+        self._each_pair = np.triu(self._noise, 1)  # once
         self._cov = cov
         self._met = met
         self._games = games_each
-        self._position = {name: i for i, name in enumerate(names)}
         # First a tie to the anchor, without which no rating means anything. Then newest first, so that a short budget
         # shows where training stands; then the scripted ones. Who is pinned needs nobody: its rating is known.
-        generations = [name for name in names if generation_number(name) is not None]
-        alone = pinned.sum() == 1 and ANCHOR in names and generations
-        meetings = [(ANCHOR, generations)] if alone else []
-        meetings += [
-            (name, members)
-            for name, known in reversed(list(zip(names, pinned.tolist(), strict=True)))
-            if not known
-            for members in kinds_of_opponents(name, names).values()
-        ]
-        self._wanted = [
-            (self._position[name], [self._position[member] for member in members]) for name, members in meetings
-        ]
+        generations = np.array([i for i, name in enumerate(names) if generation_number(name) is not None], np.int64)
+        alone = pinned.sum() == 1 and ANCHOR in names and len(generations)
+        self._wanted = deque([(names.index(ANCHOR), generations)] if alone else [])
+        for i in reversed(np.flatnonzero(~pinned).tolist()):
+            self._wanted.extend((i, members) for members in kinds_of_opponents(i, names).values())
 
     def missing(self, rng: np.random.Generator) -> tuple[int, int] | None:
         """The first player who has not met one of its kinds of opponents, with the most telling one of that kind."""
         while self._wanted:
             i, members = self._wanted[0]
             if not self._met[i, members].any():
-                return i, members[_argmax(self._gain()[i, members], rng)]
-            self._wanted.pop(0)
+                spread = np.diag(self._cov)
+                gain = self._noise[i, members] * (spread[i] + spread[members] - 2.0 * self._cov[i, members])
+                return i, int(members[_argmax(gain, rng)])
+            self._wanted.popleft()
         return None
 
     def most_telling(self, rng: np.random.Generator) -> tuple[int, int]:
         """The pair of whom another game tells most."""
-        gain = np.triu(self._gain(), 1)
+        gain = self._each_pair * gap_variance(self._cov)
         i, j = divmod(_argmax(gain.ravel(), rng), len(gain))
         return i, j
 
@@ -173,9 +173,6 @@ class _State:
         weight = self._games * self._noise[i, j]
         spread = float(direction[i] - direction[j])
         self._cov = self._cov - np.outer(direction, direction) * (weight / (1.0 + weight * spread))
-
-    def _gain(self) -> Floats:
-        return np.asarray(self._noise * gap_variance(self._cov))
 
 
 def _argmax(values: Floats, rng: np.random.Generator) -> int:

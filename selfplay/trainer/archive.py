@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from selfplay.checkpoint import PolicyMeta, RunDir
+    from selfplay.checkpoint.learner_state import Named
     from selfplay.checkpoint.tensors import Arrays
 
 GUEST: Final = "guest."  # how the id of a policy of another run begins
@@ -37,6 +38,7 @@ class Archive:
         self.generations: list[str] = []  # from old to new
         self.exploiters: list[str] = []
         self.guests: list[str] = []
+        self._named: Named = {}  # whom states on the disk go on with: with --keep-every there are ever more of them
         self._leaving: list[str] = []  # out of the pool, but an older state that could be resumed may name them
 
     def welcome(self) -> list[str]:
@@ -90,7 +92,7 @@ class Archive:
 
     def sweep(self) -> None:
         """Delete the policies of those who left the pool and with whom no state on the disk goes on."""
-        pinned = named_by_states(self._run) if self._leaving else set()
+        pinned = named_by_states(self._run, self._named) if self._leaving else set()
         for name in [name for name in self._leaving if name not in pinned]:
             if self.path(name).exists():
                 remove_folder(self.path(name))

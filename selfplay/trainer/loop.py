@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from selfplay.checkpoint import LearnerState, group, load_latest_learner, set_aside_newer
 from selfplay.errors import NotARunError, RunnerError
 from selfplay.league.modes import MAIN
-from selfplay.league.schedule import START
+from selfplay.league.records import START
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.report.metrics import Update

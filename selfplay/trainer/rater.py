@@ -11,6 +11,7 @@ import numpy as np
 from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.records import MatchRecord
 from selfplay.league.schedule import repeat
 from selfplay.league.sprt import Bounds
 from selfplay.policy.memory import Ask, directly
@@ -21,13 +22,12 @@ from selfplay.runner.board import Board, Job
 from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
 from selfplay.trainer.live import arena, rating_cost_s
-from selfplay.trainer.rating import LedgerKeeper, RatingBudget, highest, plan_games, play_fixtures, strengths
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, highest, plan_games, play_fixtures
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.league.games import Games
-    from selfplay.league.records import MatchRecord
     from selfplay.trainer.progress import Progress
     from selfplay.trainer.session import Session
 
@@ -145,9 +145,7 @@ class Rater:
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
         """Elo of those generations that have rating games."""
-        return await self._ledger.work(
-            strengths, await self._ledger.games(), self._session.rating, generations, self._session.run.path
-        )
+        return await self._ledger.strengths(self._session.rating, generations, self._session.run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
         """Who passed the gate; without one, who is rated highest, the newer of equals; None before any game."""
@@ -185,15 +183,19 @@ class Rater:
 
     async def _play(self, progress: Progress, generations: list[str], games: int, part: int) -> None:
         players = [*generations, *self._session.anchors]
-        known = await self._ledger.games()
         test = None if self.gate is None else self.gate.challenge(generations)
-        job: Job[RaterResource] = Job(
-            lambda r: r.work(known, players, games, progress.iteration, part, test), timed=False
-        )
-        started = time.monotonic()
-        results = await self._board.ask({RATER: job})
-        records = results.get(RATER, [])
-        self.budget.pay(max(len(records), 1), time.monotonic() - started)
+        started, records = time.monotonic(), list[MatchRecord]()
+        try:
+            known = await self._ledger.games()
+            job: Job[RaterResource] = Job(
+                lambda r: r.work(known, players, games, progress.iteration, part, test), timed=False
+            )
+            records = (await self._board.ask({RATER: job})).get(RATER, [])
+            await self._rate(records, progress)
+        finally:  # all of it: what is made of the games takes the longer the more of them there are
+            self.budget.pay(max(len(records), 1), time.monotonic() - started)
+
+    async def _rate(self, records: Sequence[MatchRecord], progress: Progress) -> None:
         if records:
             await self._ledger.record(records)
         board, decided = await self._ledger.work(self._judge, await self._ledger.games())

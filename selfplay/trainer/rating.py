@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,7 @@ class LedgerKeeper:
         self._ledger: Ledger | None = None
         self._waiting: list[MatchRecord | RewardRecord] = []  # played, but the disk did not take them
         self._open = asyncio.Event()
+        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # rows, and what they say of everybody's strength
 
     async def run(self, ctx: Context) -> None:
         """The child: holds the file open until it is stopped."""
@@ -95,6 +96,14 @@ class LedgerKeeper:
         self._waiting = [*self._waiting, *records][-WAITING:]
         await worker.submit(ledger.append, self._waiting)
         self._waiting = []
+
+    async def strengths(self, settings: Rated, generations: Collection[str], run: Path) -> dict[str, float]:
+        """Elo of those generations that have rating games; fitted anew only where there are new games."""
+        await self._opened()
+        rows = self.rows
+        if self._fitted[0] != rows:
+            self._fitted = rows, await self.work(strengths, await self.games(), settings, run)
+        return {name: elo for name, elo in self._fitted[1].items() if name in generations}
 
     async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:  # noqa: ANN401
         """What a function makes of games, in the one thread that has to do with them.
@@ -226,14 +235,10 @@ def rated(games: Games, settings: Rated, players: Sequence[str], run: Path | Non
     )
 
 
-def strengths(games: Games, settings: Rated, generations: Sequence[str], run: Path | None = None) -> dict[str, float]:
-    """Elo of those generations that have rating games."""
-    ratings = rated(games, settings, generations, run)
-    return {
-        name: float(ratings.elo[i])
-        for i, name in enumerate(ratings.players)
-        if name in generations and ratings.games[i]
-    }
+def strengths(games: Games, settings: Rated, run: Path | None = None) -> dict[str, float]:
+    """Elo of everybody who has rating games."""
+    ratings = rated(games, settings, (), run)
+    return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
 
 
 def highest(strengths: Mapping[str, float]) -> str | None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
 from selfplay.league.modes import MAIN
-from selfplay.league.records import generation_id, generation_number
-from selfplay.league.schedule import START
+from selfplay.league.records import START, generation_id, generation_number
 from selfplay.policy.policy import load_policy
 from selfplay.runner.block import Block
 from selfplay.runner.board import Board, Job

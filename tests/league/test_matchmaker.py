@@ -309,3 +309,20 @@ def test_results_are_part_of_the_state():
         assert resumed.bench == original.bench
     without = {key: value for key, value in original.state().items() if key != "results"}
     Matchmaker("pfsp", np.random.default_rng(1), SCRIPTED).restore(without)  # of a run from before there were any
+
+
+def test_nothing_is_kept_of_who_is_gone():
+    maker = Matchmaker("quality", np.random.default_rng(0), SCRIPTED)
+    for newest in range(30):
+        maker.set_pool([f"gen_{i}" for i in range(max(0, newest - 5), newest + 1)])
+        maker.rotate()
+        drawn = [opponent.id for opponent in maker.draw(50)]
+        maker.record({name: [1.0, 0.0] for name in drawn if name != "current"})
+    state = maker.state()
+    pool = {f"gen_{i}" for i in range(24, 30)}
+    assert set(state["results"]["quality"]) == pool
+    known = pool | {*SCRIPTED, "current"}
+    assert set(state["results"]["games"]) <= known
+    assert set(state["met"]["id"]) <= known
+    assert maker.games(SCRIPTED[0]) > 50, "who stays is remembered"
+    assert sum(state["met"]["category"].values()) == 1500

@@ -22,6 +22,12 @@ def fresh(players=PLAYERS):
     return rate(Games.of([]), players=players)
 
 
+def kinds(player, names=PLAYERS):
+    """Whom a player should have met, by name."""
+    found = kinds_of_opponents(names.index(player), names)
+    return {kind: [names[i] for i in members] for kind, members in found.items()}
+
+
 def chain():
     """A ledger in which every generation only met the one before it, and gen_0 only random."""
     pairs = [("gen_0", "random"), *zip(GENERATIONS[1:], GENERATIONS[:-1], strict=True)]
@@ -52,7 +58,7 @@ def test_everybody_comes_to_meet_anchors_start_recent_and_old():
     fixtures = plan(fresh(), PLAYERS, 200, np.random.default_rng(0))
     met = {frozenset((fixture.a, fixture.b)) for fixture in fixtures}
     for player in PLAYERS:
-        for kind, members in kinds_of_opponents(player, PLAYERS).items():
+        for kind, members in kinds(player).items():
             assert any(frozenset((player, member)) in met for member in members), (player, kind)
 
 
@@ -67,15 +73,20 @@ def test_a_ladder_of_which_each_rung_met_only_the_one_below_is_bridged_first():
 
 
 def test_kinds_of_opponents():
-    kinds = kinds_of_opponents("gen_40", PLAYERS)
-    assert kinds == {
+    assert kinds("gen_40") == {
         "anchor": SCRIPTED,
         "start": ["gen_0"],
         "recent": ["gen_20", "gen_30"],
         "old": ["gen_10"],
     }
-    assert kinds_of_opponents("gen_0", PLAYERS) == {"anchor": SCRIPTED}
-    assert kinds_of_opponents("tank", PLAYERS) == {"anchor": ["random", "rusher", "counter"]}
+    assert kinds("gen_0") == {"anchor": SCRIPTED}
+    assert kinds("gen_10") == {"anchor": SCRIPTED, "start": ["gen_0"], "recent": ["gen_0"]}
+    assert kinds("tank") == {"anchor": ["random", "rusher", "counter"]}
+    assert kinds("gen_40", ["random", *GENERATIONS[2:]]) == {
+        "anchor": ["random"],
+        "recent": ["gen_30"],
+        "old": ["gen_20"],
+    }, "no start"
 
 
 def test_games_go_where_they_tell_most():

@@ -15,6 +15,7 @@ from tests.scripts.commands import run
         ("learn_study.py", ("--seeds", "-1"), "--seeds"),
         ("chaos_study.py", ("--seeds", "a"), "--seeds: 'a' is no list of whole numbers such as 0,1,2"),
         ("chaos_study.py", ("--parts", "x"), "--parts x: unknown (valid: train, games, page)"),
+        ("bench_growth.py", ("--quick", "--write"), "--write puts a whole measurement into docs/"),
         ("chaos_study.py", ("--games", "1"), "--games 1: at least 2 are needed"),
     ],
 )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from selfplay.checkpoint import RunDir, save_learner
+from selfplay.checkpoint import RunDir, learner_state, save_learner, write_learner
 from selfplay.errors import CorruptError
 from selfplay.trainer.archive import Archive
 from tests.checkpoint.samples import learner_meta, policy_meta
@@ -44,6 +44,24 @@ def test_who_leaves_is_deleted_only_later(tmp_path):
     assert not any(archive.path(name).exists() for name in gone)
     assert archive.state()["leaving"] == []
     archive.sweep()  # again, as after a crash
+
+
+def test_a_state_is_asked_only_once_whom_it_goes_on_with(tmp_path, monkeypatch):
+    run, archive, read = RunDir(tmp_path), Archive(RunDir(tmp_path), 4), []
+    for i in range(8):
+        frozen(archive, f"gen_{i}", float(i))
+    gone = archive.thin({}, keep=())
+    original = learner_state._read_meta
+    monkeypatch.setattr(learner_state, "_read_meta", lambda folder: read.append(folder.path.name) or original(folder))
+    for i in range(3):
+        write_learner(run, learner_meta(i, generations=(gone[i],)), {})
+        archive.sweep()
+    assert read == ["iter_0", "iter_1", "iter_2"]
+    assert [archive.path(name).exists() for name in gone] == [True, False, False, False]
+    write_learner(run, learner_meta(0, generations=()), {})  # in the place of the first
+    archive.sweep()
+    assert read[3:] == ["iter_0"]
+    assert not archive.path(gone[0]).exists()
 
 
 def test_whoever_is_gone_from_the_disk_is_gone_from_the_pool(tmp_path):

@@ -1,13 +1,17 @@
 import asyncio
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from selfplay.config import Config
 from selfplay.errors import RunnerError
 from selfplay.league.games import Games
+from selfplay.league.ratings import rate
 from selfplay.runner.match import Contender, Rules
 from selfplay.supervision import ChildSpec, Pool, PoolSpec, running
+from selfplay.trainer import rater, rating
 from selfplay.trainer.players import contender
 from selfplay.trainer.rating import LedgerKeeper, RatingBudget, RatingSettings, plan_games, play_fixtures
 from tests.league.pools import series
@@ -166,6 +170,64 @@ def test_rows_behind_a_checkpoint_are_dropped_once(tmp_path):
         return keeper.rows
 
     assert keep(keeper, work) == 3
+
+
+def test_strengths_are_fitted_anew_only_where_there_are_new_games(tmp_path, monkeypatch):
+    keeper, fits = LedgerKeeper(tmp_path / "ledger.jsonl"), []
+    monkeypatch.setattr(rating, "rate", lambda games, **named: fits.append(len(games)) or rate(games, **named))
+    settings = SimpleNamespace(settings="abc", group="abc/stochastic", games_each=2)
+
+    async def work(pool, ref):
+        found = [await keeper.strengths(settings, ["gen_5"], tmp_path)]
+        for records in (RECORDS[2:], [], RECORDS[:1]):
+            await keeper.record(records)
+            found.append(await keeper.strengths(settings, ["gen_0", "gen_5"], tmp_path))
+        return [*found, await keeper.strengths(settings, ["gen_5"], tmp_path)]
+
+    none, first, again, both, one = keep(keeper, work)
+    assert none == {}
+    assert set(first) == {"gen_0"}
+    assert first == again
+    assert both["gen_5"] > both["gen_0"]
+    assert one == {"gen_5": both["gen_5"]}
+    assert fits == [0, 1, 2]
+
+
+class Slow:
+    """A ledger, and a board, whose every answer takes a second."""
+
+    def __init__(self, records):
+        self.seconds, self._records = 0.0, records
+
+    async def games(self):
+        self.seconds += 1
+        return Games.of([])
+
+    async def record(self, records):
+        self.seconds += 1
+
+    async def ask(self, jobs):
+        self.seconds += 1
+        return {"rater-000": self._records}
+
+    async def work(self, function, *arguments):
+        self.seconds += 1
+        return (SimpleNamespace(rows=()), None) if function.__name__ == "_judge" else None
+
+
+def test_what_is_made_of_rating_games_counts_towards_their_share(monkeypatch, tmp_path):
+    config = Config.model_validate({"run": {"timesteps": 1}, "league": {"rating_share": 0.5}})
+    session = SimpleNamespace(
+        config=config, game=SimpleNamespace(live=False), anchors=(), rating=SimpleNamespace(games_each=2)
+    )
+    slow = Slow(RECORDS)
+    monkeypatch.setattr(rater, "time", SimpleNamespace(monotonic=lambda: slow.seconds))
+    made = rater.Rater(session, slow, slow, print)
+    progress = SimpleNamespace(
+        generations=["gen_0", "gen_5"], newest="gen_5", total_steps=1, elapsed_s=100.0, iteration=5
+    )
+    asyncio.run(made.rate_if_due(progress))
+    assert made.budget.spent == slow.seconds == 6.0
 
 
 def test_who_asks_while_it_restarts_waits(tmp_path):

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from selfplay.league.records import START
 from selfplay.league.render import ANCHORS
-from selfplay.league.schedule import START
 from selfplay.report.board.table import percent
 from selfplay.report.header import text
 

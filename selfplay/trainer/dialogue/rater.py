@@ -10,17 +10,17 @@ import numpy as np
 
 from selfplay.checkpoint.store import writing
 from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.rewards import RewardRecord
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.board import Board, Job
 from selfplay.seeding import derive
 from selfplay.trainer.dialogue.rating import Contenders, play_words
-from selfplay.trainer.rating import LedgerKeeper, RatingBudget, highest, plan_games, strengths
+from selfplay.trainer.rating import LedgerKeeper, RatingBudget, highest, plan_games
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.league.games import Games
-    from selfplay.league.rewards import RewardRecord
     from selfplay.trainer.dialogue.session import WordsSession
     from selfplay.trainer.progress import Progress
 
@@ -84,8 +84,7 @@ class WordsRater:
 
     async def best(self, generations: Sequence[str]) -> str | None:
         """The generation that is rated highest, the newest of equals; None before any game."""
-        known = await self._ledger.games()
-        return highest(await self._ledger.work(strengths, known, self._rating, generations, self._session.run.path))
+        return highest(await self._ledger.strengths(self._rating, generations, self._session.run.path))
 
     async def write_rest(self) -> None:
         """Games that the disk did not take before; DiskError where it does not now."""
@@ -108,14 +107,18 @@ class WordsRater:
 
     async def _play(self, progress: Progress, games: int, part: int) -> None:
         players = [*progress.generations, *self._rating.anchors]
-        known = await self._ledger.games()
-        job: Job[WordsRaterResource] = Job(
-            lambda rater: rater.work(known, players, games, progress.iteration, part), timed=False
-        )
-        started = time.monotonic()
-        results = await self._board.ask({RATER: job})
-        records = results.get(RATER, [])
-        self.budget.pay(max(len(records), 1), time.monotonic() - started)
+        started, records = time.monotonic(), list[RewardRecord]()
+        try:
+            known = await self._ledger.games()
+            job: Job[WordsRaterResource] = Job(
+                lambda rater: rater.work(known, players, games, progress.iteration, part), timed=False
+            )
+            records = (await self._board.ask({RATER: job})).get(RATER, [])
+            await self._rate(records, progress)
+        finally:  # all of it: what is made of the games takes the longer the more of them there are
+            self.budget.pay(max(len(records), 1), time.monotonic() - started)
+
+    async def _rate(self, records: Sequence[RewardRecord], progress: Progress) -> None:
         if records:
             await self._ledger.record(records)
         known = await self._ledger.games()
