@@ -6,10 +6,11 @@ barrier a minibatch instead of one an operation, which is faster and survives a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Chunk = TypeVar("Chunk")
+CHUNK: Final = 2048  # decisions at most: what a pass over them keeps stays in the cache of a core
 
 
 def descend(
@@ -52,6 +54,7 @@ class Stepper:
         )
         self.threads = threads if self.device.type == "cpu" else 1
         self._max_grad_norm = max_grad_norm
+        self._longest = CHUNK if self.device.type == "cpu" else sys.maxsize
         self._pool = ThreadPoolExecutor(self.threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
 
     @property
@@ -69,9 +72,10 @@ class Stepper:
         self.network.load_state_dict(dict(weights))
         self.optimizer.state.clear()
 
-    def cuts(self, rows: int) -> list[slice]:
-        """Where to cut so many rows: one slice for each thread that has any."""
-        ends = [rows * i // self.threads for i in range(self.threads + 1)]
+    def cuts(self, rows: int, width: int = 1) -> list[slice]:
+        """Where to cut so many rows of ``width`` decisions: as many slices for each thread as keep them short."""
+        count = self.threads * max(1, -(-rows * width // (self.threads * self._longest)))
+        ends = [rows * i // count for i in range(count + 1)]
         return [slice(a, b) for a, b in pairwise(ends) if a < b]
 
     def step(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from selfplay.learner.ppo import PPOSettings, chunk_loss
+from selfplay.learner.ppo_loss import PPOSettings, chunk_loss
 from selfplay.policy.heads import Heads, divergence, probabilities
 from tests.learner.batches import played, ppo, seeded, weights
 from tests.policy.networks import network

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo import PPOSettings, chunk_loss
+from selfplay.learner.ppo_loss import PPOSettings, chunk_loss
 from selfplay.policy.compiled_heads import LANES
 from selfplay.policy.heads import NEVER, Heads, logprob_entropy, masked, probabilities, sample
 from selfplay.policy.policy import Policy
