@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-
-class Room:
-    """Arrays that are filled again and again: memory from the system costs as much as a copy into it.
-
-    Each thread has its own. What was filled is good until the same thread asks for that name again.
-    """
-
-    def __init__(self) -> None:
-        self._kept = threading.local()
-
-    def array(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An array of this thread, its numbers undefined."""
-        kept: dict[str, NDArray[Any]] = self._kept.__dict__
-        found = kept.get(name)
-        if found is None or len(found) < shape[0] or found.shape[1:] != shape[1:] or found.dtype != dtype:
-            found = kept[name] = np.empty(shape, dtype)
-        return found[: shape[0]]
+    from selfplay.rollout.reused import Reused
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +52,15 @@ class Batch:
 
     def items(self, index: Tensor | slice) -> Batch:
         """Some items: a copy where an index tensor asks for them, a view where a slice does."""
-        return self._map(lambda _, tensor: tensor[index])
+        return self._map(lambda tensor: tensor[index])
 
-    def taken(self, index: Tensor, room: Room) -> Batch:
-        """Copies of some items, on the processor in ``room``."""
+    def taken(self, index: Tensor, arrays: Reused) -> Batch:
+        """Copies of some items, on the processor in ``arrays``."""
         if index.device.type != "cpu":
             return self.items(index)
 
-        def take(name: str, tensor: Tensor) -> Tensor:
-            shape = (len(index), *tensor.shape[1:])
-            out = torch.from_numpy(room.array(name, shape, tensor.numpy().dtype))
+        def take(tensor: Tensor) -> Tensor:
+            out = torch.from_numpy(arrays.array((len(index), *tensor.shape[1:]), tensor.numpy().dtype))
             return torch.index_select(tensor, 0, index, out=out)
 
         return self._map(take)
@@ -90,8 +70,8 @@ class Batch:
         if self.mine is None:
             return self
         mine = self.mine
-        return replace(self, memory=None, fresh=None, mine=None)._map(lambda _, tensor: tensor[mine])
+        return replace(self, memory=None, fresh=None, mine=None)._map(lambda tensor: tensor[mine])
 
-    def _map(self, change: Callable[[str, Tensor], Tensor]) -> Batch:
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
         tensors: dict[str, Tensor | None] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: change(name, tensor) for name, tensor in tensors.items() if tensor is not None})
+        return replace(self, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})

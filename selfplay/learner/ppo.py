@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from selfplay.learner.batch import Room
 from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_loss, outputs
 from selfplay.learner.stepper import Stepper
 from selfplay.policy.heads import logprob_entropy
+from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
@@ -62,7 +62,7 @@ class PPO:
         self._stepper = Stepper(network, settings.learning_rate, settings.max_grad_norm, threads)
         self.device = self._stepper.device
         self.optimizer = self._stepper.optimizer
-        self._room = Room()
+        self._arrays = Reused()
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Take these weights, and know nothing of the gradients that led here."""
@@ -158,9 +158,7 @@ class PPO:
         tally.decisions += decisions
         return float(kl) / max(decisions, 1)
 
-    def _step(
-        self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool
-    ) -> tuple[Tensor, Tensor]:
+    def _step(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
         """One minibatch, the items ``index``, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
         network, only = self.network, None
         if critic_only:
@@ -168,7 +166,7 @@ class PPO:
             only[-1] = 1.0
 
         def mean(cut: slice) -> tuple[Tensor, Tensor]:
-            chunk = batch.taken(index[cut], self._room)  # in the chunk's own thread
+            chunk = batch.taken(index[cut], self._arrays)  # in the chunk's own thread
             loss, parts = chunk_loss(network, chunk, self.settings, critic_only=critic_only)
             return loss / max(decisions, 1), parts
 

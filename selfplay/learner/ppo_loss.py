@@ -109,7 +109,7 @@ class _Surrogate(torch.autograd.Function):
         value: Tensor,
         batch: Batch,
         settings: PPOSettings,
-        critic_only: bool,  # noqa: FBT001
+        critic_only: bool,
     ) -> tuple[Tensor, Tensor]:
         log_ratio = logprob - batch.logprob
         ratio = log_ratio.exp()

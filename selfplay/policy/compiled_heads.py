@@ -1,4 +1,4 @@
-"""The arithmetic of ``heads`` on the processor, compiled: what is drawn, its probability and entropy, and their gradient.
+"""The arithmetic of ``heads`` on the processor, compiled: drawing, probabilities, entropy and their gradient.
 
 Rows are worked on in tiles, turned so that the rows of a tile lie side by side: every operation then does the same to
 neighbouring numbers, which compilers make vector instructions of, and a row's result does not depend on the rows
@@ -62,9 +62,7 @@ def draw(binary: int, sizes: tuple[int, ...], logits: F32, uniform: F32) -> tupl
     return actions, logprob
 
 
-def logprob_entropy(
-    binary: int, sizes: tuple[int, ...], logits: F32, actions: NDArray[np.int8]
-) -> tuple[F32, F32]:
+def logprob_entropy(binary: int, sizes: tuple[int, ...], logits: F32, actions: NDArray[np.int8]) -> tuple[F32, F32]:
     """Log-probability of actions [N, A] and entropy of each row, both [N]."""
     logprob, entropy = np.empty(len(logits), np.float32), np.empty(len(logits), np.float32)
     _logprob_entropy(logits, actions, binary, _array(sizes), logprob, entropy)
@@ -81,7 +79,8 @@ def gradient(
 ) -> F32:
     """Of a loss after the logits, [N, L], from what it is after log-probability and entropy, both [N]."""
     grad = np.empty(logits.shape, np.float32)
-    _gradient(logits, actions, binary, _array(sizes), along_logprob, along_entropy, grad)
+    along = np.ascontiguousarray(along_logprob), np.ascontiguousarray(along_entropy)  # one layout to compile for
+    _gradient(logits, actions, binary, _array(sizes), *along, grad)
     return grad
 
 
@@ -90,7 +89,7 @@ def _array(sizes: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 @numba.njit(nogil=True)
-def _load(logits, first, rows, binary, sizes, x, e):  # type: ignore[no-untyped-def]
+def _load(logits, first, rows, binary, sizes, x, e):
     """Fill ``x`` and ``e`` [L, lanes] from ``rows`` rows, and repeat the first one in the lanes that are left."""
     lanes = x.shape[1]
     for r in range(lanes):
@@ -118,7 +117,7 @@ def _load(logits, first, rows, binary, sizes, x, e):  # type: ignore[no-untyped-
 
 
 @numba.njit(nogil=True)
-def _exp(x, out):  # type: ignore[no-untyped-def]
+def _exp(x, out):
     """The exponential of numbers [K, lanes] that are 0 or less; NaN stays NaN."""
     lanes = x.shape[1]
     rounded, power = np.empty(lanes, np.float32), np.empty(lanes, np.int32)
@@ -137,8 +136,8 @@ def _exp(x, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True)
-def _masses(binary, sizes, x, e, product, entropy, mass, mean):  # type: ignore[no-untyped-def]
-    """S and M of each categorical [heads, lanes]; what entropy is beyond log ``product``, the product of all 1 + e, S."""
+def _masses(binary, sizes, x, e, product, entropy, mass, mean):
+    """S and M of each categorical [heads, lanes]; entropy but for the logarithm of ``product``, of all 1 + e and S."""
     lanes = x.shape[1]
     for r in range(lanes):
         product[r] = 1.0
@@ -165,7 +164,7 @@ def _masses(binary, sizes, x, e, product, entropy, mass, mean):  # type: ignore[
 
 
 @numba.njit(nogil=True)
-def _chosen(logits, action, row, r, binary, sizes, x):  # type: ignore[no-untyped-def]
+def _chosen(logits, action, row, r, binary, sizes, x):
     """Log-probability of one action, [A], of row ``row`` in lane ``r``, without the logarithm of the product."""
     total = ZERO
     for k in range(binary):
@@ -179,7 +178,7 @@ def _chosen(logits, action, row, r, binary, sizes, x):  # type: ignore[no-untype
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(logits, uniform, binary, sizes, actions, logprob):  # type: ignore[no-untyped-def]
+def _draw(logits, uniform, binary, sizes, actions, logprob):
     lanes = min(LANES, len(logits))
     x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
     mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
@@ -214,7 +213,7 @@ def _draw(logits, uniform, binary, sizes, actions, logprob):  # type: ignore[no-
 
 
 @numba.njit(nogil=True, cache=True)
-def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):  # type: ignore[no-untyped-def]
+def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
     lanes = min(LANES, len(logits))
     x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
     mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
@@ -230,7 +229,7 @@ def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):  # typ
 
 
 @numba.njit(nogil=True, cache=True)
-def _gradient(logits, actions, binary, sizes, along_logprob, along_entropy, grad):  # type: ignore[no-untyped-def]
+def _gradient(logits, actions, binary, sizes, along_logprob, along_entropy, grad):
     lanes = min(LANES, len(logits))
     x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
     mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)

@@ -142,7 +142,8 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, along_logprob: Tensor, along_entropy: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
         heads: Heads = ctx.heads
-        logits, actions, along = *ctx.saved_tensors, (along_logprob.numpy(), along_entropy.numpy())
+        logits, actions = ctx.saved_tensors
+        along = along_logprob.numpy(), along_entropy.numpy()
         grad = compiled_heads.gradient(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy(), *along)
         return torch.from_numpy(grad), None, None
 

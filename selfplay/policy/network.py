@@ -84,7 +84,9 @@ class ActorCritic(nn.Module):
         return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
 
     def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        logits, value = self.out.forward(x).split([self.heads.logits, 1], -1)  # one copy where gradients come back
+        logits, value = torch.split(
+            self.out.forward(x), [self.heads.logits, 1], -1
+        )  # one copy where gradients come back
         return logits, value.squeeze(-1)
 
     @property

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from selfplay.learner.batch import Batch, Room
+from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import Play
+from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.rollout.rollout import F32, Rollout
@@ -27,21 +28,20 @@ COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destr
 
 
 def make_batch(
-    rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device, room: Room | None = None
+    rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device, arrays: Reused | None = None
 ) -> Batch:
     """What the learner learns from; advantages are estimated stream by stream before anything is mixed.
 
-    All decisions of the learner, or, where it has a memory, all columns in which it decides. The batch is good until
-    this thread makes another one in the same ``room``.
+    All decisions of the learner, or, where it has a memory, all columns in which it decides. ``arrays``: what the
+    batch is written into.
     """
     parts = [
         (rollout, gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam))
         for rollout in rollouts
     ]
     gather = _columns if rollouts[0].memory is not None else _decisions
-    tensors = {
-        name: torch.from_numpy(array).to(device) for name, array in gather(parts, Room() if room is None else room).items()
-    }
+    joined = gather(parts, Reused() if arrays is None else arrays)
+    tensors = {name: torch.from_numpy(array).to(device) for name, array in joined.items()}
     return Batch(**tensors, target=tensors["advantage"] + tensors["value"])
 
 
@@ -51,14 +51,14 @@ def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in found.items() if array is not None} | {"advantage": advantage}
 
 
-def _decisions(parts: Sequence[tuple[Rollout, F32]], room: Room) -> dict[str, NDArray[Any]]:
-    """The learner's, one by one: [N, ...], written once into ``room``."""
+def _decisions(parts: Sequence[tuple[Rollout, F32]], arrays: Reused) -> dict[str, NDArray[Any]]:
+    """The learner's, one by one: [N, ...], written once."""
     masks = [rollout.learner.reshape(-1) for rollout, _ in parts]
     counts = [int(mask.sum()) for mask in masks]
     fields = [_fields(*part) for part in parts]
     joined = {}
     for name, first in fields[0].items():
-        joined[name] = out = room.array(name, (sum(counts), *first.shape[2:]), first.dtype)
+        joined[name] = out = arrays.array((sum(counts), *first.shape[2:]), first.dtype)
         at = 0
         for each, mask, count in zip(fields, masks, counts, strict=True):
             rows = each[name].reshape(-1, *first.shape[2:])
@@ -70,7 +70,7 @@ def _decisions(parts: Sequence[tuple[Rollout, F32]], room: Room) -> dict[str, ND
     return joined
 
 
-def _columns(parts: Sequence[tuple[Rollout, F32]], _: Room) -> dict[str, NDArray[Any]]:
+def _columns(parts: Sequence[tuple[Rollout, F32]], _: Reused) -> dict[str, NDArray[Any]]:
     """Whole columns in which the learner decides: [N, T, ...]."""
     found = []
     for rollout, advantage in parts:

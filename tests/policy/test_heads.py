@@ -174,6 +174,31 @@ def test_samples_are_in_range_and_numbers_finite_however_sure_the_network_is(bin
     assert bool(torch.isfinite(torch.cat([logprob, entropy.detach(), gradient.flatten()])).all())
 
 
+@layouts
+def test_what_is_compiled_is_what_whole_tensors_give(heads, monkeypatch):
+    logits = random_logits(heads, 2 * LANES + 3)
+    uniform = torch.rand(len(logits), heads.width, generator=seeded(1))
+    compiled = *sample(heads, logits, None, uniform=uniform), *sample(heads, logits, None, greedy=True)
+    monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
+    whole = *sample(heads, logits, None, uniform=uniform), *sample(heads, logits, None, greedy=True)
+    for a, b in zip(compiled, whole, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("at", [0, 7, 8, 20, 24, 80])
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_what_is_no_number_stays_none(at, number):
+    logits = random_logits(CONTROLLER, 3)
+    actions, _ = sample(CONTROLLER, logits, seeded())
+    logits = logits.clone()
+    logits[1, at] = number
+    logits.requires_grad_()
+    logprob, entropy = logprob_entropy(CONTROLLER, logits, actions)
+    assert torch.isfinite(logprob + entropy).tolist() == [True, False, True]
+    gradient = torch.autograd.grad((logprob + entropy).sum(), logits)[0]
+    assert torch.isfinite(gradient).all(1).tolist() == [True, False, True]
+
+
 @pytest.mark.parametrize("rows", [1, 2, LANES - 1, LANES + 1])
 def test_few_rows_are_drawn_as_many_are(rows):
     heads = Heads(binary=8, sizes=(17, 17, 17, 17, 5))
