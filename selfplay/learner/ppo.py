@@ -9,14 +9,14 @@ taken back whole.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from selfplay.learner.adam import State
 from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_loss, outputs
 from selfplay.learner.stepper import Stepper
 from selfplay.policy.heads import logprob_entropy
@@ -49,7 +49,7 @@ class UpdateMetrics:
     critic_only: bool = False  # the policy stood still
 
 
-_Before = tuple[dict[str, Tensor], dict[str, Any]]
+_Before = tuple[dict[str, Tensor], State]
 
 
 class PPO:
@@ -80,7 +80,7 @@ class PPO:
             learning_rate=full.learning_rate * factor,
             entropy_coefficient=full.entropy_coefficient * factor,
         )
-        self._stepper.learning_rate = self.settings.learning_rate
+        self.optimizer.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
         """Let the worker threads go."""
@@ -175,7 +175,7 @@ class PPO:
     def _copy(self) -> _Before:
         """Weights and optimiser as they are, to go back to."""
         weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-        return weights, copy.deepcopy(self.optimizer.state_dict())
+        return weights, self.optimizer.copy()
 
     def _guard(self, batch: Batch, before: _Before, size: int) -> tuple[float, int]:
         """How far the update moved the policy, on a minibatch of its batch; taken back where that is too far."""
@@ -190,7 +190,7 @@ class PPO:
             return moved, 0
         weights, state = before
         self.network.load_state_dict(weights)
-        self.optimizer.load_state_dict(state)
+        self.optimizer.state = state
         return moved, 1
 
 
