@@ -6,8 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+import torch
+
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from selfplay.rollout.reused import Reused
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +37,33 @@ class Batch:
         return len(self.obs)
 
     @property
+    def width(self) -> int:
+        """Decisions of an item, those of others among them."""
+        return 1 if self.memory is None else self.obs.shape[1]
+
+    @property
     def decisions(self) -> int:
         """How many train."""
         return len(self.obs) if self.mine is None else int(self.mine.sum())
 
+    def decisions_of(self, index: Tensor) -> int:
+        """How many of some items train."""
+        return len(index) if self.mine is None else int(self.mine[index].sum())
+
     def items(self, index: Tensor | slice) -> Batch:
         """Some items: a copy where an index tensor asks for them, a view where a slice does."""
         return self._map(lambda tensor: tensor[index])
+
+    def taken(self, index: Tensor, arrays: Reused) -> Batch:
+        """Copies of some items, on the processor in ``arrays``."""
+        if index.device.type != "cpu":
+            return self.items(index)
+
+        def take(tensor: Tensor) -> Tensor:
+            out = torch.from_numpy(arrays.array((len(index), *tensor.shape[1:]), tensor.numpy().dtype))
+            return torch.index_select(tensor, 0, index, out=out)
+
+        return self._map(take)
 
     def flat(self) -> Batch:
         """The decisions that train, one by one, without what columns need besides."""

@@ -9,48 +9,22 @@ taken back whole.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from selfplay.learner.adam import State
+from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_loss, outputs
 from selfplay.learner.stepper import Stepper
-from selfplay.policy.heads import divergence, logprob_entropy, masked
+from selfplay.policy.heads import logprob_entropy
+from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
     from selfplay.policy.network import ActorCritic
-
-
-@dataclass(frozen=True, slots=True)
-class PPOSettings:
-    """Coefficients of the update; the names are the command line's."""
-
-    epochs: int = 4
-    batch_size: int = 2048
-    clip: float = 0.2
-    learning_rate: float = 3e-4
-    value_clip: float = 1.0
-    value_coefficient: float = 0.5
-    entropy_coefficient: float = 0.003
-    max_grad_norm: float = 0.5
-    target_kl: float = 0.0  # 0 = no early stop
-    step_kl: float = 0.0  # an update whose mean KL is greater is taken back; 0 = never
-    teacher_kl: float = 0.0  # weight of KL(teacher, policy)
-    teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
-
-    def loss_of(self, parts: Mapping[str, float]) -> float:
-        """The loss of its parts, by the names of LOSS_PARTS; see ``chunk_loss``."""
-        return (
-            parts["policy_loss"]
-            + self.value_coefficient * parts["value_loss"]
-            - self.entropy_coefficient * parts["entropy"]
-            + self.teacher_kl * parts["teacher_kl"]
-            + self.teacher_kl_reverse * parts["teacher_kl_reverse"]
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,66 +49,7 @@ class UpdateMetrics:
     critic_only: bool = False  # the policy stood still
 
 
-# Sums over the decisions of a chunk, in the order of LOSS_PARTS.
-LOSS_PARTS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "teacher_kl", "teacher_kl_reverse")
-
-
-def outputs(network: ActorCritic, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Logits [N, L], masked, and values [N] of the decisions of ``batch.flat()``."""
-    if batch.memory is None or batch.fresh is None or batch.mine is None:
-        logits, value = network(batch.obs)
-    else:
-        logits, value, _ = network.unroll(batch.obs, batch.memory, batch.fresh)
-        logits, value = logits[batch.mine], value[batch.mine]
-        batch = batch.flat()
-    return masked(logits, batch.legal), value
-
-
-def critic_loss(value: Tensor, batch: Batch, settings: PPOSettings) -> Tensor:
-    """Sum over the decisions of 1/2 max((V - R)^2, (V_old + clip(V - V_old, -vc, vc) - R)^2), R the target."""
-    near = batch.value + (value - batch.value).clamp(-settings.value_clip, settings.value_clip)
-    return 0.5 * torch.max((value - batch.target).square(), (near - batch.target).square()).sum()
-
-
-def chunk_loss(
-    network: ActorCritic, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
-) -> tuple[Tensor, Tensor]:
-    """Sum of the loss over the decisions, and the sums of its parts, [len(LOSS_PARTS)].
-
-        ratio = pi(a|s) / pi_old(a|s)
-        policy = -min(ratio A, clip(ratio, 1-c, 1+c) A)
-        loss   = policy + c_v value - c_e entropy + c_t KL(teacher, pi) + c_r KL(pi, teacher)
-
-    with A the normalised advantage and value as in ``critic_loss``, or its term alone where only the critic learns.
-    """
-    logits, value = outputs(network, batch)
-    batch = batch.flat()
-    logprob, entropy = logprob_entropy(network.heads, logits, batch.action)
-    log_ratio = logprob - batch.logprob
-    ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-    policy_loss = -torch.min(ratio * batch.advantage, clipped * batch.advantage).sum()
-    value_loss = critic_loss(value, batch, settings)
-    loss = policy_loss + settings.value_coefficient * value_loss - settings.entropy_coefficient * entropy.sum()
-    forward = reverse = torch.zeros((), device=loss.device)
-    if batch.teacher is not None:
-        teacher = masked(batch.teacher, batch.legal)
-        with torch.set_grad_enabled(settings.teacher_kl > 0):
-            forward = divergence(network.heads, teacher, logits).sum()
-        with torch.set_grad_enabled(settings.teacher_kl_reverse > 0):
-            reverse = divergence(network.heads, logits, teacher).sum()
-        loss = loss + settings.teacher_kl * forward + settings.teacher_kl_reverse * reverse
-    if critic_only:
-        loss = settings.value_coefficient * value_loss
-    with torch.no_grad():
-        # k3 estimator: unbiased and never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html)
-        kl = (ratio - 1 - log_ratio).sum()
-        outside = ((ratio - 1).abs() > settings.clip).sum()
-        parts = torch.stack([policy_loss, value_loss, entropy.sum(), kl, outside, forward, reverse])
-    return loss, parts
-
-
-_Before = tuple[dict[str, Tensor], dict[str, Any]]
+_Before = tuple[dict[str, Tensor], State]
 
 
 class PPO:
@@ -147,6 +62,7 @@ class PPO:
         self._stepper = Stepper(network, settings.learning_rate, settings.max_grad_norm, threads)
         self.device = self._stepper.device
         self.optimizer = self._stepper.optimizer
+        self._arrays = Reused()
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Take these weights, and know nothing of the gradients that led here."""
@@ -164,7 +80,7 @@ class PPO:
             learning_rate=full.learning_rate * factor,
             entropy_coefficient=full.entropy_coefficient * factor,
         )
-        self._stepper.learning_rate = self.settings.learning_rate
+        self.optimizer.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
         """Let the worker threads go."""
@@ -229,35 +145,37 @@ class PPO:
         for start in range(0, len(batch), size):
             if stop():
                 break
-            part = batch.items(order[start : start + size])
-            sums, norm = self._step(part, critic_only=critic_only)
+            index = order[start : start + size]
+            count = batch.decisions_of(index)
+            sums, norm = self._step(batch, index, count, critic_only=critic_only)
             if not bool(torch.isfinite(norm)):
                 tally.skipped += 1
                 continue
             tally.sums += sums
             tally.norms.append(norm)
             kl += sums[LOSS_PARTS.index("approx_kl")]
-            decisions += part.decisions
+            decisions += count
         tally.decisions += decisions
         return float(kl) / max(decisions, 1)
 
-    def _step(self, part: Batch, *, critic_only: bool) -> tuple[Tensor, Tensor]:
-        """One minibatch, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
-        decisions, network, only = max(part.decisions, 1), self.network, None
+    def _step(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
+        """One minibatch, the items ``index``, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
+        network, only = self.network, None
         if critic_only:
             only = torch.zeros(len(network.out.bias), device=self.device)
             only[-1] = 1.0
 
-        def mean(chunk: Batch) -> tuple[Tensor, Tensor]:
+        def mean(cut: slice) -> tuple[Tensor, Tensor]:
+            chunk = batch.taken(index[cut], self._arrays)  # in the chunk's own thread
             loss, parts = chunk_loss(network, chunk, self.settings, critic_only=critic_only)
-            return loss / decisions, parts
+            return loss / max(decisions, 1), parts
 
-        return self._stepper.step([part.items(cut) for cut in self._stepper.cuts(len(part))], mean, only)
+        return self._stepper.step(self._stepper.cuts(len(index), batch.width), mean, only)
 
     def _copy(self) -> _Before:
         """Weights and optimiser as they are, to go back to."""
         weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-        return weights, copy.deepcopy(self.optimizer.state_dict())
+        return weights, self.optimizer.copy()
 
     def _guard(self, batch: Batch, before: _Before, size: int) -> tuple[float, int]:
         """How far the update moved the policy, on a minibatch of its batch; taken back where that is too far."""
@@ -272,7 +190,7 @@ class PPO:
             return moved, 0
         weights, state = before
         self.network.load_state_dict(weights)
-        self.optimizer.load_state_dict(state)
+        self.optimizer.state = state
         return moved, 1
 
 

@@ -6,22 +6,26 @@ barrier a minibatch instead of one an operation, which is faster and survives a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from selfplay.learner.adam import Adam
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Chunk = TypeVar("Chunk")
+CHUNK: Final = 2048  # decisions at most: what a pass over them keeps stays in the cache of a core
 
 
 def descend(
-    optimizer: torch.optim.Optimizer, moving: Sequence[Tensor], gradients: Sequence[Tensor], max_grad_norm: float
+    optimizer: Adam | torch.optim.Optimizer, moving: Sequence[Tensor], gradients: Sequence[Tensor], max_grad_norm: float
 ) -> Tensor:
     """Clip the gradients of what moves to a norm and apply them, unless they are not finite.
 
@@ -47,31 +51,21 @@ class Stepper:
         self.network = network
         self.parameters = list(network.parameters())
         self.device = self.parameters[0].device
-        self.optimizer = torch.optim.Adam(
-            self.parameters, learning_rate, eps=eps, fused=self.device.type in ("cpu", "cuda")
-        )
+        self.optimizer = Adam(self.parameters, learning_rate, eps=eps)
         self.threads = threads if self.device.type == "cpu" else 1
         self._max_grad_norm = max_grad_norm
+        self._longest = CHUNK if self.device.type == "cpu" else sys.maxsize
         self._pool = ThreadPoolExecutor(self.threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
-
-    @property
-    def learning_rate(self) -> float:
-        """Of the next step."""
-        return float(self.optimizer.param_groups[0]["lr"])
-
-    @learning_rate.setter
-    def learning_rate(self, rate: float) -> None:
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Take these weights, and know nothing of the gradients that led here."""
         self.network.load_state_dict(dict(weights))
         self.optimizer.state.clear()
 
-    def cuts(self, rows: int) -> list[slice]:
-        """Where to cut so many rows: one slice for each thread that has any."""
-        ends = [rows * i // self.threads for i in range(self.threads + 1)]
+    def cuts(self, rows: int, width: int = 1) -> list[slice]:
+        """Where to cut so many rows of ``width`` decisions: as many slices for each thread as keep them short."""
+        count = self.threads * max(1, -(-rows * width // (self.threads * self._longest)))
+        ends = [rows * i // count for i in range(count + 1)]
         return [slice(a, b) for a, b in pairwise(ends) if a < b]
 
     def step(

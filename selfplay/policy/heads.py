@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from selfplay.policy.few import FEW, draw
+from selfplay.policy import compiled_heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Heads:
         """Width of a row of actions."""
         return self.binary + len(self.sizes)
 
+    def compiled_for(self, logits: Tensor) -> bool:
+        """Whether there is compiled code for such logits."""
+        here = logits.device.type == "cpu" and logits.dtype == torch.float32
+        return here and compiled_heads.can_handle(self.binary, self.sizes)
+
     @property
     def groups(self) -> list[Group]:
         """The categoricals, neighbours of one size together."""
@@ -63,8 +68,6 @@ def _classes(logits: Tensor, group: Group) -> Tensor:
 
 NEVER: Final = -1e9
 """Logit of what is not legal: its probability is exactly 0, and nothing becomes infinite."""
-TINY: Final = 2.0**-26
-"""Below every random number but 0."""
 
 
 def masked(logits: Tensor, legal: Tensor | None) -> Tensor:
@@ -97,75 +100,66 @@ def sample(
     rows = logits.shape[0]
     logits = masked(logits, legal)
     if greedy:
-        uniform = None
-    elif uniform is None:
+        actions = _likeliest(heads, logits)
+        return actions, logprob_entropy(heads, logits, actions)[0]
+    if uniform is None:
         uniform = torch.rand((rows, heads.width), generator=generator, device=logits.device)
-    if uniform is not None and legal is None and rows <= FEW and logits.device.type == "cpu":
-        return draw(heads.binary, heads.sizes, logits.float(), uniform)
-    actions = torch.empty((rows, heads.width), dtype=torch.int8, device=logits.device)
-    buttons = logits[:, : heads.binary]
-    pressed = buttons > 0 if uniform is None else uniform[:, : heads.binary] < torch.sigmoid(buttons)
-    actions[:, : heads.binary] = pressed
-    # the operations of logprob_entropy, in its order: on the same rows the ratio of the first update is exactly 1
-    logprob = (pressed * buttons - functional.softplus(buttons)).sum(1)
+    if heads.compiled_for(logits):
+        drawn = compiled_heads.draw(heads.binary, heads.sizes, logits.detach().numpy(), uniform.numpy())
+        return torch.from_numpy(drawn[0]), torch.from_numpy(drawn[1])
+    actions = _drawn(heads, logits, uniform)
+    return actions, logprob_entropy(heads, logits, actions)[0]
+
+
+def _likeliest(heads: Heads, logits: Tensor) -> Tensor:
+    """The likeliest value of each part, int8 [N, width]."""
+    parts = [logits[:, : heads.binary] > 0, *(_classes(logits, group).argmax(-1) for group in heads.groups)]
+    return torch.cat([part.to(torch.int8) for part in parts], 1)
+
+
+def _drawn(heads: Heads, logits: Tensor, uniform: Tensor) -> Tensor:
+    """What random numbers [N, width] draw, int8 [N, width]: the inverse of the cumulative distribution of each part."""
+    parts = [uniform[:, : heads.binary] < torch.sigmoid(logits[:, : heads.binary])]
     for group in heads.groups:
-        log_p = torch.log_softmax(_classes(logits, group), -1)
         part = slice(group.first_head, group.first_head + group.count)
-        if uniform is None:
-            chosen = log_p.argmax(-1)
-        else:  # inverse of the cumulative distribution: one random number a categorical
-            cumulative, point = log_p.exp().cumsum(-1), uniform[:, part, None]
-            if legal is not None:  # within (0, what rounding left of 1]: never a class of probability 0
-                point = point.clamp(min=TINY) * cumulative[..., -1:]
-            chosen = (cumulative < point).sum(-1).clamp_(max=group.size - 1)
-        actions[:, part] = chosen
-        logprob += log_p.gather(2, chosen[..., None]).sum((1, 2))
-    return actions, logprob
+        cumulative = torch.softmax(_classes(logits, group), -1).cumsum(-1)
+        # within (0, what rounding left of 1]: never a class of probability 0
+        point = uniform[:, part, None].clamp(min=float(compiled_heads.TINY)) * cumulative[..., -1:]
+        parts.append((cumulative < point).sum(-1).clamp_(max=group.size - 1))
+    return torch.cat([part.to(torch.int8) for part in parts], 1)
 
 
-class _LogProbEntropy(torch.autograd.Function):
-    """Log-probability and entropy in one pass, with the gradient written out: a third of autograd's memory traffic.
-
-    With p = softmax(z): d log p_a / dz = onehot(a) - p and dH/dz = -p (log p + H).
-    With s = sigmoid(b): d log p_a / db = a - s and dH/db = -b s (1 - s).
-    """
+class _Compiled(torch.autograd.Function):
+    """``compiled_heads`` as a differentiable function."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, actions: Tensor, heads: Heads) -> tuple[Tensor, Tensor]:  # noqa: ANN401
-        chosen = actions.long()
-        buttons, pressed = logits[:, : heads.binary], actions[:, : heads.binary].to(logits.dtype)
-        on = torch.sigmoid(buttons)
-        softplus = functional.softplus(buttons)
-        logprob = (pressed * buttons - softplus).sum(1)
-        entropy = (softplus - buttons * on).sum(1)
-        saved = [buttons, pressed, on]
-        for group in heads.groups:
-            index = chosen[:, group.first_head : group.first_head + group.count, None]
-            log_p = torch.log_softmax(_classes(logits, group), -1)
-            p = log_p.exp()
-            head_entropy = -torch.linalg.vecdot(p, log_p)
-            logprob += log_p.gather(2, index).sum((1, 2))
-            entropy += head_entropy.sum(1)
-            saved += [log_p, p, head_entropy, index]
-        ctx.save_for_backward(*saved)
+        ctx.save_for_backward(logits, actions)
         ctx.heads = heads
-        return logprob, entropy
+        found = compiled_heads.logprob_entropy(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy())
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
 
     @staticmethod
-    def backward(ctx: Any, grad_logprob: Tensor, grad_entropy: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
+    def backward(ctx: Any, along_logprob: Tensor, along_entropy: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
         heads: Heads = ctx.heads
-        buttons, pressed, on, *rest = ctx.saved_tensors
-        grad = torch.empty((len(on), heads.logits), dtype=on.dtype, device=on.device)
-        along_p, along_h = grad_logprob[:, None], grad_entropy[:, None]
-        grad[:, : heads.binary] = along_p * (pressed - on) - along_h * buttons * on * (1 - on)
-        for i, group in enumerate(heads.groups):
-            log_p, p, head_entropy, index = rest[4 * i : 4 * i + 4]
-            # g_p (onehot - p) - g_H p (log p + H), in one buffer
-            inner = log_p.add(head_entropy[..., None]).mul_(along_h[..., None]).add_(along_p[..., None])
-            inner.mul_(p).neg_()
-            inner.scatter_add_(2, index, along_p[:, :, None].expand(index.shape))
-            _classes(grad, group).copy_(inner)
-        return grad, None, None
+        logits, actions = ctx.saved_tensors
+        along = along_logprob.numpy(), along_entropy.numpy()
+        grad = compiled_heads.gradient(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy(), *along)
+        return torch.from_numpy(grad), None, None
+
+
+def _whole_tensors(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """The same by tensor operations, for devices and types that nothing is compiled for."""
+    buttons, pressed = logits[:, : heads.binary], actions[:, : heads.binary].to(logits.dtype)
+    softplus = functional.softplus(buttons)
+    logprob = (pressed * buttons - softplus).sum(1)
+    entropy = (softplus - buttons * torch.sigmoid(buttons)).sum(1)
+    for group in heads.groups:
+        chosen = actions[:, group.first_head : group.first_head + group.count, None].long()
+        log_p = torch.log_softmax(_classes(logits, group), -1)
+        logprob = logprob + log_p.gather(2, chosen).sum((1, 2))
+        entropy = entropy - (log_p.exp() * log_p).sum((1, 2))
+    return logprob, entropy
 
 
 def probabilities(heads: Heads, logits: Tensor) -> Tensor:
@@ -192,5 +186,7 @@ def divergence(heads: Heads, logits: Tensor, others: Tensor) -> Tensor:
 
 def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probability of given actions int8 [N, width] and entropy of each row, both float [N], differentiable."""
-    result: tuple[Tensor, Tensor] = _LogProbEntropy.apply(logits, actions, heads)  # type: ignore[no-untyped-call]
+    if not heads.compiled_for(logits):
+        return _whole_tensors(heads, logits, actions)
+    result: tuple[Tensor, Tensor] = _Compiled.apply(logits, actions, heads)  # type: ignore[no-untyped-call]
     return result

@@ -84,8 +84,10 @@ class ActorCritic(nn.Module):
         return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
 
     def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        out = self.out.forward(x)
-        return out[..., :-1], out[..., -1]
+        logits, value = torch.split(
+            self.out.forward(x), [self.heads.logits, 1], -1
+        )  # one copy where gradients come back
+        return logits, value.squeeze(-1)
 
     @property
     def _layers(self) -> Iterable[Remembering]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import Play
+from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.rollout.rollout import F32, Rollout
@@ -26,19 +27,21 @@ COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destr
 """Counts that only fights have."""
 
 
-def make_batch(rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device) -> Batch:
+def make_batch(
+    rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device, arrays: Reused | None = None
+) -> Batch:
     """What the learner learns from; advantages are estimated stream by stream before anything is mixed.
 
-    All decisions of the learner, or, where it has a memory, all columns in which it decides.
+    All decisions of the learner, or, where it has a memory, all columns in which it decides. ``arrays``: what the
+    batch is written into.
     """
     parts = [
         (rollout, gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam))
         for rollout in rollouts
     ]
-    chosen = [
-        (_columns if rollout.memory is not None else _decisions)(rollout, advantage) for rollout, advantage in parts
-    ]
-    tensors = {name: torch.from_numpy(_joined([part[name] for part in chosen])).to(device) for name in chosen[0]}
+    gather = _columns if rollouts[0].memory is not None else _decisions
+    joined = gather(parts, Reused() if arrays is None else arrays)
+    tensors = {name: torch.from_numpy(array).to(device) for name, array in joined.items()}
     return Batch(**tensors, target=tensors["advantage"] + tensors["value"])
 
 
@@ -48,21 +51,34 @@ def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in found.items() if array is not None} | {"advantage": advantage}
 
 
-def _decisions(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
-    """The learner's, one by one: [N, ...]."""
-    return {name: array[rollout.learner] for name, array in _fields(rollout, advantage).items()}
+def _decisions(parts: Sequence[tuple[Rollout, F32]], arrays: Reused) -> dict[str, NDArray[Any]]:
+    """The learner's, one by one: [N, ...], written once."""
+    masks = [rollout.learner.reshape(-1) for rollout, _ in parts]
+    counts = [int(mask.sum()) for mask in masks]
+    fields = [_fields(*part) for part in parts]
+    joined = {}
+    for name, first in fields[0].items():
+        joined[name] = out = arrays.array((sum(counts), *first.shape[2:]), first.dtype)
+        at = 0
+        for each, mask, count in zip(fields, masks, counts, strict=True):
+            rows = each[name].reshape(-1, *first.shape[2:])
+            if count == len(rows):
+                out[at : at + count] = rows
+            else:
+                np.compress(mask, rows, 0, out=out[at : at + count])
+            at += count
+    return joined
 
 
-def _columns(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
+def _columns(parts: Sequence[tuple[Rollout, F32]], _: Reused) -> dict[str, NDArray[Any]]:
     """Whole columns in which the learner decides: [N, T, ...]."""
-    whose = rollout.learner.any(0)
-    rows = _fields(rollout, advantage) | {"fresh": rollout.fresh, "mine": rollout.learner}
-    columns = {name: np.ascontiguousarray(array[:, whose].swapaxes(0, 1)) for name, array in rows.items()}
-    return columns | {"memory": np.asarray(rollout.memory)[whose]}
-
-
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    found = []
+    for rollout, advantage in parts:
+        whose = rollout.learner.any(0)
+        rows = _fields(rollout, advantage) | {"fresh": rollout.fresh, "mine": rollout.learner}
+        columns = {name: np.ascontiguousarray(array[:, whose].swapaxes(0, 1)) for name, array in rows.items()}
+        found.append(columns | {"memory": np.asarray(rollout.memory)[whose]})
+    return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 
 def summarise(collected: Sequence[Collected]) -> Play:

@@ -10,9 +10,11 @@ import torch
 
 from selfplay.checkpoint import PolicyMeta
 from selfplay.league.modes import MAIN
-from selfplay.learner.ppo import PPO, PPOSettings, UpdateMetrics
+from selfplay.learner.ppo import PPO, UpdateMetrics
+from selfplay.learner.ppo_loss import PPOSettings
 from selfplay.policy.network import ActorCritic, build_network
 from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
+from selfplay.rollout.reused import Reused
 from selfplay.seeding import derive
 from selfplay.trainer.batch import make_batch
 from selfplay.trainer.learner_state import Arrays, check_finite, learner_arrays, restore_learner
@@ -30,6 +32,7 @@ class Learner:
         config = session.config
         self._session = session
         self._anneal = config.ppo.anneal
+        self._arrays = Reused()
         torch.set_num_threads(1)
         self.parent: str | None = None
         if config.run.pretrained is None or session.resumed is not None:  # a resumed run has weights of its own
@@ -78,7 +81,7 @@ class Learner:
         if burn_in and age == burn_in:
             self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
-        batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device)
+        batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._arrays)
         return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
 
     @property

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.optim import Optimizer
 
+    from selfplay.learner.adam import Adam
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -28,7 +30,7 @@ class Optimised(Protocol):
         ...
 
     @property
-    def optimizer(self) -> Optimizer:
+    def optimizer(self) -> Adam | Optimizer:
         """Adam, or AdamW."""
         ...
 

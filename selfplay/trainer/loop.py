@@ -155,26 +155,30 @@ class TrainingLoop:
         self.unplayable = frozenset(broken)
 
     async def _train(self, worker: Worker, saving: Saving) -> None:
-        progress = self.progress
         if self._done() and not self._stop.is_set():
             self._reporter.notice("The run has reached its end; --timesteps or --max-minutes can put it further away")
         while not self._done():
-            phases = Phases(progress)
-            collected = await self._collect(worker)
-            phases.end("collect")
-            update = await self._update(worker, collected)
-            phases.end("update")
-            progress.iteration += 1
-            progress.total_steps += self.session.config.steps_per_iteration
-            if self._rater is not None:
-                with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
-                    await self._rater.rate_if_due(progress)
-                phases.end("rate")
-            if saving.is_due:  # last: a checkpoint is of a whole iteration
-                await saving.save()
-                phases.end("save")
-            self._report(collected, update, phases.seconds)
+            await self._iterate(worker, saving)
         await self._finish(saving)
+
+    async def _iterate(self, worker: Worker, saving: Saving) -> None:
+        """One iteration; behind it nobody holds what was collected, whose arrays the next one is written into."""
+        progress = self.progress
+        phases = Phases(progress)
+        collected = await self._collect(worker)
+        phases.end("collect")
+        update = await self._update(worker, collected)
+        phases.end("update")
+        progress.iteration += 1
+        progress.total_steps += self.session.config.steps_per_iteration
+        if self._rater is not None:
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_if_due(progress)
+            phases.end("rate")
+        if saving.is_due:  # last: a checkpoint is of a whole iteration
+            await saving.save()
+            phases.end("save")
+        self._report(collected, update, phases.seconds)
 
     async def _finish(self, saving: Saving) -> None:
         """Save the last state, whatever the interval, and rate it."""

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo import PPO, PPOSettings
+from selfplay.learner.ppo import PPO
+from selfplay.learner.ppo_loss import PPOSettings
 from selfplay.policy.heads import sample
 from selfplay.policy.network import ActorCritic
 

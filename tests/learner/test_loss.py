@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo import LOSS_PARTS, PPOSettings, chunk_loss
+from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_loss
 from selfplay.policy.heads import Heads, logprob_entropy
 from tests.learner.batches import played
 from tests.policy.networks import network

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from selfplay.learner.ppo import PPOSettings, chunk_loss
+from selfplay.learner.ppo_loss import PPOSettings, chunk_loss
 from selfplay.policy.heads import Heads, divergence, probabilities
 from tests.learner.batches import played, ppo, seeded, weights
 from tests.policy.networks import network
@@ -86,7 +86,7 @@ def test_an_update_that_goes_too_far_is_taken_back_whole():
         assert not learner.optimizer.state  # it had none
         gentle = learner.settings
         learner.settings = replace(gentle, learning_rate=1e-5)
-        learner._stepper.learning_rate = 1e-5
+        learner.optimizer.learning_rate = 1e-5
         metrics = learner.update(batch, seeded())
         assert (metrics.reverted, 0 < metrics.step_kl < 0.05) == (0, True)
         assert not torch.equal(weights(net), before)

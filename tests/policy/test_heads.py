@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.distributions import Bernoulli, Categorical
 
-from selfplay.policy.few import FEW
+from selfplay.policy.compiled_heads import LANES
 from selfplay.policy.heads import Group, Heads, logprob_entropy, sample
 
 SMALL = Heads(2, (3, 3, 2))
@@ -174,15 +174,40 @@ def test_samples_are_in_range_and_numbers_finite_however_sure_the_network_is(bin
     assert bool(torch.isfinite(torch.cat([logprob, entropy.detach(), gradient.flatten()])).all())
 
 
-@pytest.mark.parametrize("rows", [1, 2, FEW])
+@layouts
+def test_what_is_compiled_is_what_whole_tensors_give(heads, monkeypatch):
+    logits = random_logits(heads, 2 * LANES + 3)
+    uniform = torch.rand(len(logits), heads.width, generator=seeded(1))
+    compiled = *sample(heads, logits, None, uniform=uniform), *sample(heads, logits, None, greedy=True)
+    monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
+    whole = *sample(heads, logits, None, uniform=uniform), *sample(heads, logits, None, greedy=True)
+    for a, b in zip(compiled, whole, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("at", [0, 7, 8, 20, 24, 80])
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_what_is_no_number_stays_none(at, number):
+    logits = random_logits(CONTROLLER, 3)
+    actions, _ = sample(CONTROLLER, logits, seeded())
+    logits = logits.clone()
+    logits[1, at] = number
+    logits.requires_grad_()
+    logprob, entropy = logprob_entropy(CONTROLLER, logits, actions)
+    assert torch.isfinite(logprob + entropy).tolist() == [True, False, True]
+    gradient = torch.autograd.grad((logprob + entropy).sum(), logits)[0]
+    assert torch.isfinite(gradient).all(1).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("rows", [1, 2, LANES - 1, LANES + 1])
 def test_few_rows_are_drawn_as_many_are(rows):
     heads = Heads(binary=8, sizes=(17, 17, 17, 17, 5))
     generator = torch.Generator().manual_seed(rows)
-    for _ in range(200):
+    for _ in range(50):
         logits = 6.0 * torch.randn(rows, heads.logits, generator=generator)
         uniform = torch.rand(rows, heads.width, generator=generator)
         few, few_logprob = sample(heads, logits, None, uniform=uniform)
-        filled = [part.repeat(FEW + 1, 1) for part in (logits, uniform)]
+        filled = [part.repeat(3, 1) for part in (logits, uniform)]
         many, many_logprob = sample(heads, filled[0], None, uniform=filled[1])
         assert torch.equal(few, many[:rows])
         torch.testing.assert_close(few_logprob, many_logprob[:rows], rtol=1e-5, atol=1e-5)

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo import PPOSettings, chunk_loss
-from selfplay.policy.few import FEW
+from selfplay.learner.ppo_loss import PPOSettings, chunk_loss
+from selfplay.policy.compiled_heads import LANES
 from selfplay.policy.heads import NEVER, Heads, logprob_entropy, masked, probabilities, sample
 from selfplay.policy.policy import Policy
 from tests.policy.networks import network
@@ -20,7 +20,7 @@ def mask(*rows):
 
 
 def test_no_mask_changes_nothing():
-    logits = torch.randn(FEW + 1, HEADS.logits, generator=torch.Generator().manual_seed(0))
+    logits = torch.randn(LANES + 1, HEADS.logits, generator=torch.Generator().manual_seed(0))
     assert masked(logits, None) is logits
     everything = torch.ones_like(logits, dtype=torch.bool)
     generators = [torch.Generator().manual_seed(1) for _ in range(2)]

@@ -9,7 +9,8 @@ import torch
 from envs.registry import make_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
-from selfplay.learner.ppo import PPO, PPOSettings
+from selfplay.learner.ppo import PPO
+from selfplay.learner.ppo_loss import PPOSettings
 from selfplay.policy.network import build_network
 from selfplay.runner.block import MIRROR, Block, SegmentOrder
 from selfplay.runner.process_game import ProcessGame

@@ -120,7 +120,7 @@ class Training:
 
     def _learn(self, lesson: Lesson) -> None:
         standing, clock = self.standing, time.monotonic()
-        self._imitator.stepper.learning_rate = self._learning_rate()
+        self._imitator.stepper.optimizer.learning_rate = self._learning_rate()
         learned = self._imitator.learn(lesson)
         sums = standing.sums.add(learned, time.monotonic() - clock)
         self.standing = standing.model_copy(
@@ -193,7 +193,7 @@ class Training:
                 sums=standing.sums,
                 likeness=found,
                 validated=bool(self._games.validation),
-                learning_rate=self._imitator.stepper.learning_rate,
+                learning_rate=self._imitator.stepper.optimizer.learning_rate,
                 best=best and bool(self._games.validation),
             )
         )
