@@ -6,7 +6,6 @@ parts use the loop's threads: one runner a core in the rollout, one chunk of a m
 
 from __future__ import annotations
 
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -175,6 +174,7 @@ def measure(
     ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
     """
     from selfplay.trainer.bench_loop import Times, blocks, network, rollout_bytes_per_game, with_tree, without_tree
+    from selfplay.trainer.bench_process import start_beyond_imports_s, tree_mb
 
     threads = blocks()
     bounds, physics = Bounds(network(), threads), Physics(threads)
@@ -211,7 +211,8 @@ def measure(
         "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
         "memory_bytes_per_game": MockMelee(1).memory_bytes,
         "rollout_bytes_per_game": rollout_bytes_per_game(),
-        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "tree_mb": tree_mb(GAMES),
+        "start_beyond_imports_s": start_beyond_imports_s(rounds),
     }
 
 
