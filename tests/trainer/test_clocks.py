@@ -35,7 +35,7 @@ DATED = {
     "selfplay/trainer/dialogue/saving.py": "_write",
     "selfplay/trainer/dialogue/start.py": "embedded_model",
     "selfplay/trainer/dialogue/study.py": "_keep",
-    "selfplay/trainer/growth/generations.py": "_policy",
+    "selfplay/trainer/growth/generations.py": "_policy _save",
     "selfplay/trainer/growth/page.py": "document",
     "selfplay/trainer/imitation/app.py": "_start",
     "selfplay/trainer/imitation/backbone_study.py": "run",
