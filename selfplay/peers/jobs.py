@@ -42,7 +42,16 @@ def write_first_weights(session: Session, path: Path) -> PolicyMeta:
     return meta
 
 
-def job_of(session: Session, weights: Path, *, seats: int, threads: int, iterations: int, variant: str) -> Job:
+def job_of(
+    session: Session,
+    weights: Path,
+    *,
+    seats: int,
+    threads: int,
+    iterations: int,
+    variant: str,
+    latest: Path | None = None,
+) -> Job:
     """The same training for a program of others."""
     config, ppo = session.config, session.config.ppo
     games = config.run.num_games
@@ -69,4 +78,5 @@ def job_of(session: Session, weights: Path, *, seats: int, threads: int, iterati
         game=options,
         seed=config.run.seed,
         variant=variant,
+        latest=None if latest is None else str(latest),
     )

@@ -35,6 +35,7 @@ class Peer:
     first: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)  # while they are built
     build_names: tuple[str, ...] = ()  # names that a setup.py needs and does not define, as empty lists
+    variants: tuple[str, ...] = ("",)  # ways of its program, the fastest of which is kept
 
 
 _TORCH: Final = "torch==2.13.0"
@@ -55,15 +56,22 @@ PEERS: Final[dict[str, Peer]] = {
             first=(_TORCH, "numpy==1.26.4", "setuptools==80.9.0", "wheel==0.45.1", "Cython==3.1.2"),
             environment={"NO_OCEAN": "1"},  # its own games, which it would fetch libraries for
             build_names=("c_extension_paths",),  # what its setup.py forgets without them
+            variants=("plain", "compiled"),
         ),
         Peer(
             "sample-factory",
             "factory",
             (_TORCH, _RULES, "numpy==1.26.4", "gymnasium==0.29.1", "sample-factory==2.1.1"),
+            variants=("serial", "workers"),
         ),
         Peer("rllib", "rllib", (_TORCH, _RULES, "numpy==2.4.6", "gymnasium==1.2.2", "ray[rllib]==2.60.0")),
     )
 }
+
+
+def default_folder() -> Path:
+    """Where the environments are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay" / "peers"
 
 
 def chosen(names: str) -> list[Peer]:
@@ -79,12 +87,13 @@ def chosen(names: str) -> list[Peer]:
     return [PEERS[name] for name in wanted]
 
 
-def environment(threads: int, folder: Path | None = None) -> dict[str, str]:
-    """Environment of a program: so many threads, that wait without spinning; commands of its own and the system's.
+def environment(threads: int | None, folder: Path | None = None) -> dict[str, str]:
+    """Environment of a program: threads of libraries, which wait without spinning, and an environment's commands.
 
     What else lies on a person's PATH would count as well: a CUDA compiler makes some build and choose other code.
     """
-    count = {f"{library}_NUM_THREADS": str(threads) for library in ("OMP", "MKL", "OPENBLAS")}
+    libraries = () if threads is None else ("OMP", "MKL", "OPENBLAS")
+    count = {f"{library}_NUM_THREADS": str(threads) for library in libraries}
     path = {} if folder is None else {"PATH": f"{folder / 'bin'}:{_SYSTEM}"}
     return {**os.environ, **path, "OMP_WAIT_POLICY": "PASSIVE", **count}
 
