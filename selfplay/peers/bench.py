@@ -1,7 +1,8 @@
 """Steps a second of this project's loop and of other trainers on the same training, in turn.
 
-A sample is a fresh process; its first iteration is not counted. First each trainer tries its ways, threads and variants;
-the fastest is kept. Then the rounds: every trainer once in each, so that what else the machine does meets all of them.
+A sample is a fresh process; its first iteration is not counted. First each trainer tries its ways, threads and
+variants; the fastest is kept. Then the rounds: every trainer once in each, so that what else the machine does meets
+all of them.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-
 from importlib.metadata import version
+
 from selfplay.peers.programs.job import Laps
-from selfplay.trainer.bench_loop import blocks, with_tree
+from selfplay.trainer.bench_loop import with_tree
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def _ours(document: Mapping[str, Any], games: int) -> float | None:
     """Our median at that many games, where there is one."""
     for row in document["rows"]:
         if row["system"] == OURS and row["games"] == games and row["agent_steps_per_s"]:
-            return median(row["agent_steps_per_s"])
+            return float(median(row["agent_steps_per_s"]))
     return None
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -61,22 +61,23 @@ class Plan:
         return sorted({min(0.5, self.minutes), *map(float, whole), self.minutes})
 
 
-def fastest(measured: Path, count: int, games: int) -> dict[str, Way]:
-    """The fastest peers of a measurement of both seats, and how each was run.
+def ways_of(measured: Path, named: Sequence[str] | None, games: int = 256) -> dict[str, Way]:
+    """The peers that race, and how each was fastest when both seats were measured: those named, or the two fastest.
 
     Raises:
-        ConfigError: there is no such measurement, or it has fewer peers at so many games.
+        ConfigError: there is no such measurement of them.
     """
-    with boundary(ConfigError, f"{measured} is no measurement of peers (scripts/bench_peers.py --write makes one)"):
-        rows = json.loads(measured.read_text(encoding="utf-8"))["rows"]
-        ran = [
-            row for row in rows
-            if row["system"] in PEERS and row["seats"] == 2 and row["games"] == games and row["error"] is None
-        ]  # fmt: skip
-        ran.sort(key=lambda row: -fmean(row["agent_steps_per_s"]))
-        if len(ran) < count:
-            raise ConfigError(f"{measured} has {len(ran)} peers at {games} games, {count} are needed: name some")
-        return {row["system"]: Way(row["threads"], row["variant"]) for row in ran[:count]}
+    with boundary(ConfigError, f"{measured} is no measurement of peers (bench_peers.py --write makes one)"):
+        ran = {
+            row["system"]: row
+            for row in json.loads(measured.read_text(encoding="utf-8"))["rows"]
+            if (row["seats"], row["games"], row["error"]) == (2, games, None) and row["system"] in PEERS
+        }
+        by_speed = sorted(ran, key=lambda name: -median(ran[name]["agent_steps_per_s"]))
+        names = by_speed[:2] if named is None else named
+        if unknown := [name for name in names if name not in ran]:
+            raise ConfigError(f"{measured} has no figures of {unknown[0]} at {games} games")
+        return {name: Way(ran[name]["threads"], ran[name]["variant"]) for name in names}
 
 
 class Race:

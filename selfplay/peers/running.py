@@ -46,7 +46,12 @@ class System:
             return [str(self.python), "-m", "selfplay.peers.ours", str(games), str(1 + iterations_of(games))]
         iterations = 1 + iterations_of(games)
         job = job_of(
-            session_of(games), weights, seats=self.seats, threads=way.threads, iterations=iterations, variant=way.variant
+            session_of(games),
+            weights,
+            seats=self.seats,
+            threads=way.threads,
+            iterations=iterations,
+            variant=way.variant,
         )
         return [*program(self.peer, self.python), as_argument(job)]
 

@@ -39,9 +39,7 @@ def svg(groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
             parts += _bar(bar, y, (WIDTH - LEFT - RIGHT) / longest)
             y += STEP
         y += GAP - STEP
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-family="sans-serif" font-size="12">'
-    )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-family="sans-serif" font-size="12">'
     return "\n".join([head, f'<rect width="{WIDTH}" height="{y}" fill="white"/>', *parts, "</svg>"]) + "\n"
 
 

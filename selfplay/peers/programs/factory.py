@@ -40,7 +40,7 @@ class Games(Env[NDArray[np.float32], NDArray[Any]]):
         self.action_space: Any = spaces.Tuple([spaces.Discrete(size) for size in CLASSES])
         self._no_infos: list[dict[str, Any]] = [{} for _ in range(self.num_agents)]
 
-    def reset(self, **kwargs: Any) -> tuple[NDArray[np.float32], Any]:  # type: ignore[override]  # noqa: ANN401
+    def reset(self, **kwargs: Any) -> tuple[NDArray[np.float32], Any]:  # noqa: ANN401
         """Start all games."""
         return self._streams.reset(), self._no_infos
 

@@ -1,7 +1,7 @@
 """PufferLib's trainer on streams of the mock: its native vectorised environment, one agent a stream.
 
-Its own ways stay: rewards are clipped to [-1, 1], advantages are made anew for each minibatch, and minibatches are whole
-streams, drawn anew each time. Priorities are off (alpha 0), as are its recurrent network and its Muon optimiser.
+Its own ways stay: rewards are clipped to [-1, 1], advantages are made anew for each minibatch, and minibatches are
+whole streams, drawn anew each time. Priorities are off (alpha 0), as are its recurrent network and its Muon optimiser.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Policy(nn.Module):
     def forward(self, obs: Tensor, state: Any = None) -> tuple[tuple[Tensor, ...], Tensor]:  # noqa: ANN401
         """Logits of each part of an action, and values."""
         features = self.trunk(obs)
-        return torch.split(self.actor(features), CLASSES, dim=1), self.critic(features)
+        return torch.split(self.actor(features), list(CLASSES), dim=1), self.critic(features)
 
     forward_eval = forward
 

@@ -42,12 +42,12 @@ class Games(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._ended = np.zeros(self.num_envs, np.bool_)
 
-    def reset(self, **kwargs: Any) -> tuple[NDArray[np.float32], dict[str, Any]]:  # type: ignore[override]  # noqa: ANN401
+    def reset(self, **kwargs: Any) -> tuple[NDArray[np.float32], dict[str, Any]]:  # noqa: ANN401
         """Start all games."""
         self._ended[:] = False
         return self._streams.reset(), {}
 
-    def step(self, actions: NDArray[Any]) -> Answer:  # type: ignore[override]
+    def step(self, actions: NDArray[Any]) -> Answer:
         """Play a step; streams whose episode ended in the last one begin a new one."""
         begins = self._ended
         step = self._streams.step(np.where(begins[:, None], NEUTRAL, np.asarray(actions)))

@@ -8,7 +8,7 @@ advantages normalised in each minibatch, clipped value loss. As there, an episod
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ class Agent(nn.Module):
     def forward(self, obs: Tensor, action: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Action, its log-probability, entropy and value, [N, ...]; the action is drawn where none is given."""
         features = self.trunk(obs)
-        parts = [
+        parts: list[Any] = [
             Categorical(logits=logits, validate_args=False)
             for logits in torch.split(self.actor(features), list(CLASSES), dim=1)
         ]

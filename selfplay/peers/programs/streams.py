@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
-from envs.api import F32, Bool
 from envs.gym import action_space, observation_space
 from envs.melee.mock import MockMelee
+
+if TYPE_CHECKING:
+    from gymnasium import spaces
+
+    from envs.api import F32, Bool
 
 OPPONENT = "random"
 """Who has seat 1 where one seat learns: a scripted player, which costs the trainer nothing."""
