@@ -6,6 +6,7 @@ Cells that are finished, in docs/data/race/, are not made again. Writes docs/per
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ def main() -> int:
     parser.add_argument("--venvs", type=Path, default=default_folder(), metavar="DIR", help="environments of the peers")
     parser.add_argument("--write", action="store_true", help="put curves and table into docs/")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the systems end with us
     return exit_code("learning_race.py", lambda: run(options))
 
 

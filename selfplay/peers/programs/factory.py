@@ -20,6 +20,7 @@ from sample_factory.envs.env_utils import register_env
 from sample_factory.model.actor_critic import default_make_actor_critic_func
 from sample_factory.train import make_runner
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from selfplay.peers.programs.job import Job, Laps, asked
 from selfplay.peers.programs.streams import Streams
@@ -56,8 +57,8 @@ class Games(Env[NDArray[np.float32], NDArray[Any]]):
 class Timer(AlgoObserver):
     """An iteration is what lies between two ends of an update."""
 
-    def __init__(self, job: Job, laps: Laps) -> None:
-        self._job, self._laps = job, laps
+    def __init__(self, laps: Laps) -> None:
+        self._laps = laps
 
     def on_start(self, runner: Any) -> None:  # noqa: ANN401
         """The first iteration begins."""
@@ -65,10 +66,28 @@ class Timer(AlgoObserver):
 
     def on_training_step(self, runner: Any, training_iteration_since_resume: int) -> None:  # noqa: ANN401
         """One ends, and the next one begins."""
-        if self._job.latest is not None:
-            layers_of(runner.learners[0].actor_critic).write(self._job.latest)
         self._laps.end()
         self._laps.begin()
+
+
+class Keeper:
+    """Writes the weights of a model after each iteration, in the process in which they are learned.
+
+    It hears of every step of every optimiser there; of those that learn another model it takes no notice.
+    """
+
+    def __init__(self, model: nn.Module, job: Job) -> None:
+        self._layers, self._first, self._latest = layers_of(model), next(model.parameters()), job.latest
+        self._each = job.epochs * (job.rows // job.minibatch)
+        self._steps = 0
+
+    def __call__(self, optimizer: torch.optim.Optimizer, *arguments: Any) -> None:  # noqa: ANN401
+        """A step has been made."""
+        if self._latest is None or optimizer.param_groups[0]["params"][0] is not self._first:
+            return
+        self._steps += 1
+        if self._steps % self._each == 0:
+            self._layers.write(self._latest)
 
 
 def layers_of(model: Any) -> Layers:  # noqa: ANN401
@@ -129,10 +148,11 @@ def make_games(*arguments: Any, **options: Any) -> Games:  # noqa: ANN401
     return Games(Streams(job.games, job.seats, job.seed, **job.game))
 
 
-def make_model(*arguments: Any) -> nn.Module:  # noqa: ANN401
+def make_model(*arguments: Any) -> Any:  # noqa: ANN401
     """Its network, with the first weights."""
-    model: nn.Module = default_make_actor_critic_func(*arguments)
-    layers_of(model).read(asked().weights)
+    job, model = asked(), default_make_actor_critic_func(*arguments)
+    layers_of(model).read(job.weights)
+    register_optimizer_step_post_hook(Keeper(model, job))
     return model
 
 
@@ -144,7 +164,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         line = words(job, folder)
         _, runner = make_runner(parse_full_cfg(parse_sf_args(line)[0], line))
-        runner.register_observer(Timer(job, laps))
+        runner.register_observer(Timer(laps))
         runner.init()
         torch.set_num_threads(job.threads)  # it has chosen for itself
         runner.run()
