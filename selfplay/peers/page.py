@@ -86,4 +86,5 @@ def write(docs: Path, document: Mapping[str, Any]) -> None:
     (docs / "data").mkdir(exist_ok=True)
     write_file(docs / "data" / "peers.json", (json.dumps(document, indent=1) + "\n").encode())
     write_file(docs / "data" / "peers.svg", picture(document).encode())
-    put_between(docs / "performance.md", MARKER, table(document))
+    picture_too = f"{table(document)}\n\n![Agent-steps a second of each trainer](data/peers.svg)"
+    put_between(docs / "performance.md", MARKER, picture_too)

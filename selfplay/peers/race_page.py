@@ -82,4 +82,4 @@ def write(docs: Path) -> None:
     """
     cells = read_cells(docs / "data" / "race")
     write_file(docs / "data" / "race.svg", chart(cells).encode())
-    put_between(docs / "performance.md", MARKER, table(cells))
+    put_between(docs / "performance.md", MARKER, f"{table(cells)}\n\n![Strength over minutes](data/race.svg)")
