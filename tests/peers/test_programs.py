@@ -56,7 +56,7 @@ def test_weights_come_back_as_the_same_policy(tmp_path):
     with torch.no_grad():
         layers.actor.weight.normal_()  # both logits of a button
     layers.write(str(tmp_path / "w.npz"))
-    with np.load(tmp_path / "w.npz") as file:
+    with np.load(tmp_path / "w.npz", allow_pickle=False) as file:
         network = ours()
         network.load_state_dict({name: torch.from_numpy(file[name]) for name in file.files})
     obs = torch.randn(4, WIDTH)
@@ -83,7 +83,7 @@ def test_the_single_file_trains(seats, tmp_path, monkeypatch, capsys):
     single_file.main()
     answer = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [len(answer[name]) for name in ("total", "rollout", "update")] == [2, 2, 2]
-    with np.load(first) as before, np.load(latest) as after:
+    with np.load(first, allow_pickle=False) as before, np.load(latest, allow_pickle=False) as after:
         assert sorted(before.files) == sorted(after.files)
         assert all(before[name].shape == after[name].shape for name in before.files)
         assert any((before[name] != after[name]).any() for name in before.files)

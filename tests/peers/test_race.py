@@ -60,7 +60,7 @@ def test_the_two_fastest_race_as_they_were_fastest(tmp_path):
 def test_a_snapshot_is_a_policy_that_plays(tmp_path):
     meta = write_first_weights(session_of(2, 3), tmp_path / "first.npz")
     snapshot(tmp_path, "cleanrl", 0.5, meta)
-    with np.load(tmp_path / "first.npz") as file:
+    with np.load(tmp_path / "first.npz", allow_pickle=False) as file:
         params = {name: file[name] + 1.0 for name in file.files}
     np.savez(tmp_path / "latest.npz", **params)
     snapshot(tmp_path, "cleanrl", 1.0, meta)
