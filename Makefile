@@ -12,6 +12,7 @@ TORCH_INDEX ?=
 ARGS ?=
 EXTRAS ?= export
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
+OLD := numpy==1.26.4 gymnasium==0.29.1 # what other trainers pin; the games run with it, in the tests only
 # train language models beside our learner, in the tests only; verl asks for more than the tests need, so it comes alone
 VERL := verl==0.9.1
 VERL_NEEDS := transformers==5.9.0 tensordict==0.10.0 torchdata ray[default] datasets hydra-core peft accelerate dill \
@@ -58,6 +59,7 @@ test: .venv
 test-extras: .venv
 	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,dialogue,$(EXTRAS)]'
 	$(PIP) install $(PEERS)
+	$(PIP) install --no-deps --upgrade --target .venv/old $(OLD)
 	$(PIP) install --no-deps $(VERL)
 	$(PIP) install $(TORCH) $(TRL) $(foreach need,$(VERL_NEEDS),'$(need)')
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
@@ -24,8 +24,20 @@ from envs.duel import Duel
 from envs.errors import GameError
 from envs.melee.mock import MockMelee
 
+# Gymnasium 0.29, which other trainers pin, knows no such modes, and its class of blocks is not generic.
+try:
+    from gymnasium.vector import AutoresetMode
+except ImportError:
+    AUTORESET: dict[str, Any] = {}
+else:
+    AUTORESET = {"autoreset_mode": AutoresetMode.SAME_STEP}
+
 if TYPE_CHECKING:
     from envs.opponents import Opponent
+
+    Block = VectorEnv[F32, NDArray[np.int64], NDArray[Any]]
+else:
+    Block = VectorEnv
 
 ENV_ID: Final = "MockMelee-v0"
 # No feature goes beyond; the largest is the speed of the hardest launch, 30.
@@ -100,7 +112,7 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
         return out.obs[0], float(out.reward[0]), False, False, {}
 
 
-class MockMeleeVectorEnv(VectorEnv[F32, NDArray[np.int64], NDArray[Any]]):
+class MockMeleeVectorEnv(Block):
     """B games, each exactly as ``MockMeleeEnv`` plays it; finished games are reset in the same step.
 
     ``reset(seed=s)`` seeds game i as ``MockMeleeEnv.reset(seed=s + i)`` does; a list gives each game its seed. Where
@@ -115,10 +127,7 @@ class MockMeleeVectorEnv(VectorEnv[F32, NDArray[np.int64], NDArray[Any]]):
         options: See ``MockMeleeEnv``.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 Gymnasium declares it so
-        **MockMeleeEnv.metadata,
-        "autoreset_mode": AutoresetMode.SAME_STEP,
-    }
+    metadata: dict[str, Any] = {**MockMeleeEnv.metadata, **AUTORESET}  # noqa: RUF012 Gymnasium declares it so
 
     def __init__(
         self,

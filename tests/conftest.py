@@ -20,7 +20,7 @@ from tests.dialogue_checks import pytest_runtest_logreport, pytest_sessionfinish
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 GRACE_S = 2.0  # how long a thread or process may take to end after its test
-PLAYS_GAMES = ("envs", "runner", "trainer", "scripts")  # folders whose tests run the compiled rules
+PLAYS_GAMES = ("envs", "peers", "runner", "trainer", "scripts")  # folders whose tests run the compiled rules
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -36,7 +36,7 @@ ROWS = 2 * GAMES * ROLLOUT  # agent-steps of an iteration
 PHYSICS_GAMES, PHYSICS_FRAMES = 1024, 300
 
 
-def fixed_config(checkpoint: str, *, iterations: int) -> Config:
+def fixed_config(checkpoint: str, *, iterations: int, games: int = GAMES) -> Config:
     """256 games, rollout 128, both seats newest weights, frame skip 1, 2x128 tanh, 4 epochs, minibatch 8192."""
     return Config.model_validate(
         {
@@ -44,7 +44,7 @@ def fixed_config(checkpoint: str, *, iterations: int) -> Config:
             "ppo": {"rollout_length": ROLLOUT, "batch_size": MINIBATCH, "epochs": EPOCHS},
             "net": {"hidden": (128, 128), "activation": "tanh"},
             "league": {"mode": "latest", "track_elo": False},
-            "run": {"timesteps": GAMES * ROLLOUT * iterations, "num_games": GAMES, "checkpoint": checkpoint},
+            "run": {"timesteps": games * ROLLOUT * iterations, "num_games": games, "checkpoint": checkpoint},
         }
     )
 

@@ -21,7 +21,7 @@ from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
 from selfplay.runner.block import Block, SegmentOrder
 from selfplay.seeding import derive
-from selfplay.trainer.bench import ROLLOUT, fixed_config
+from selfplay.trainer.bench import GAMES, ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner
 from selfplay.trainer.progress import Phases, Progress, chaos_of, iteration_report
 from selfplay.trainer.session import Session
@@ -80,18 +80,18 @@ class _Listener:
         """Nothing to let go of."""
 
 
-def _session(folder: str) -> Session:
-    config = fixed_config(folder, iterations=ITERATIONS)
+def _session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> Session:
+    config = fixed_config(folder, iterations=iterations, games=games)
     values = config.model_dump()
-    values["run"]["save_interval"] = ITERATIONS - 1
+    values["run"]["save_interval"] = iterations - 1
     run = RunDir(Path(folder))
     return Session(type(config).model_validate(values), run, "cpu")
 
 
-def with_tree() -> Times:
+def with_tree(games: int = GAMES, iterations: int = ITERATIONS) -> Times:
     """One sample under the supervision tree, with TensorBoard, metrics, log and checkpoints."""
     with tempfile.TemporaryDirectory() as folder:
-        listener = asyncio.run(_supervised(_session(folder)))
+        listener = asyncio.run(_supervised(_session(folder, games, iterations)))
     times = Times()
     for report in listener.reports[1:]:
         times.add(report.phase_s)

@@ -1,3 +1,7 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -11,6 +15,8 @@ from envs.melee.mock import MockMelee
 from envs.opponents import Player
 from tests.envs.environments import batched, first_seeds, looking, play
 from tests.envs.play import hands_off, throw_out
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_autoreset_mode_is_declared():
@@ -117,3 +123,23 @@ def test_a_bad_action_in_a_block_names_its_game():
     actions[2, MAIN_X] = 17
     with pytest.raises(ActionError, match="game 2, seat 0: main_x is 17"):
         block.step(actions)
+
+
+OLD = """
+import gymnasium.vector as vector
+
+del vector.AutoresetMode  # Gymnasium 0.29 knows no such modes,
+vector.VectorEnv = type("VectorEnv", (), {"_add_info": vector.VectorEnv._add_info})  # and its blocks are not generic
+from envs.gym import MockMeleeVectorEnv
+
+block = MockMeleeVectorEnv(2, "walker", max_episode_frames=3)
+block.reset(seed=1)
+infos = [block.step([[0] * 13] * 2)[4] for _ in range(3)]
+assert "autoreset_mode" not in block.metadata
+assert list(infos[2]["_final_obs"]) == [True, True]
+"""
+
+
+def test_a_block_of_an_older_gymnasium():
+    done = subprocess.run([sys.executable, "-c", OLD], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

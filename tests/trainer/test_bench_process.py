@@ -20,5 +20,5 @@ def test_imports_are_taken_off_the_time_to_a_first_iteration(monkeypatch):
 
 def test_a_training_that_ends_by_itself_is_an_error():
     pytest.importorskip("psutil", reason="reads the memory of processes")
-    with pytest.raises(SelfPlayError, match="ended by itself: train_self_play.py: --num-games 0"):
+    with pytest.raises(SelfPlayError, match=r"ended by itself: train_self_play\.py: --num-games 0:"):
         tree_mb(0)

@@ -1,0 +1,85 @@
+"""The curves and the table of a race, for ``docs/performance.md``."""
+
+from __future__ import annotations
+
+import json
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.checkpoint.store import write_file
+from selfplay.errors import ConfigError
+from selfplay.peers.running import OURS
+from selfplay.report.curves import Curve, svg
+from selfplay.trainer.pages import put_between
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MARKER: Final = "race"
+
+Cell = dict[str, Any]
+
+
+def read_cells(folder: Path) -> list[Cell]:
+    """All finished cells, ours first, then by name and seed.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    cells = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*-*.json")]
+    if not cells:
+        raise ConfigError(f"{folder} has no finished cells")
+    return sorted(cells, key=lambda cell: (cell["system"] != OURS, cell["system"], cell["seed"]))
+
+
+def reached(points: Sequence[dict[str, Any]], score: float) -> float | None:
+    """Minutes at which a curve, straight between its points, first reaches a score; None where it never does."""
+    before = None
+    for point in points:
+        if point["score"] >= score:
+            if before is None:
+                return float(point["minutes"])
+            share = (score - before["score"]) / (point["score"] - before["score"])
+            return float(before["minutes"] + share * (point["minutes"] - before["minutes"]))
+        before = point
+    return None
+
+
+def table(cells: Sequence[Cell]) -> str:
+    """In Markdown: the strength at the end of each, and when ours reached that of each peer with the same seed."""
+    ours = {cell["seed"]: cell for cell in cells if cell["system"] == OURS}
+    lines = [
+        "| trainer | seed | strength at the end | minutes | minutes until ours is as strong |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for cell in cells:
+        last = cell["points"][-1]
+        when = ""
+        if cell["system"] != OURS and cell["seed"] in ours:
+            at = reached(ours[cell["seed"]]["points"], last["score"])
+            when = "not reached" if at is None else f"{at:.1f}"
+        lines.append(f"| {cell['system']} | {cell['seed']} | {last['score']:.3f} | {last['minutes']:g} | {when} |")
+    return "\n".join(lines)
+
+
+def chart(cells: Sequence[Cell]) -> str:
+    """Mean over the seeds of each system, and the range of its seeds, as SVG."""
+    curves = []
+    for name in dict.fromkeys(cell["system"] for cell in cells):
+        runs = [cell["points"] for cell in cells if cell["system"] == name]
+        minutes = sorted(set.intersection(*({point["minutes"] for point in run} for run in runs)))
+        scores = [[point["score"] for run in runs for point in run if point["minutes"] == mark] for mark in minutes]
+        curves.append(Curve(name, minutes, [*map(fmean, scores)], [*map(min, scores)], [*map(max, scores)]))
+    return svg(curves, "minutes", "score against the scripted players")
+
+
+def write(docs: Path) -> None:
+    """Show the cells of ``docs/data/race`` in ``docs/performance.md``.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    cells = read_cells(docs / "data" / "race")
+    write_file(docs / "data" / "race.svg", chart(cells).encode())
+    put_between(docs / "performance.md", MARKER, f"{table(cells)}\n\n![Strength over minutes](data/race.svg)")
