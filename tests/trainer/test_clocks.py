@@ -17,6 +17,7 @@ DATED = {
     "envs/melee/dolphin/stand_in/saving.py": "__init__ begin",
     "envs/melee/slp/encode.py": "encode",
     "scripts/round_robin.py": "document",
+    "selfplay/peers/bench.py": "measure",
     "selfplay/report/board/page.py": "page",
     "selfplay/report/dialogue.py": "_terminal",
     "selfplay/report/event_file.py": "__init__",
