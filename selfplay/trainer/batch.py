@@ -17,7 +17,7 @@ from selfplay.report.metrics import Play
 
 if TYPE_CHECKING:
     from selfplay.rollout.rollout import F32, Rollout
-    from selfplay.runner.block import Collected, Episode
+    from selfplay.runner.segment import Collected, Episode
 
 
 TERM: Final = "reward_"

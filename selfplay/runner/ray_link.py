@@ -1,0 +1,97 @@
+"""Links to Ray actors. An actor lives and dies with the link that made it: Ray restarts nothing, our supervisor does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from envs.errors import GameError
+from selfplay.errors import RunnerError, SelfPlayError, describe
+
+ROOM_S: Final = 5.0  # between looks whether an actor that has not begun has room in the cluster
+_LONGEST: Final = 300  # characters of what Ray says of a death
+
+
+class RayLink:
+    """An actor of its own in a cluster (``remote.Link``).
+
+    Args:
+        ray: The module, connected.
+        kind: Class of the actor; made without arguments, which must not fail.
+        name: What it is for, in messages.
+    """
+
+    def __init__(self, ray: Any, kind: type, name: str) -> None:  # noqa: ANN401
+        self._ray = ray
+        self._name = name
+        self._severed: Future[None] = Future()
+        remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")
+        with _told(name):
+            self._actor = remote(kind).remote()
+            self._there = self._actor.__ray_ready__.remote()
+
+    def ready(self) -> None:
+        """Wait until the actor has begun. Blocks.
+
+        Raises:
+            RunnerError: no node has room for it, or it could not begin, or the link was severed.
+        """
+        begun = self._there.future()
+        while not wait([begun, self._severed], ROOM_S, FIRST_COMPLETED).done:
+            free = self._ray.available_resources().get("CPU", 0.0)
+            if free < 1:
+                raise RunnerError(
+                    f"{self._name}: no node of the cluster has room for its actor, which needs 1 CPU ({free:g} are free)"
+                )
+        self._answer(begun)
+
+    def call(self, method: str, *arguments: object, **named: object) -> Any:  # noqa: ANN401
+        """See ``Link``."""
+        with _told(self._name):
+            answer: Future[Any] = getattr(self._actor, method).remote(*arguments, **named).future()
+        wait([answer, self._severed], return_when=FIRST_COMPLETED)
+        return self._answer(answer)
+
+    def sever(self) -> None:
+        """See ``Link``."""
+        with suppress(InvalidStateError):  # it was already
+            self._severed.set_result(None)
+
+    def close(self) -> None:
+        """See ``Link``."""
+        self.sever()
+        with suppress(Exception):  # the cluster is gone, and the actor with it
+            self._ray.kill(self._actor)
+
+    def _answer(self, answer: Future[Any]) -> Any:  # noqa: ANN401
+        if not answer.done():
+            raise RunnerError(f"{self._name}: its actor is no longer waited for")
+        with _told(self._name):
+            return answer.result()
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """What goes wrong with an actor, as an error of a runner with the first cause."""
+    try:
+        yield
+    except SelfPlayError:
+        raise
+    except Exception as error:  # theirs, and through them whatever the actor raised
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, SelfPlayError | GameError):
+            raise RunnerError(str(cause)) from error
+        if isinstance(cause, Exception):
+            raise RunnerError(describe(cause)) from error
+        raise RunnerError(f"{name}: its actor is gone: {first_cause(str(error))}") from error
+
+
+def first_cause(text: str) -> str:
+    """Of what Ray says about the end of an actor, the reason alone."""
+    line = " ".join(text.split())
+    found = re.search(r"(?:is dead|died) because (.+)", line)
+    reason = (found[1] if found else line).partition(" Some common causes include")[0].rstrip(". ")
+    return reason[:_LONGEST]
