@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from envs.registry import make_game
 from selfplay.errors import RunnerError
+from selfplay.policy.memory import Ask, directly
 from selfplay.runner.block import Block
 from selfplay.runner.parcels import (
     Arrays,
@@ -26,6 +28,40 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a block of games is made, anywhere."""
+
+    game: str
+    options: dict[str, Any]  # of the game, JSON-able
+    seed: int  # of the block
+    process: bool  # whether the games live in a child process, as real ones must
+    start_timeout_s: float | None  # of that process
+    live: bool  # games that take long to begin, and are not continued
+    snapshot: Parcel  # to go on from; an empty one begins anew
+
+
+def open_block(opening: Opening, ask: Ask = directly) -> Block:
+    """Make a block of games, which go on or are compiled; ``ask`` is how networks are asked.
+
+    Raises:
+        GameError: the game refuses its options.
+        RunnerError: its process has ended.
+    """
+    game: ScriptedGame
+    if opening.process:
+        game = ProcessGame(opening.game, opening.options, opening.start_timeout_s)
+    else:
+        game = make_game(opening.game, **opening.options)
+    block = Block(game, opening.seed, ask)
+    arrays, document = opening.snapshot
+    if arrays:
+        block.restore(arrays, document)
+    elif not opening.live:
+        block.warm_up()
+    return block
+
+
 class HostedBlock:
     """A block of games with the networks that play it; one call at a time."""
 
@@ -33,34 +69,16 @@ class HostedBlock:
         self._block: Block | None = None
         self._networks: dict[str, ActorCritic] = {}
 
-    def open(
-        self, game: str, options: dict[str, Any], seed: int, *, process: bool, start_timeout_s: float | None = None
-    ) -> int:
-        """Make the games; the id of the process that they are in now.
-
-        Args:
-            game: Name.
-            options: Of its constructor.
-            seed: Of the block.
-            process: Whether they live in a child process, as real ones must.
-            start_timeout_s: Of that process.
+    def open(self, document: Document, arrays: Arrays) -> None:
+        """Make and begin the games of an ``Opening``, told as its fields but for the arrays of its snapshot.
 
         Raises:
-            GameError: the game refuses the options.
-            RunnerError: its process has ended.
+            GameError, RunnerError: see ``open_block``.
         """
-        made: ScriptedGame
-        made = ProcessGame(game, options, start_timeout_s) if process else make_game(game, **options)
-        self._block = Block(made, seed)
-        return os.getpid()
-
-    def warm_up(self) -> None:
-        """See ``Games``."""
-        self.block.warm_up()
-
-    def begin(self) -> None:
-        """See ``Games``."""
-        self.block.begin()
+        snapshot = copied(arrays), document["snapshot"]
+        self._block = open_block(Opening(**document | {"snapshot": snapshot}))
+        if document["live"]:
+            self._block.begin()
 
     def collect(self, order: Document, fault: Document | None, keys: Sequence[str], *networks: Parcel) -> Parcel:
         """Play a segment; ``networks`` are those with the ``keys``, of the order's those that this end does not have.
@@ -68,9 +86,7 @@ class HostedBlock:
         Raises:
             RunnerError: see ``Games.collect``.
         """
-        known = self._networks | {
-            key: unpack_network(parcel) for key, parcel in zip(keys, networks, strict=True)
-        }
+        known = self._networks | {key: unpack_network(parcel) for key, parcel in zip(keys, networks, strict=True)}
         unpacked = unpack_order(order, known)
         named = {order["network"], order["teacher"], *order["frozen"].values()}
         self._networks = {key: network for key, network in known.items() if key in named}
@@ -79,10 +95,6 @@ class HostedBlock:
     def snapshot(self) -> Parcel:
         """See ``Games``."""
         return self.block.snapshot()
-
-    def restore(self, arrays: Arrays, document: Document) -> None:
-        """See ``Games``."""
-        self.block.restore(copied(arrays), document)
 
     @property
     def block(self) -> Block:

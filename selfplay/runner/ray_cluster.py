@@ -141,8 +141,8 @@ def _token() -> str | None:
 def _check_token() -> None:
     if _token() is None:
         raise ConfigError(
-            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH names, "
-            f"or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
+            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH "
+            f"names, or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Links to Ray actors. An actor lives and dies with the link that made it: Ray restarts nothing, our supervisor does."""
+"""Links to Ray actors. An actor lives as long as the link that made it: Ray restarts none, our supervisor does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from envs.errors import GameError
 from selfplay.errors import RunnerError, SelfPlayError, describe
 
-ROOM_S: Final = 5.0  # between looks whether an actor that has not begun has room in the cluster
+ROOM_S: Final = 5.0  # in which a CPU must be found for an actor
 _LONGEST: Final = 300  # characters of what Ray says of a death
 
 
@@ -26,27 +26,28 @@ class RayLink:
 
     def __init__(self, ray: Any, kind: type, name: str) -> None:  # noqa: ANN401
         self._ray = ray
+        self._kind = kind
         self._name = name
         self._severed: Future[None] = Future()
-        remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")
+        self._actor: Any = None
         with _told(name):
-            self._actor = remote(kind).remote()
-            self._there = self._actor.__ray_ready__.remote()
+            # Of an actor without one nobody could say whether it waits for a CPU or has it, and begins slowly.
+            self._place = ray.util.placement_group([{"CPU": 1}])
 
     def ready(self) -> None:
-        """Wait until the actor has begun. Blocks.
-
-        Raises:
-            RunnerError: no node has room for it, or it could not begin, or the link was severed.
-        """
-        begun = self._there.future()
-        while not wait([begun, self._severed], ROOM_S, FIRST_COMPLETED).done:
+        """See ``Link``; blocks until the actor has begun."""
+        with _told(self._name):
+            placed = self._place.wait(ROOM_S)
+        if not placed:
             free = self._ray.available_resources().get("CPU", 0.0)
-            if free < 1:
-                raise RunnerError(
-                    f"{self._name}: no node of the cluster has room for its actor, which needs 1 CPU ({free:g} are free)"
-                )
-        self._answer(begun)
+            raise RunnerError(
+                f"{self._name}: no node of the cluster has room for its actor: it needs 1 CPU, {free:g} are free"
+            )
+        with _told(self._name):
+            there = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(self._place)
+            remote = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy=there)
+            self._actor = remote(self._kind).remote()
+        self.call("__ray_ready__")
 
     def call(self, method: str, *arguments: object, **named: object) -> Any:  # noqa: ANN401
         """See ``Link``."""
@@ -64,7 +65,7 @@ class RayLink:
         """See ``Link``."""
         self.sever()
         with suppress(Exception):  # the cluster is gone, and the actor with it
-            self._ray.kill(self._actor)
+            self._ray.util.remove_placement_group(self._place)  # and whatever is in it
 
     def _answer(self, answer: Future[Any]) -> Any:  # noqa: ANN401
         if not answer.done():

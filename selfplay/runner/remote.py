@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import fields
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
@@ -15,11 +16,20 @@ from selfplay.runner.parcels import Parcel, copied, networks_of, pack_fault, pac
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
     from selfplay.runner.chaos import Fault
+    from selfplay.runner.hosted import Opening
     from selfplay.runner.segment import Collected, SegmentOrder
 
 
 class Link(Protocol):
     """The way to one object that lives elsewhere and works for nobody else."""
+
+    def ready(self) -> None:
+        """Wait until the object is there.
+
+        Raises:
+            RunnerError: it cannot be.
+        """
+        ...
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """What a method of the object gives; arguments that lie on a shelf arrive as what they are. Blocks.
@@ -64,18 +74,22 @@ class Shelf:
 class RemoteBlock:
     """A block of games on the other end of a link (``Games``), served by a ``HostedBlock``."""
 
-    def __init__(self, link: Link, shelf: Shelf) -> None:
+    def __init__(self, link: Link, shelf: Shelf, opening: Opening) -> None:
         self._link = link
         self._shelf = shelf
+        self._opening = opening
         self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
 
-    def warm_up(self) -> None:
-        """See ``Games``."""
-        self._link.call("warm_up")
+    def open(self) -> None:
+        """Make and begin the games, where there is room for them. Blocks.
 
-    def begin(self) -> None:
-        """See ``Games``."""
-        self._link.call("begin")
+        Raises:
+            RunnerError: there is none, or they cannot be made.
+        """
+        self._link.ready()
+        arrays, opponents = self._opening.snapshot
+        document = {field.name: getattr(self._opening, field.name) for field in fields(self._opening)}
+        self._link.call("open", document | {"snapshot": opponents}, dict(arrays))
 
     def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
         """See ``Games``. A fault counts as struck when it is sent: one that kills can tell nobody."""
@@ -93,10 +107,6 @@ class RemoteBlock:
         """See ``Games``."""
         arrays, document = self._link.call("snapshot")
         return copied(arrays), document
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> None:
-        """See ``Games``."""
-        self._link.call("restore", dict(arrays), dict(document))
 
     def cancel(self) -> None:
         """See ``Resource``."""

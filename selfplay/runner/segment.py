@@ -55,14 +55,6 @@ class Collected:
 class Games(Protocol):
     """A block of games, wherever it lives (``Resource``)."""
 
-    def warm_up(self) -> None:
-        """Compile now whatever is compiled on first use."""
-        ...
-
-    def begin(self) -> None:
-        """Start the games now, and not with the first segment."""
-        ...
-
     def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
         """Play one segment, with a fault in it. Blocks for its duration.
 
@@ -73,10 +65,6 @@ class Games(Protocol):
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""
-        ...
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> None:
-        """Continue from a snapshot; an empty one changes nothing."""
         ...
 
     def cancel(self) -> None:
