@@ -64,7 +64,7 @@ class RayLink:
     def close(self) -> None:
         """See ``Link``."""
         self.sever()
-        with suppress(Exception):  # the cluster is gone, and the actor with it
+        with suppress(Exception):  # theirs: the cluster is gone, and the actor with it
             self._ray.util.remove_placement_group(self._place)  # and whatever is in it
 
     def _answer(self, answer: Future[Any]) -> Any:  # noqa: ANN401
@@ -79,13 +79,11 @@ def _told(name: str) -> Iterator[None]:
     """What goes wrong with an actor, as an error of a runner with the first cause."""
     try:
         yield
-    except SelfPlayError:
-        raise
-    except Exception as error:  # theirs, and through them whatever the actor raised
-        cause = getattr(error, "cause", None)
+    except Exception as error:  # theirs; what an actor raised is in it, and may be of its class, with a page of text
+        cause = getattr(error, "cause", error)
         if isinstance(cause, SelfPlayError | GameError):
             raise RunnerError(str(cause)) from error
-        if isinstance(cause, Exception):
+        if cause is not error and isinstance(cause, Exception):
             raise RunnerError(describe(cause)) from error
         raise RunnerError(f"{name}: its actor is gone: {first_cause(str(error))}") from error
 
@@ -94,5 +92,5 @@ def first_cause(text: str) -> str:
     """Of what Ray says about the end of an actor, the reason alone."""
     line = " ".join(text.split())
     found = re.search(r"(?:is dead|died) because (.+)", line)
-    reason = (found[1] if found else line).partition(" Some common causes include")[0].rstrip(". ")
+    reason = re.split(r"\.? (?:Worker exit type|Some common causes)", found[1] if found else line)[0].rstrip(". ")
     return reason[:_LONGEST]

@@ -50,8 +50,7 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
         case _:  # of a version that kept everything: nobody chose to lose what the run has
             values["league"]["population"] = max(config.league.population, 2 * len(state.meta.generations))
     change(values, explicit, MAY_CHANGE, OPTIONS)
-    if values["run"]["host"] != "ray":  # what is only of clusters goes with the cluster
-        values["run"] |= {"ray_address": explicit.get("run.ray_address"), "workers": explicit.get("run.workers", 0)}
+    leave_cluster(values["run"], explicit)
     for limit, other in (("max_minutes", "timesteps"), ("timesteps", "max_minutes")):
         if f"run.{limit}" in explicit and f"run.{other}" not in explicit:
             values["run"][other] = None  # a new limit stands for both: the old one may have been reached
@@ -59,6 +58,12 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
         config = Config.model_validate(values)
     refuse_unnamed(config, explicit, (*STARTED, *CLUSTER), OPTIONS)
     return config
+
+
+def leave_cluster(run: dict[str, Any], explicit: Mapping[str, Any]) -> None:
+    """What is only of clusters goes with the cluster, where a run goes on without one."""
+    if run["host"] != "ray":
+        run |= {"ray_address": explicit.get("run.ray_address"), "workers": explicit.get("run.workers", 0)}
 
 
 def change(

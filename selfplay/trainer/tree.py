@@ -35,7 +35,7 @@ from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
-from selfplay.trainer.runners import GRACE_S, PARK, Runners
+from selfplay.trainer.runners import GRACE_S, PARK, PARK_ELSEWHERE, Runners
 from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Tree:
         live = session.game.live
         elsewhere = session.cluster is not None
         self._shelf = None if session.cluster is None else Shelf(session.cluster.put)
-        self._park = park_policy(config) if live or elsewhere else PARK
+        self._park = park_policy(config) if live else PARK_ELSEWHERE if elsewhere else PARK
         self._ask: Ask = Together() if live else directly
         turns = Turns(OPENING, TURN_S)
         self._opening = SlowOpening(turns, Block.begin, opens_within_s(config)) if live else None
