@@ -183,7 +183,10 @@ class _Session:
             raise
         if not answered:
             self._over.set()
-            raise ConfigError(f"--host ray: {self._what} did not answer within {self._limit_s:g} s")
+            raise ConfigError(
+                f"--host ray: {self._what} did not answer within {self._limit_s:g} s; if it does run, the token that "
+                "was found here may not be its own"
+            )
         if self._error is not None:
             self._thread.join(STOP_S)
             raise ConfigError(f"--host ray: {self._what}: {_explained(self._error)}") from self._error

@@ -80,17 +80,21 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # theirs; what an actor raised is in it, and may be of its class, with a page of text
-        cause = getattr(error, "cause", error)
+        cause = getattr(error, "cause", None)
+        if isinstance(error, SelfPlayError) and cause is None:
+            raise
         if isinstance(cause, SelfPlayError | GameError):
-            raise RunnerError(str(cause)) from error
-        if cause is not error and isinstance(cause, Exception):
-            raise RunnerError(describe(cause)) from error
-        raise RunnerError(f"{name}: its actor is gone: {first_cause(str(error))}") from error
+            raise RunnerError(str(cause)) from None
+        if isinstance(cause, Exception):
+            raise RunnerError(describe(cause)) from None
+        raise RunnerError(f"{name}: its actor is gone: {first_cause(str(error))}") from None
 
 
 def first_cause(text: str) -> str:
     """Of what Ray says about the end of an actor, the reason alone."""
     line = " ".join(text.split())
-    found = re.search(r"(?:is dead|died) because (.+)", line)
-    reason = re.split(r"\.? (?:Worker exit type|Some common causes)", found[1] if found else line)[0].rstrip(". ")
-    return reason[:_LONGEST]
+    found = re.search(
+        r"(?:is dead|died) because (.+)|unavailable: (?:The actor is temporarily unavailable: )?(.+)", line
+    )
+    reason = next(filter(None, found.groups())) if found else line
+    return re.split(r"\.? (?:Worker exit type|Some common causes|The task may)", reason)[0].rstrip(". ")[:_LONGEST]
