@@ -35,7 +35,7 @@ def _check(config: LanguageConfig) -> None:
     for kind in parse_plan(config.run.chaos):
         if kind in FORCED and config.run.host != "ray":
             raise ConfigError(
-                f"--chaos {config.run.chaos}: {kind} needs a process, and games of words have one with --host ray only"
+                f"--chaos {config.run.chaos}: {kind} needs a process, and games of words have none: add --host ray"
             )
 
 
