@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,12 +79,12 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
         raise ConfigError(f"--host ray needs Ray, which is not installed: {INSTALL}")
     _prepare_environment()
     if address is None:
-        with _scratch() as folder:
-            _prepare_own(folder)
+        with _scratch() as keeper, ExitStack() as stack:
             options = {"address": "local", "num_cpus": actors, "num_gpus": 0, "object_store_memory": STORE_BYTES}
-            options |= {"include_dashboard": False, "_temp_dir": str(folder)}
-            with _Session(options, START_S, "a cluster on this machine") as ray:
-                yield Cluster(ray)
+            options |= {"include_dashboard": False, "_temp_dir": str(keeper.folder)}
+            with _told_to_children(keeper):
+                ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
+            yield Cluster(ray)
         return
     _check_token()
     _check_reachable(address)
@@ -104,29 +104,43 @@ def _prepare_environment() -> None:
     )
 
 
-def _prepare_own(folder: Path) -> None:
-    """What a cluster of our own is told besides."""
-    # The switch of systems where clusters are for developers: everything listens to this machine alone.
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-    if _token() is None:
-        file = folder / "token"
-        file.touch(0o600)
-        file.write_text(secrets.token_hex(32))
-        os.environ["RAY_AUTH_TOKEN_PATH"] = str(file)
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # actors import what we are, installed or not
+@contextmanager
+def _scratch() -> Iterator[Keeper]:
+    """Of our own cluster: its folder, its token, and the end of whatever it started, whatever way this process ends."""
+    keeper = Keeper(hunt=True)
+    try:
+        # The switch of systems where clusters are for developers: everything listens to this machine alone.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        made = _token() is None
+        if made:
+            file = keeper.folder / "token"
+            file.touch(0o600)
+            file.write_text(secrets.token_hex(32))
+            os.environ["RAY_AUTH_TOKEN_PATH"] = str(file)
+        try:
+            yield keeper
+        finally:
+            if made:
+                del os.environ["RAY_AUTH_TOKEN_PATH"]
+    finally:
+        keeper.close()
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder for what our own cluster writes, of which nothing is left, whatever way this process ends."""
-    keeper = Keeper()
+def _told_to_children(keeper: Keeper) -> Iterator[None]:
+    """What the processes of our own cluster inherit: actors import what we are, installed or not."""
+    names = ("TMPDIR", "PYTHONPATH")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ["TMPDIR"] = keeper.environment["TMPDIR"]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), before["PYTHONPATH"]]))
     try:
-        yield keeper.folder
+        yield
     finally:
-        if os.environ.get("RAY_AUTH_TOKEN_PATH", "").startswith(str(keeper.folder)):
-            del os.environ["RAY_AUTH_TOKEN_PATH"]
-        keeper.close()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _token() -> str | None:

@@ -5,7 +5,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,10 +14,10 @@ import numpy as np
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.trainer.local_nodes import LocalNodes
 
 ROOT = Path(__file__).parents[2]
 TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py"), "--game-type", "mock"]
-RAY = Path(sys.executable).with_name("ray")
 PATIENCE_S = 300
 
 pytestmark = [
@@ -134,57 +133,9 @@ def test_whatever_way_the_trainer_ends_nothing_is_left(environment, tmp_path, nu
 # ---- two nodes
 
 
-class Nodes:
-    """A cluster of two nodes on this machine, one CPU each."""
-
-    def __init__(self, environment, folder):
-        self.token = folder / "token"
-        self.token.write_text(secrets.token_hex(32))
-        self.environment = environment | {
-            "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(self.token), "RAY_USAGE_STATS_ENABLED": "0",
-        }  # fmt: skip
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
-        self._logs = folder
-        self._session = Path(environment["TMPDIR"]) / "r"
-        port = self.address.rpartition(":")[2]
-        self.head = self._start("head", "--head", f"--port={port}", f"--temp-dir={self._session}")
-        assert wait_for(lambda: (self._session / "session_latest" / "sockets" / "raylet").exists(), 120)
-        self.other = self._start("node", f"--address={self.address}")
-        assert wait_for(lambda: len(self.raylets()) == 2, 120)
-
-    def _start(self, name, *arguments):
-        with (self._logs / f"{name}.log").open("w") as log:
-            return subprocess.Popen(
-                [str(RAY), "start", *arguments, "--num-cpus=1", "--object-store-memory=150000000", "--block",
-                 "--include-dashboard=false", "--disable-usage-stats"],
-                env=self.environment, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-
-    def raylets(self):
-        """Ids of the processes that are the nodes."""
-        return [
-            pid for pid in processes(str(self._session)) if b"/raylet\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        ]
-
-    def kill_other(self):
-        """Kill the process that is the second node."""
-        (pid,) = [pid for pid in self.raylets() if os.getsid(pid) == self.other.pid]
-        os.kill(pid, signal.SIGKILL)
-
-    def stop(self):
-        for node in (self.other, self.head):
-            os.killpg(node.pid, signal.SIGKILL)
-            node.wait()
-        for pid in processes(str(self._session)):
-            os.kill(pid, signal.SIGKILL)
-        subprocess.run(["rm", "-rf", str(self._session)], check=True)
-
-
 @pytest.fixture
 def nodes(environment, tmp_path):
-    found = Nodes(environment, tmp_path)
+    found = LocalNodes(tmp_path, Path(environment["TMPDIR"]) / "r", (1, 1), environment)
     yield found
     found.stop()
 
@@ -199,7 +150,7 @@ def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp
     assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
     hosted = processes("HostedBlock")
     assert len(hosted) == 2
-    nodes.kill_other()
+    nodes.kill(1)
     assert wait_for(lambda: "is parked" in text(), PATIENCE_S), text()
     last = text().count("Iter ")
     assert wait_for(lambda: text().count("Iter ") > last + 20 or trainer.poll() is not None, PATIENCE_S), text()
