@@ -15,6 +15,7 @@ import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.trainer.local_nodes import LocalNodes
+from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
 
 ROOT = Path(__file__).parents[2]
 TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py"), "--game-type", "mock"]
@@ -188,3 +189,47 @@ def test_what_cannot_be_had_is_told(nodes, tmp_path):
     assert "must be the same on all nodes" in told
     assert "2.1.0" in told
     assert not (tmp_path / "run").exists()
+
+
+# ---- other games
+
+
+def test_emulators_live_in_actors_and_die_with_them(environment, tmp_path):
+    """An actor that holds an emulator is killed with -9: its segment is lost, and nothing of the emulator stays."""
+    program, disc = write_stand_in(tmp_path / "stand_in", Disc())
+    run, log = tmp_path / "run", tmp_path / "log"
+    arguments = (
+        "--game-type", "dolphin", "--dolphin", program, "--iso", disc, "--slippi-port", 54200, "--num-games", 2,
+        "--rollout-length", 60, "--max-episode-frames", 600, "--timesteps", 12_000_000, "--host", "ray",
+        "--checkpoint", run,
+    )  # fmt: skip
+    with log.open("w") as out:
+        trainer = subprocess.Popen([*TRAIN[:2], *map(str, arguments)], env=environment, stdout=out, stderr=out)
+    assert wait_for(lambda: "Iter 3:" in log.read_text(), PATIENCE_S), log.read_text()
+    actors = processes("ray::HostedBlock")
+    assert len(actors) == 2
+    os.kill(actors[0], signal.SIGKILL)
+    assert wait_for(lambda: "its worker process has died; it is replaced" in log.read_text(), PATIENCE_S)
+    before = log.read_text().count("Iter ")
+    assert wait_for(lambda: log.read_text().count("Iter ") > before + 10, PATIENCE_S), log.read_text()
+    trainer.send_signal(signal.SIGTERM)
+    assert trainer.wait(PATIENCE_S) == 128 + signal.SIGTERM, log.read_text()
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+
+
+def test_actors_write_what_threads_write(environment, tmp_path):
+    """A run of words ends with the same model, token by token, after one of its actors was killed on purpose."""
+    words = (
+        "--game-type", "kuhn_text", "--num-games", 32, "--games", 128, "--start-tokens", 20_000, "--evaluation-states",
+        0, "--set", "run.save_interval=2",
+    )  # fmt: skip
+    command = [*TRAIN[:2], *map(str, words)]
+    for name, host in (("thread", ("--runners", 2)), ("ray", ("--host", "ray", "--workers", 2, "--chaos", "kill=0.2"))):
+        place = ("--checkpoint", tmp_path / name)
+        subprocess.run(
+            [*command, *map(str, (*host, *place))], env=environment, cwd=tmp_path, check=True, timeout=PATIENCE_S,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
+    chaos = json.loads((tmp_path / "ray" / "summary.json").read_text())["chaos"]
+    assert chaos["kill"]["injected"] == chaos["kill"]["recovered"] > 0
