@@ -22,6 +22,7 @@ from selfplay.runner.parcels import (
     unpack_order,
 )
 from selfplay.runner.process_game import ProcessGame
+from selfplay.runner.same_code import code_hash
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
@@ -68,6 +69,11 @@ class HostedBlock:
     def __init__(self) -> None:
         self._block: Block | None = None
         self._networks: dict[str, ActorCritic] = {}
+
+    @staticmethod
+    def code() -> str:
+        """See ``same_code``."""
+        return code_hash()
 
     def open(self, document: Document, arrays: Arrays) -> None:
         """Make and begin the games of an ``Opening``, told as its fields but for the arrays of its snapshot.

@@ -27,6 +27,7 @@ from selfplay.rollout.dialogue import Instance
 from selfplay.runner.collector import DialogueCollector, Order
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.parcels import Arrays, Document, Parcel, copied, pack_fault, unpack_fault
+from selfplay.runner.same_code import code_hash, refuse_other_code
 
 if TYPE_CHECKING:
     from selfplay.runner.chaos import Fault
@@ -99,6 +100,7 @@ class RemoteCollector:
     def open(self) -> None:
         """Read the model there. Blocks."""
         self._link.ready()
+        refuse_other_code(self._link)
         self._link.call("open", self._document, self._files)
 
     def collect(self, order: Order, fault: Fault | None = None) -> list[Result]:
@@ -131,6 +133,11 @@ class HostedCollector:
     def __init__(self) -> None:
         self._collector: DialogueCollector | None = None
         self._module: Any = None
+
+    @staticmethod
+    def code() -> str:
+        """See ``same_code``."""
+        return code_hash()
 
     def open(self, document: Document, files: Files) -> None:
         """Read the model and find the game.

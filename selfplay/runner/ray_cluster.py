@@ -13,7 +13,7 @@ import secrets
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -230,32 +230,14 @@ def _explained(error: BaseException) -> str:
     line = " ".join(str(error).split())
     for sign, explanation in _EXPLANATIONS.items():
         if sign in line:
-            return explanation(line)
+            return explanation.replace("{line}", line[:400])
     return describe(error)[:500]
 
 
-def _versions(line: str) -> str:
-    return f"Python and Ray must be the same on all nodes: {line[:400]}"
-
-
-def _wrong_token(line: str) -> str:
-    del line
-    return "it refuses the token that was found here"
-
-
-def _not_a_node(line: str) -> str:
-    del line
-    return "this machine is no node of it; join it first: ray start --address=HOST:PORT"
-
-
-def _none_there(line: str) -> str:
-    del line
-    return "no cluster runs here; start one (ray start --head), or leave --ray-address out"
-
-
-_EXPLANATIONS: Final[dict[str, Callable[[str], str]]] = {
-    "Version mismatch": _versions,
-    "uthentication": _wrong_token,
-    "node_ip_address.json": _not_a_node,
-    "Could not find any running Ray instance": _none_there,
+_EXPLANATIONS: Final = {
+    "Version mismatch": "Python and Ray must be the same on all nodes: {line}",
+    "uthentication": "it refuses the token that was found here",
+    "node_ip_address.json": "this machine is no node of it; join it first: ray start --address=HOST:PORT",
+    "Could not find any running Ray instance": "no cluster runs here; start one (ray start --head), or leave "
+    "--ray-address out",
 }

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from numpy.typing import NDArray
 
 from selfplay.runner.parcels import Parcel, copied, networks_of, pack_fault, pack_network, pack_order, unpack_segment
+from selfplay.runner.same_code import refuse_other_code
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -87,6 +88,7 @@ class RemoteBlock:
             RunnerError: there is none, or they cannot be made.
         """
         self._link.ready()
+        refuse_other_code(self._link)
         arrays, opponents = self._opening.snapshot
         document = {field.name: getattr(self._opening, field.name) for field in fields(self._opening)}
         self._link.call("open", document | {"snapshot": opponents}, dict(arrays))

@@ -61,9 +61,10 @@ class Tree:
         self._park = park_policy(config) if live else PARK_ELSEWHERE if elsewhere else PARK
         self._ask: Ask = Together() if live else directly
         turns = Turns(OPENING, TURN_S)
-        self._opening = SlowOpening(turns, Block.begin, opens_within_s(config)) if live else None
-        if elsewhere:
-            self._opening = SlowOpening(turns, RemoteBlock.open, FIRST_TIMEOUT_S + opens_within_s(config) * live)
+        begins_s = opens_within_s(config) if live else 0.0
+        self._opening = SlowOpening(turns, Block.begin, begins_s) if live else None
+        if elsewhere:  # where an actor begins slowly, and rules may have to be compiled
+            self._opening = SlowOpening(turns, RemoteBlock.open, FIRST_TIMEOUT_S + begins_s)
         self.board: Board[Games] = Board(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
         )

@@ -6,10 +6,8 @@ import gc
 import numpy as np
 import pytest
 
-from envs.registry import make_game
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
-from selfplay.runner.block import Block
 from selfplay.runner.chaos import Fault
 from selfplay.runner.hosted import HostedBlock, Opening, open_block
 from selfplay.runner.remote import RemoteBlock, Shelf
@@ -74,7 +72,7 @@ def test_a_network_crosses_once_and_is_stored_once_for_all():
         block.open()
         block.collect(order)
         block.collect(again)
-    assert first.sent == second.sent == [("open", 0), ("collect", 2), ("collect", 0)]
+    assert first.sent == second.sent == [("code", 0), ("open", 0), ("collect", 2), ("collect", 0)]
     assert shelf.find(order.network) is shelf.find(order.network)
     assert len(shelf._there) == 2
     del order, again
@@ -99,6 +97,12 @@ def test_a_fault_is_counted_and_fails_as_here():
     assert struck == [1]
 
 
+def test_another_version_of_the_code_is_refused(monkeypatch):
+    monkeypatch.setattr(HostedBlock, "code", staticmethod(lambda: "older"))
+    with pytest.raises(RunnerError, match="another version of this project"):
+        remote()
+
+
 def test_who_was_severed_gives_nothing_more():
     block, link = remote()
     assert block.kill() is True
@@ -118,8 +122,3 @@ def test_games_that_refuse_their_options_say_so():
     bad = dataclasses.replace(opening(), options=OPTIONS | {"stage": "nowhere"})
     with pytest.raises(Exception, match="nowhere"):
         RemoteBlock(link, Shelf(Shared), bad).open()
-
-
-def test_a_block_that_was_made_here_is_the_plain_one():
-    assert isinstance(open_block(opening()), Block)
-    assert make_game("mock", **OPTIONS).num_games == GAMES
