@@ -28,6 +28,7 @@ def main() -> int:
     parser = Parser(prog="cluster_study.py", description=__doc__)
     parser.add_argument("--seeds", type=whole_numbers, default="0,1,2", metavar="N,N", help="(default: %(default)s)")
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,NAME", help="what to do (default: all)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of speeds (default: %(default)s)")
     options = parser.parse_args()
     return exit_code("cluster_study.py", lambda: run(options))
 
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     docs = ROOT / "docs"
     study = ClusterStudy(docs / "data" / "cluster", print)
     if "speed" in parts:
-        study.speed()
+        study.speed(options.rounds)
     if "learning" in parts:
         study.learning(tuple(options.seeds))
     if "page" in parts:

@@ -36,8 +36,9 @@ STEPS: Final = 32
 REAL_STEPS: Final = 128  # of a segment of real games: the default
 EPISODE_STEPS: Final = 3600  # about, of the preset: 14,400 frames at the most
 LEARNED: Final = GAMES * STEPS * 60  # steps of the cells that compare what is learned
-MEASURED: Final = GAMES * STEPS * 160
+MEASURED: Final = GAMES * STEPS * 100
 PARAMETERS: Final = 49_746  # of the preset's network: 176 to 128 to 128, 81 logits and a value
+MEDIANS: Final = ("steps_per_s", "segments_per_s", "collect_s", "update_s", "seconds")
 SPARE: Final = 20  # iterations at the beginning that do not count: whatever is slow only once
 
 
@@ -73,10 +74,11 @@ class ClusterStudy:
         self._out, self._tell = out, tell
         out.mkdir(parents=True, exist_ok=True)
 
-    def speed(self) -> None:
-        """Measure each host, unless it is measured. Blocks."""
-        for cell in SPEED:
-            self._make(f"speed_{cell.name}", cell, _figures, "--timesteps", str(MEASURED))
+    def speed(self, rounds: int) -> None:
+        """Measure the hosts in turns, so many times, unless that is done. Blocks."""
+        for number in range(rounds):
+            for cell in SPEED:
+                self._make(f"speed_{cell.name}_{number}", cell, _figures, "--timesteps", str(MEASURED))
 
     def learning(self, seeds: tuple[int, ...]) -> None:
         """Train on threads and on two nodes, unless that is done; what is learned is kept as a hash. Blocks."""
@@ -87,11 +89,20 @@ class ClusterStudy:
 
     def page(self, docs: Path) -> None:
         """Write the tables of ``cluster.md``."""
-        speeds = {cell.name: self._read(f"speed_{cell.name}") for cell in SPEED}
+        speeds = self.speeds()
         put_between(docs / "cluster.md", "hosts", _speed_table(speeds))
         learned = sorted(path.stem for path in self._out.glob("learned_*.json"))
         put_between(docs / "cluster.md", "learned", _learned_table({name: self._read(name) for name in learned}))
         put_between(docs / "cluster.md", "plan", plans(rates_of(speeds["ray"])))
+
+    def speeds(self) -> dict[str, dict[str, Any]]:
+        """What was measured, by host: medians of the rounds."""
+        found = {}
+        for cell in SPEED:
+            rounds = [self._read(path.stem) for path in sorted(self._out.glob(f"speed_{cell.name}_[0-9]*.json"))]
+            middle = {name: median(row[name] for row in rounds) for name in MEDIANS}
+            found[cell.name] = {**rounds[0], **middle, "rounds": len(rounds)}
+        return found
 
     def _read(self, name: str) -> dict[str, Any]:
         document: dict[str, Any] = json.loads((self._out / f"{name}.json").read_text(encoding="utf-8"))
@@ -192,8 +203,8 @@ def _speed_table(speeds: Mapping[str, Mapping[str, Any]]) -> str:
     head = (
         f"{first['processor']}, {first['cores']} cores; {GAMES} games in {BLOCKS} blocks, segments of {STEPS} steps, "
         f"{first['segment_bytes'] / 1e6:.2f} MB each; weights {first['weights_bytes'] / 1e6:.2f} MB, put once an "
-        "iteration. Medians.\n\n| host | game steps/s | segments/s | collect | update | whole run |\n"
-        "|---|---|---|---|---|---|\n"
+        f"iteration. Medians of {first['rounds']} rounds in turn.\n\n"
+        "| host | game steps/s | segments/s | collect | update | whole run |\n|---|---|---|---|---|---|\n"
     )
     return head + "\n".join(
         f"| {name.replace('_', ' ')} | {row['steps_per_s']:,.0f} | {row['segments_per_s']:.1f} "

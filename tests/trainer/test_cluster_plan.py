@@ -1,6 +1,5 @@
 """The calculated plan is arithmetic over measured rates, and the page shows what it gives."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from selfplay.runner.parcels import pack_segment
 from selfplay.trainer import cluster_study
 from selfplay.trainer.cli import parse
 from selfplay.trainer.cluster_plan import Rates, Shape, plan, segment_bytes, table
-from selfplay.trainer.cluster_study import PARAMETERS, rates_of, shape_of_mock
+from selfplay.trainer.cluster_study import PARAMETERS, ClusterStudy, rates_of, shape_of_mock
 from selfplay.trainer.session import network_spec
 from tests.runner.test_remote import GAMES, STEPS, opening, orders
 
@@ -67,7 +66,7 @@ def test_more_games_cost_in_proportion():
 
 
 def test_the_page_shows_the_plan_of_the_figures():
-    measured = json.loads((DOCS / "data" / "cluster" / "speed_ray.json").read_text())
+    measured = ClusterStudy(DOCS / "data" / "cluster", print).speeds()["ray"]
     text = (DOCS / "cluster.md").read_text()
     shown = text.split("<!-- plan: begin -->\n")[1].split("\n<!-- plan: end -->")[0]
     assert shown == cluster_study.plans(rates_of(measured)), "scripts/cluster_study.py --parts page writes it anew"
