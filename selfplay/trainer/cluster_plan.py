@@ -65,11 +65,6 @@ class Plan:
         """Share of the time in which the learner works: what more actors cannot make shorter."""
         return self.update_s / self.iteration_s
 
-    @property
-    def oldest_s(self) -> float:
-        """Seconds between the making of weights and the last action that they choose; no update lies between."""
-        return self.collect_s
-
 
 def segment_bytes(shape: Shape, games: int) -> int:
     """Of a segment of so many games: rows, last observations, and what ended."""
