@@ -10,7 +10,7 @@
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
-EXTRAS ?= export
+EXTRAS ?= export,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 OLD := numpy==1.26.4 gymnasium==0.29.1 # what other trainers pin; the games run with it, in the tests only
 # train language models beside our learner, in the tests only; verl asks for more than the tests need, so it comes alone

@@ -16,7 +16,7 @@ from selfplay.options import Fraction, Group, Positive
 
 CHAOS: Final = (
     "Faults on purpose: probabilities a segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
-    "with `--host process` also `hang` and `kill`"
+    "with `--host process` or `ray` also `hang` and `kill`"
 )
 
 Layer = Annotated[int, Field(ge=1, le=8192)]
@@ -207,7 +207,15 @@ class RunConfig(Group):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
     deterministic: bool = Field(False, description="Equal runs, bit for bit; a resumed one too")
     device: str = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
-    host: Literal["thread", "process"] = Field("thread", description="Where blocks of games live")
+    host: Literal["thread", "process", "ray"] = Field(
+        "thread", description="Where blocks of games live: in threads, child processes, or actors of a Ray cluster"
+    )
+    ray_address: str | None = Field(
+        None, description="Ray cluster of `--host ray`: `auto` or `HOST:PORT`; by default one of its own, here"
+    )
+    workers: Annotated[int, Field(ge=0)] = Field(
+        0, description="Actors of `--host ray`, a block of games and a CPU each; 0 = as many as --runners says"
+    )
     runners: Annotated[int, Field(ge=0)] = Field(0, description="Blocks of games; 0 = by cores and games")
     threads: Annotated[int, Field(ge=0)] = Field(0, description="Threads of the update; 0 = one a core, 4 at most")
     collect_timeout: Seconds | None = Field(
@@ -329,6 +337,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--keep-best", "run.keep_best", _RUN),
     Option("--device", "run.device", _RUN, "NAME"),
     Option("--host", "run.host", _RUN, "HOST"),
+    Option("--ray-address", "run.ray_address", _RUN, "ADDRESS"),
+    Option("--workers", "run.workers", _RUN, "N"),
     Option("--runners", "run.runners", _RUN, "N"),
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--collect-timeout", "run.collect_timeout", _RUN, "S"),

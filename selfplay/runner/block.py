@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -23,47 +22,15 @@ from selfplay.policy.heads import Heads, sample
 from selfplay.policy.memory import Ask, Memory, directly
 from selfplay.rollout.reused import Reused
 from selfplay.rollout.rollout import F32, Rollout
+from selfplay.runner.chaos import broken
+from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
     from envs.api import Bool, ScriptedGame, StepBatch
     from selfplay.policy.network import ActorCritic
+    from selfplay.runner.chaos import Fault
 
 MIRROR = Opponent("current", "current", "current")
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentOrder:
-    """What a block shall play: who acts, for how long, and whom games meet as their episodes end."""
-
-    iteration: int
-    steps: int
-    version: int
-    network: ActorCritic  # frozen: nobody writes to its weights
-    frozen: Mapping[str, ActorCritic]  # opponents by id; of episodes in progress those that the block does not know
-    opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
-    teacher: ActorCritic | None = None  # asked about everything that the learner sees
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """A finished training episode, told from the learner's seat (seat 0 in a mirror game)."""
-
-    opponent: str
-    mirror: bool
-    score: float
-    terminated: bool
-    stats: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """A whole segment of one block; there are no halves."""
-
-    rollout: Rollout
-    episodes: list[Episode]
-    met: Counter[str]  # opponents assigned in this segment, by id
-    in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
-    notes: tuple[str, ...] = ()  # what the games had to tell
 
 
 class Block:
@@ -109,14 +76,14 @@ class Block:
     def _reset(self) -> F32:
         return self.game.reset(self._seeds[1:])
 
-    def collect(self, order: SegmentOrder) -> Collected:
-        """Play one segment. Blocks for its duration.
+    def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
+        """Play one segment, with a fault in it. Blocks for its duration.
 
         Raises:
             RunnerError: the game gave numbers that are not finite.
         """
         torch.set_num_threads(1)
-        with torch.inference_mode():
+        with torch.inference_mode(), broken(self, fault, order.steps):
             return self._collect(order)
 
     def _collect(self, order: SegmentOrder) -> Collected:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from envs.dialogue.contract import Verdict
 from selfplay.errors import RunnerError
-from selfplay.runner.chaos import ON_PURPOSE, SLOW_S
+from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueGame
@@ -38,6 +40,8 @@ def broken_games(
         left -= 1
         if left == -1:
             fault.struck()
+            if fault.kind in FORCED and fault.pid is not None:
+                os.kill(fault.pid, signal.SIGSTOP if fault.kind == "hang" else signal.SIGKILL)
             if fault.kind == "crash":
                 raise RunnerError(f"the games crashed {ON_PURPOSE}")
             end = time.monotonic() + SLOW_S

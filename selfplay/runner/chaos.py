@@ -88,6 +88,7 @@ class Fault:
     at: float  # how far into the segment, 0 <= at < 1
     chance: float  # of whatever else the kind leaves open, 0 <= chance < 1
     struck: Callable[[], None]  # to be called when it happens
+    pid: int | None = None  # of the process that is stopped or killed where the game has none of its own
 
     def step(self, steps: int) -> int:
         """Before or in which step of a segment of so many it happens."""
@@ -231,9 +232,10 @@ class FaultyGame:
         return self._game.kill()
 
     def _signal(self, number: signal.Signals) -> None:
-        if not isinstance(self._game, ProcessGame):
+        pid = self._game.pid if isinstance(self._game, ProcessGame) else self._fault.pid
+        if pid is None:
             raise RunnerError(f"{self._fault.kind} needs a game in a process of its own")
-        os.kill(self._game.pid, number)
+        os.kill(pid, number)
 
     def _poison(self, batch: StepBatch) -> None:
         """Put a number that is not finite into an observation or a reward."""

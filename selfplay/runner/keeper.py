@@ -17,10 +17,17 @@ from typing import Final
 
 PATIENCE_S: Final = 10.0  # for the shell to remove a folder
 
-# Arguments: the folder. Standard input: a line with the process group, then the end. What an AppImage had mounted in
-# the folder is let go of first; a folder that was still being written to is removed at the second try.
+# Arguments: the folder, and whether to hunt. Standard input: a line with the process group, then the end. What an
+# AppImage had mounted in the folder is let go of first; a folder that was still being written to is removed at the
+# second try.
 _SCRIPT: Final = """
 read -r group && { read -r _; kill -9 "-$group" 2>/dev/null; }
+if [ "$2" = hunt ]; then
+    for place in /proc/[0-9]*/environ; do
+        pid="${place%/environ}"
+        grep -qsF "TMPDIR=$1" "$place" && kill -9 "${pid#/proc/}" 2>/dev/null
+    done
+fi
 for mount in "$1"/.mount_*; do fusermount -uz "$mount" 2>/dev/null; done
 rm -rf -- "$1" 2>/dev/null || { sleep 0.2; rm -rf -- "$1"; }
 """
@@ -29,14 +36,15 @@ rm -rf -- "$1" 2>/dev/null || { sleep 0.2; rm -rf -- "$1"; }
 class Keeper:
     """The scratch folder of a child process, and the end of both.
 
-    Order of use: make it, start the child in a session of its own with ``environment``, ``watch`` it, ``close``.
+    Order of use: make it, start the child in a session of its own with ``environment``, ``watch`` it, ``close``. What
+    starts many processes, each where it likes, cannot be watched: ``hunt`` ends whatever runs in the ``environment``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, hunt: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="selfplay-"))
         try:
             self._shell = subprocess.Popen(
-                ["/bin/sh", "-c", _SCRIPT, "keeper", str(self.folder)],
+                ["/bin/sh", "-c", _SCRIPT, "keeper", str(self.folder), "hunt" if hunt else ""],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,

@@ -29,13 +29,14 @@ from selfplay.runner.worker import Worker
 from selfplay.trainer.disk import SUMMARY
 from selfplay.trainer.fitting import check_fit
 from selfplay.trainer.guests import invited, seat
+from selfplay.trainer.hosting import check_host, cluster_for
 from selfplay.trainer.installation import located
 from selfplay.trainer.machine import pick_device, processor, usable_cores
 from selfplay.trainer.pretrained import adopt
 from selfplay.trainer.rater import prepare_best
-from selfplay.trainer.resume import STARTED, continued, spelled
+from selfplay.trainer.resume import CLUSTER, STARTED, continued, spelled
 from selfplay.trainer.running import run_tree
-from selfplay.trainer.session import Session, check_network, settled
+from selfplay.trainer.session import Session, check_network, runners, settled
 from selfplay.trainer.tree import Tree
 
 if TYPE_CHECKING:
@@ -79,15 +80,18 @@ def train(
             check_fit(config, explicit)
             _check_agreement(config, explicit)
             config = located(config, notes.append)
-            return _start(Session(config, run, pick_device(config.run.device), resumed), preset, stream, notes)
+            device = pick_device(config.run.device)
+            with cluster_for(config.run, runners(config)) as cluster:
+                return _start(Session(config, run, device, resumed, cluster), preset, stream, notes)
     _check_agreement(config, explicit)
     config = settled(adopt(located(config, notes.append), explicit, notes.append))
     check_network(config.net)
     device, guests = pick_device(config.run.device), invited(config)  # before the folder is made: a mistake leaves none
-    run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
-    with run.lock():
-        seat(run, guests)
-        return _start(Session(config, run, device), preset, stream, notes)
+    with cluster_for(config.run, runners(config)) as cluster:
+        run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
+        with run.lock():
+            seat(run, guests)
+            return _start(Session(config, run, device, cluster=cluster), preset, stream, notes)
 
 
 def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
@@ -101,7 +105,8 @@ def _check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
         raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
     if "league.opponent_share" in explicit and league.mode == "opponents":
         raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
-    check_plan(config.run.chaos, processes=config.run.host == "process" or find_game(config.game.type).live)
+    check_host(config.run, config.run.num_games, explicit)
+    check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).live)
     if config.run.chaos is not None and config.run.deterministic:
         raise ConfigError("--chaos: --deterministic promises equal runs, and faults by chance are against it")
 
@@ -167,7 +172,7 @@ def _finish(tree: Tree, feed: Feed, session: Session, seconds: float) -> None:
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     newest = run.generations / progress.newest
-    started = spelled(session.config, STARTED, OPTIONS) if session.game.live else ""
+    started = spelled(session.config, (*(STARTED if session.game.live else ()), *CLUSTER), OPTIONS)
     fights = (
         f"  python scripts/evaluate.py {newest} random --games 100",
         f"  python scripts/watch.py {run.path}",

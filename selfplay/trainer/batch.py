@@ -18,7 +18,7 @@ from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.rollout.rollout import F32, Rollout
-    from selfplay.runner.block import Collected, Episode
+    from selfplay.runner.segment import Collected, Episode
 
 
 TERM: Final = "reward_"

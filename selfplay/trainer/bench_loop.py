@@ -19,7 +19,8 @@ from selfplay.league.records import generation_id
 from selfplay.report.metrics import Update
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
-from selfplay.runner.block import Block, SegmentOrder
+from selfplay.runner.block import Block
+from selfplay.runner.segment import SegmentOrder
 from selfplay.seeding import derive
 from selfplay.trainer.bench import GAMES, ROLLOUT, fixed_config
 from selfplay.trainer.learner import Learner

@@ -29,8 +29,9 @@ from selfplay.config import NetConfig
 from selfplay.policy.memory import Ask, directly
 from selfplay.policy.network import build_network
 from selfplay.policy.together import Together
-from selfplay.runner.block import Block, SegmentOrder
+from selfplay.runner.block import Block
 from selfplay.runner.process_game import ProcessGame
+from selfplay.runner.segment import SegmentOrder
 from selfplay.trainer.machine import processor, usable_cores
 from selfplay.trainer.session import network_spec
 

@@ -44,6 +44,8 @@ def check_live(config: Config, explicit: Mapping[str, object]) -> None:
             f"--runners {config.run.runners}: each game of --game-type {kind} has a runner of its own, "
             f"{games} of them with --num-games {games}; leave --runners out"
         )
+    if explicit.get("run.workers", 0) not in (0, games):
+        raise ConfigError(f"--workers {config.run.workers}: an actor has one game of --game-type {kind}; leave it out")
     if config.run.deterministic:
         raise ConfigError(f"--deterministic: a game in real time cannot be repeated (--game-type {kind})")
     _check_person(config)

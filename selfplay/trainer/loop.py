@@ -19,9 +19,8 @@ from selfplay.league.records import START
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.report.metrics import Update
-from selfplay.runner.block import Block, Collected, SegmentOrder
 from selfplay.runner.board import Board, Job
-from selfplay.runner.chaos import Chaos, broken
+from selfplay.runner.segment import Collected, Games, SegmentOrder
 from selfplay.runner.worker import Worker
 from selfplay.trainer.agents import ROLES, Agent, make_matchmaker
 from selfplay.trainer.archive import Archive
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from selfplay.config import Config
     from selfplay.policy.network import ActorCritic
     from selfplay.report.reporter import Reporter
+    from selfplay.runner.chaos import Chaos
     from selfplay.supervision import Context
     from selfplay.trainer.rater import Rater
     from selfplay.trainer.session import Session
@@ -56,7 +56,7 @@ class TrainingLoop:
     def __init__(
         self,
         session: Session,
-        board: Board[Block],
+        board: Board[Games],
         rater: Rater | None,
         reporter: Reporter,
         stop: asyncio.Event,
@@ -214,7 +214,7 @@ class TrainingLoop:
             agent.matchmaker.rotate(agent.frozen)
             networks[role] = await worker.submit(agent.learner.snapshot)
             await self._load(worker, agent, {*agent.matchmaker.bench, *agent.frozen})
-        jobs: dict[str, Job[Block]] = {}
+        jobs: dict[str, Job[Games]] = {}
         for runner, games in session.blocks.items():
             agent = self._agents[session.roles[runner]]
             frozen = dict(agent.frozen) if agent.role == MAIN else agent.frozen | {MAIN: networks[MAIN]}
@@ -281,10 +281,9 @@ class TrainingLoop:
             self._reporter.notice(f"Health: {finding.text}")
 
 
-def _collect(block: Block, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
+def _collect(block: Games, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
     """What a runner's thread does for a segment, with what is to break in it."""
-    with broken(block, chaos.draw(runner, order.iteration), order.steps):
-        collected = block.collect(order)
+    collected = block.collect(order, chaos.draw(runner, order.iteration))
     chaos.completed(runner)
     return collected
 

@@ -16,7 +16,7 @@ from selfplay.trainer.batch import mean_score, met, summarise, zero_sum_error
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
-    from selfplay.runner.block import Collected
+    from selfplay.runner.segment import Collected
     from selfplay.trainer.rater import Rater
     from selfplay.trainer.session import Session
 

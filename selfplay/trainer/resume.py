@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.registry import find_game
 from selfplay.config import OPTIONS, Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.trainer.command_line import flag_of, shown
@@ -19,7 +18,7 @@ MAY_CHANGE: Final = frozenset(
     {
         "run.timesteps", "run.max_minutes", "run.save_interval",
         "run.keep_checkpoints", "run.keep_every", "run.keep_best",
-        "run.device", "run.host", "run.checkpoint",
+        "run.device", "run.host", "run.ray_address", "run.workers", "run.checkpoint",
         "run.threads", "run.collect_timeout", "run.chaos", "league.track_elo", "league.rating_share",
         "league.population", "game.dolphin", "game.iso", "emulator.headless", "emulator.fast_forward",
         "emulator.slippi_port", "emulator.save_replays", "emulator.start_timeout", "emulator.frame_timeout",
@@ -30,6 +29,9 @@ MAY_CHANGE: Final = frozenset(
 
 STARTED: Final = ("game.dolphin", "game.iso")
 """Settings that start a program. A run's folder may be a stranger's: what it says of them is shown, never done."""
+
+CLUSTER: Final = ("run.ray_address",)
+"""Settings that hand a token and work to somebody; named again for the same reason."""
 
 
 def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
@@ -48,13 +50,20 @@ def continued(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
         case _:  # of a version that kept everything: nobody chose to lose what the run has
             values["league"]["population"] = max(config.league.population, 2 * len(state.meta.generations))
     change(values, explicit, MAY_CHANGE, OPTIONS)
-    if find_game(config.game.type).live:
-        refuse_unnamed(config, explicit, STARTED, OPTIONS)
+    leave_cluster(values["run"], explicit)
     for limit, other in (("max_minutes", "timesteps"), ("timesteps", "max_minutes")):
         if f"run.{limit}" in explicit and f"run.{other}" not in explicit:
             values["run"][other] = None  # a new limit stands for both: the old one may have been reached
     with boundary(ConfigError, "these settings do not go together"):
-        return Config.model_validate(values)
+        config = Config.model_validate(values)
+    refuse_unnamed(config, explicit, (*STARTED, *CLUSTER), OPTIONS)
+    return config
+
+
+def leave_cluster(run: dict[str, Any], explicit: Mapping[str, Any]) -> None:
+    """What is only of clusters goes with the cluster, where a run goes on without one."""
+    if run["host"] != "ray":
+        run |= {"ray_address": explicit.get("run.ray_address"), "workers": explicit.get("run.workers", 0)}
 
 
 def change(

@@ -13,7 +13,6 @@ from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
 from selfplay.league.modes import MAIN
 from selfplay.league.records import START, generation_id, generation_number
 from selfplay.policy.policy import load_policy
-from selfplay.runner.block import Block
 from selfplay.runner.board import Board, Job
 from selfplay.trainer.agents import WINS, Agent, Target, begins_anew, worst
 from selfplay.trainer.disk import EXPLOITER, GENERATION, OLD, RATINGS, STATE, DiskWatch
@@ -24,8 +23,11 @@ from selfplay.trainer.save_points import SavePoints
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from selfplay.policy.network import ActorCritic
     from selfplay.report.reporter import Reporter
+    from selfplay.runner.segment import Games
     from selfplay.runner.worker import Worker
     from selfplay.trainer.archive import Archive
     from selfplay.trainer.progress import Progress
@@ -54,7 +56,7 @@ class Saving:
         archive: Archive,
         agents: Mapping[str, Agent],
         progress: Progress,
-        board: Board[Block],
+        board: Board[Games],
         rater: Rater | None,
         reporter: Reporter,
         worker: Worker,
@@ -211,7 +213,7 @@ class Saving:
                 arrays |= {f"{role}/{name}": array for name, array in own.items()}
         opponents: dict[str, Any] = {}
         if progress.iteration and not self._session.game.live:
-            jobs: dict[str, Job[Block]] = {r: Job(Block.snapshot, timed=False) for r in self._session.blocks}
+            jobs: dict[str, Job[Games]] = {r: Job(_snapshot, timed=False) for r in self._session.blocks}
             for runner, (games, document) in (await self._board.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
                 opponents[runner] = document
@@ -235,3 +237,7 @@ class Saving:
         )
         await self._worker.submit(write_learner, self._session.run, meta, arrays)
         progress.saved = progress.iteration
+
+
+def _snapshot(games: Games) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    return games.snapshot()

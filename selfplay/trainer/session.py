@@ -22,6 +22,7 @@ from selfplay.trainer.rating import RatingSettings, anchors_of, settings_of
 if TYPE_CHECKING:
     from selfplay.checkpoint.schema import Scalar
     from selfplay.config import Config, RunConfig, StructureConfig
+    from selfplay.runner.ray_cluster import Cluster
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 
@@ -40,8 +41,8 @@ def runners(config: Config) -> int:
     run, each = config.run, len(turns(config))
     if find_game(config.game.type).live:
         return run.num_games
-    count = run.runners or max(1, min(usable_cores(), run.num_games // 16, 8))
-    if not run.runners:
+    count = run.runners or run.workers or max(1, min(usable_cores(), run.num_games // 16, 8))
+    if not (run.runners or run.workers):
         count = -(-count // each) * each
     return min(count, run.num_games)
 
@@ -55,9 +56,11 @@ def settled(config: Config) -> Config:
     """The configuration of a new run, with what was left to machine and chance: it holds where it is resumed, too."""
     game = find_game(config.game.type)
     live, cast, each = game.live, game.characters, len(turns(config))
-    values: dict[str, object] = {"runners": runners(config), "host": "process" if live else config.run.host}
+    host = "process" if live and config.run.host == "thread" else config.run.host
+    values: dict[str, object] = {"runners": runners(config), "host": host}
     if runners(config) % each:
-        rule = f"--runners must be a multiple of {each}, and --num-games no less than that"
+        flag = "--workers" if host == "ray" else "--runners"
+        rule = f"{flag} must be a multiple of {each}, and --num-games no less than that"
         raise ConfigError(
             f"--mode {config.league.mode} trains {len(set(turns(config)))} learners, each with blocks of games of its "
             f"own: {f'--num-games must be a multiple of {each}' if live else rule}; "
@@ -109,6 +112,7 @@ class Session:
     run: RunDir
     device: str
     resumed: LearnerState | None = None
+    cluster: Cluster | None = None  # that blocks of games are placed on; None: they live here
 
     @property
     def game(self) -> GameEntry:

@@ -19,14 +19,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.registry import make_game
 from selfplay.checkpoint import group
 from selfplay.policy.memory import Ask, directly
 from selfplay.policy.together import Together
 from selfplay.runner.block import Block
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
 from selfplay.runner.game_runner import GameRunner, SlowOpening, Turns
-from selfplay.runner.process_game import ProcessGame
+from selfplay.runner.hosted import HostedBlock, Opening, open_block
+from selfplay.runner.remote import RemoteBlock, Shelf
 from selfplay.seeding import derive
 from selfplay.supervision import ChildSpec, Context, PoolSpec, Supervisor, SupervisorSpec
 from selfplay.trainer.announcing import Announcer
@@ -35,12 +35,12 @@ from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
-from selfplay.trainer.runners import GRACE_S, PARK, Runners
+from selfplay.trainer.runners import GRACE_S, PARK, PARK_ELSEWHERE, Runners
 from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
     from selfplay.report.reporter import Feed
+    from selfplay.runner.segment import Games
     from selfplay.trainer.session import Session
 
 OPENING: Final = max(2, usable_cores())  # emulators that start at once
@@ -56,11 +56,16 @@ class Tree:
         self._feed = feed
         self._announced = False
         live = session.game.live
-        self._park = park_policy(config) if live else PARK
+        elsewhere = session.cluster is not None
+        self._shelf = None if session.cluster is None else Shelf(session.cluster.put)
+        self._park = park_policy(config) if live else PARK_ELSEWHERE if elsewhere else PARK
         self._ask: Ask = Together() if live else directly
         turns = Turns(OPENING, TURN_S)
-        self._opening = SlowOpening(turns, Block.begin, opens_within_s(config)) if live else None
-        self.board: Board[Block] = Board(
+        begins_s = opens_within_s(config) if live else 0.0
+        self._opening = SlowOpening(turns, Block.begin, begins_s) if live else None
+        if elsewhere:  # where an actor begins slowly, and rules may have to be compiled
+            self._opening = SlowOpening(turns, RemoteBlock.open, FIRST_TIMEOUT_S + begins_s)
+        self.board: Board[Games] = Board(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
         )
         # rating games in emulators have deadlines of their own, each of them
@@ -108,6 +113,8 @@ class Tree:
     async def start_runners(self) -> None:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
         prepare = self._session.game.prepare
+        if prepare is None and self._shelf is not None:
+            prepare = self._compile
         if prepare is not None:
             with self._compilation():
                 await asyncio.to_thread(prepare)
@@ -120,25 +127,30 @@ class Tree:
         ctx.ready()
         await self._feed.run()
 
-    def _open_block(self, runner: str, incarnation: int) -> Block:
+    def _open_block(self, runner: str, incarnation: int) -> Games:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
-        session = self._session
-        options = session.block_options(runner)
-        seed = derive(session.config.run.seed, runner, incarnation)
-        game: ScriptedGame
+        opening, cluster = self._opening_of(runner, incarnation), self._session.cluster
+        if cluster is not None and self._shelf is not None:
+            return RemoteBlock(cluster.link(HostedBlock, runner), self._shelf, opening)
         with self._compilation():
-            if session.config.run.host == "process":
-                timeout = session.config.emulator.start_timeout if session.game.live else None
-                game = ProcessGame(session.config.game.type, options, timeout)
-            else:
-                game = make_game(session.config.game.type, **options)
-            block = Block(game, seed, self._ask)
-            if session.resumed is not None and incarnation == 1 and runner not in self.loop.unplayable:
-                document: Any = session.resumed.meta.opponents.get(runner, {})
-                block.restore(group(session.resumed.arrays, f"games/{runner}"), document)
-            elif not session.game.live:
-                block.warm_up()
-        return block
+            return open_block(opening, self._ask)
+
+    def _opening_of(self, runner: str, incarnation: int) -> Opening:
+        session = self._session
+        config, live = session.config, session.game.live
+        snapshot: Any = {}, {}
+        if session.resumed is not None and incarnation == 1 and runner not in self.loop.unplayable:
+            document = session.resumed.meta.opponents.get(runner, {})
+            snapshot = group(session.resumed.arrays, f"games/{runner}"), document
+        return Opening(
+            game=config.game.type,
+            options=session.block_options(runner),
+            seed=derive(config.run.seed, runner, incarnation),
+            process=live or config.run.host == "process",
+            start_timeout_s=config.emulator.start_timeout if live else None,
+            live=live,
+            snapshot=snapshot,
+        )
 
     @contextmanager
     def _compilation(self) -> Iterator[None]:
@@ -151,6 +163,12 @@ class Tree:
         started = time.monotonic()
         yield
         self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
+
+    def _compile(self) -> None:
+        """What all actors of this machine need, once."""
+        if not self._session.game.starts_at_once():
+            first = self._opening_of(next(iter(self._session.blocks)), 0)
+            open_block(first).close()
 
     def _count_restart(self, runner: str) -> None:
         self.loop.progress.restarts += runner in self._session.blocks

@@ -3,7 +3,8 @@ import pytest
 
 from selfplay.league.modes import Opponent
 from selfplay.rollout.rollout import Rollout
-from selfplay.runner.block import MIRROR, Block, SegmentOrder
+from selfplay.runner.block import MIRROR, Block
+from selfplay.runner.segment import SegmentOrder
 from tests.fakes import CountingGame
 from tests.policy.networks import network
 

@@ -12,8 +12,9 @@ from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import logprob_entropy
 from selfplay.policy.memory import directly
-from selfplay.runner.block import MIRROR, Block, SegmentOrder
+from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.process_game import ProcessGame
+from selfplay.runner.segment import SegmentOrder
 from tests.fakes import CountingGame
 from tests.policy.networks import network, stubborn
 

@@ -12,9 +12,10 @@ from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
 from selfplay.policy.network import build_network
-from selfplay.runner.block import Block, SegmentOrder
+from selfplay.runner.block import Block
 from selfplay.runner.board import Board, Job
 from selfplay.runner.process_game import ProcessGame
+from selfplay.runner.segment import SegmentOrder
 from selfplay.runner.worker import Worker
 from tests.runner.pools import Resources, failures, runners
 

@@ -98,3 +98,15 @@ def test_kill_9_of_this_process_leaves_neither_processes_nor_files():
         trainer.kill()
     wait_for(lambda: not any(is_alive(int(pid)) for pid in pids))
     wait_for(lambda: not Path(folder).exists())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_one_that_hunts_ends_what_runs_with_its_environment_wherever_it_went():
+    keeper = Keeper(hunt=True)
+    away = subprocess.Popen(["sleep", "60"], env=keeper.environment, start_new_session=True)
+    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    keeper.close()
+    assert away.wait(10) == -signal.SIGKILL
+    assert other.poll() is None
+    other.kill()
+    other.wait()

@@ -8,7 +8,8 @@ from selfplay.checkpoint import NetworkSpec
 from selfplay.league.modes import Opponent
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.memory import Memory
-from selfplay.runner.block import MIRROR, Block, SegmentOrder
+from selfplay.runner.block import MIRROR, Block
+from selfplay.runner.segment import SegmentOrder
 from tests.fakes import CountingGame
 from tests.policy.networks import network
 

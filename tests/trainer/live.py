@@ -48,6 +48,6 @@ def emulated(monkeypatch):
     monkeypatch.setitem(GAMES, "dolphin", mock)
     monkeypatch.setattr("selfplay.trainer.app.located", lambda config, tell: config)
     emulators = Emulators()
-    for module in ("tree", "live"):
-        monkeypatch.setattr(f"selfplay.trainer.{module}.ProcessGame", emulators)
+    for module in ("runner.hosted", "trainer.live"):
+        monkeypatch.setattr(f"selfplay.{module}.ProcessGame", emulators)
     return emulators

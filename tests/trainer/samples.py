@@ -48,6 +48,8 @@ OTHER = {
     "--gate-bounds": "10,20",
     "--device": "cuda",
     "--host": "process",
+    "--ray-address": "auto",
+    "--workers": "2",
     "--runners": "3",
     "--threads": "1",
     "--collect-timeout": "12",

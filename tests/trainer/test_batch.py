@@ -8,7 +8,8 @@ import torch
 from selfplay.league.modes import Opponent
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import Play
-from selfplay.runner.block import MIRROR, Block, Collected, Episode, SegmentOrder
+from selfplay.runner.block import MIRROR, Block
+from selfplay.runner.segment import Collected, Episode, SegmentOrder
 from selfplay.trainer.batch import make_batch, met, summarise, zero_sum_error
 from tests.fakes import CountingGame
 from tests.policy.networks import network

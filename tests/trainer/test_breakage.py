@@ -196,7 +196,7 @@ def test_a_terminal_that_is_gone_costs_nothing_but_its_lines(tmp_path, monkeypat
 
 
 def test_a_run_that_cannot_go_on_names_the_first_cause(tmp_path, monkeypatch):
-    def broken(self, order):
+    def broken(self, order, fault=None):
         raise FloatingPointError("the rules are broken for good")
 
     monkeypatch.setattr(Block, "collect", broken)

@@ -280,7 +280,7 @@ def test_a_slow_emulator_is_left_behind_and_its_segment_learned_from_late(emulat
     gate, there = threading.Event(), threading.Event()
     collect, update, slow = Block.collect, Learner.update, []
 
-    def late(self, order):
+    def late(self, order, fault=None):
         slow.append(self)
         if self is not slow[0] or there.is_set():
             return collect(self, order)

@@ -36,11 +36,12 @@ from selfplay.trainer.dialogue.players import (
     sampling_of,
     server_of,
 )
-from selfplay.trainer.dialogue.session import WordsSession
+from selfplay.trainer.dialogue.session import WordsSession, runners
 from selfplay.trainer.dialogue.tree import WordsTree
 from selfplay.trainer.disk import SUMMARY
+from selfplay.trainer.hosting import check_host, cluster_for
 from selfplay.trainer.machine import pick_device, processor, usable_cores
-from selfplay.trainer.resume import change, refuse_unnamed
+from selfplay.trainer.resume import CLUSTER, change, leave_cluster, refuse_unnamed
 from selfplay.trainer.running import run_tree
 
 if TYPE_CHECKING:
@@ -49,19 +50,20 @@ if TYPE_CHECKING:
     from envs.dialogue.contract import Exact
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.policy.language.model import LanguageModel
+    from selfplay.runner.ray_cluster import Cluster
 
 FORMAT: Final = 1
 MAY_CHANGE: Final = frozenset(
     {
         "run.games", "run.timesteps", "run.max_minutes", "run.save_interval",
         "run.keep_checkpoints", "run.keep_every", "run.keep_best",
-        "run.checkpoint", "run.device",
+        "run.checkpoint", "run.device", "run.host", "run.ray_address", "run.workers",
         "run.threads", "run.evaluation_states", "run.chaos", "guard.loop_timeout", "guard.max_abandoned",
     }
 )  # fmt: skip
 
 
-STARTED: Final = ("server.program", "server.arguments", "server.url")
+STARTED: Final = ("server.program", "server.arguments", "server.url", *CLUSTER)
 """Settings that start a program or send what is said to a server; see ``resume.STARTED``."""
 
 
@@ -86,26 +88,32 @@ def train(
                 raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")
             newest = run.generations / state.meta.generations[-1]
             config = _at_home(_continued(state, explicit), newest)
+            check_host(config.run, config.states_per_iteration, explicit)
             device = pick_device(config.run.device)
             model = reopen(config, str(newest), device)
-            return _start(config, run, (model, base), state, preset, stream)
+            with cluster_for(config.run, runners(config, device)) as cluster:
+                return _start(config, run, (model, base), state, preset, stream, cluster)
+    check_host(config.run, config.states_per_iteration, explicit)
     refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     game_of(config)
     lines = PlainReporter(StreamSink(stream))
     # Before the folder is made: a mistake leaves none.
     if config.server.program is not None:
         find_program(config.server.program)
-    opened = open_model(config, pick_device(config.run.device), config.run.threads or usable_cores(), lines.notice)
+    device = pick_device(config.run.device)
+    opened = open_model(config, device, config.run.threads or usable_cores(), lines.notice)
     endpoint_of(config, opened[0].chat)
-    run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
-    with run.lock():
-        return _start(config, run, opened, None, preset, stream)
+    with cluster_for(config.run, runners(config, device)) as cluster:
+        run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
+        with run.lock():
+            return _start(config, run, opened, None, preset, stream, cluster)
 
 
 def _continued(state: LearnerState, explicit: Mapping[str, Any]) -> LanguageConfig:
     with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
         values = LanguageConfig.model_validate(state.meta.config).model_dump()
     change(values, explicit, MAY_CHANGE, OPTIONS)
+    leave_cluster(values["run"], explicit)
     config = LanguageConfig.model_validate(values)
     refuse_unnamed(config, explicit, STARTED, OPTIONS)
     return config
@@ -128,6 +136,7 @@ def _start(
     resumed: LearnerState | None,
     preset: str | None,
     stream: TextIO,
+    cluster: Cluster | None,
 ) -> int:
     """Run the event loop with a model and its name."""
     device = pick_device(config.run.device)
@@ -145,7 +154,7 @@ def _start(
     if endpoint is not None:
         reporters.notice(endpoint.wire.told)
     session = WordsSession(
-        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint
+        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
     )
     return asyncio.run(_run(session, Feed(reporters)))
 
@@ -307,6 +316,7 @@ def _header(
         ("Track Elo", f"yes, {config.league.rating_share:.0%} of the time" if config.league.track_elo else None),
         ("Seed", str(config.run.seed)),
         ("Chaos", config.run.chaos),
+        ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Run folder", run.path),
         ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),

@@ -33,8 +33,10 @@ def _limits(explicit: dict[str, Any]) -> None:
 def _check(config: LanguageConfig) -> None:
     """What types cannot say; games and models are looked for when they are opened."""
     for kind in parse_plan(config.run.chaos):
-        if kind in FORCED:
-            raise ConfigError(f"--chaos {config.run.chaos}: {kind} needs a process, and games of words have none")
+        if kind in FORCED and config.run.host != "ray":
+            raise ConfigError(
+                f"--chaos {config.run.chaos}: {kind} needs a process, and games of words have none: add --host ray"
+            )
 
 
 PROGRAM: Final = Program(

@@ -168,6 +168,15 @@ class WordsRunConfig(Group):
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
     device: str = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
+    host: Literal["thread", "ray"] = Field(
+        "thread", description="Where games are played: in threads, or in actors of a Ray cluster, on their processors"
+    )
+    ray_address: str | None = Field(
+        None, description="Ray cluster of `--host ray`: `auto` or `HOST:PORT`; by default one of its own, here"
+    )
+    workers: Annotated[int, Field(ge=0)] = Field(
+        0, description="Actors of `--host ray`, a CPU each; 0 = as many as --runners says"
+    )
     runners: Annotated[int, Field(ge=0)] = Field(0, description="Threads that play; 0 = one a core, as groups allow")
     threads: Annotated[int, Field(ge=0)] = Field(0, description="Threads of the update; 0 = one a core, 4 at most")
     evaluation_states: Annotated[int, Field(ge=0)] = Field(
@@ -246,6 +255,8 @@ class LanguageConfig(Group):
         if self.server.remote and self.embedded:
             flag = "--server-url" if self.server.program is None else "--server"
             raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
+        if self.server.remote and self.run.host == "ray":
+            raise ValueError("--host ray places the model that writes the replies, and with a server there is none")
         if self.server.remote and self.model.lora_rank:
             raise ValueError("--lora-rank adapts the model here: a server, which is given whole models, would not know")
         if self.server.arguments and self.server.program is None:
@@ -327,6 +338,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option("--keep-every", "run.keep_every", _RUN, "N"),
     Option("--keep-best", "run.keep_best", _RUN),
     Option("--device", "run.device", _RUN, "NAME"),
+    Option("--host", "run.host", _RUN, "HOST"),
+    Option("--ray-address", "run.ray_address", _RUN, "ADDRESS"),
+    Option("--workers", "run.workers", _RUN, "N"),
     Option("--runners", "run.runners", _RUN, "N"),
     Option("--threads", "run.threads", _RUN, "N"),
     Option("--evaluation-states", "run.evaluation_states", _RUN, "N"),

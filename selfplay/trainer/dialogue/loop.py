@@ -16,6 +16,7 @@ import torch
 from selfplay.checkpoint import LearnerState, load_latest_learner, set_aside_newer
 from selfplay.checkpoint.store import fill_folder
 from selfplay.errors import NotARunError, RunnerError, ServerError
+from selfplay.policy.policy import parameters_of
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.board import Board, Job
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Chaos
-    from selfplay.runner.collector import DialogueCollector, Order
+    from selfplay.runner.collector import Order
+    from selfplay.runner.hosted_words import Published, Words
     from selfplay.supervision import Context
     from selfplay.trainer.dialogue.rater import WordsRater
     from selfplay.trainer.dialogue.session import WordsSession
@@ -52,16 +54,18 @@ class WordsLoop:
         feed: Is told what happens.
         stop: Set when the run shall end after the iteration in progress.
         start_runners: Makes sure that there are runners.
+        weights: Of now, for runners that are elsewhere; None: they share the learner's model.
     """
 
     def __init__(
         self,
         session: WordsSession,
-        board: Board[DialogueCollector],
+        board: Board[Words],
         rater: WordsRater | None,
         feed: Feed,
         stop: asyncio.Event,
         start_runners: Callable[[], Awaitable[None]],
+        weights: Published | None = None,
     ) -> None:
         self.session = session
         self.progress = Progress(chaos_of(session.config.run, session.resumed))
@@ -74,6 +78,7 @@ class WordsLoop:
         self._feed = feed
         self._stop = stop
         self._start_runners = start_runners
+        self._weights = weights
         self._generator = torch.Generator()
         self._learner: GRPOLearner | None = None
 
@@ -132,7 +137,7 @@ class WordsLoop:
             self._feed.notice("The run has reached its end; --games or --timesteps can put it further away")
         while not self._done():
             phases = Phases(progress)
-            played = await self._collect()
+            played = await self._collect(worker)
             phases.end("collect")
             if self.failure is not None:
                 break
@@ -169,8 +174,11 @@ class WordsLoop:
             or (run.max_minutes is not None and progress.elapsed_s >= 60 * run.max_minutes)
         )
 
-    async def _collect(self) -> list[Played]:
+    async def _collect(self, worker: Worker) -> list[Played]:
         """An iteration's games; none where their server has failed for good."""
+        if self._weights is not None:
+            moving = await worker.submit(partial(parameters_of, self.session.model.module, moving=True))
+            await worker.submit(self._weights.publish, moving)
         orders = self.session.orders(self.progress.iteration)
         chaos = self.progress.chaos
         iteration = self.progress.iteration
@@ -230,7 +238,7 @@ class WordsLoop:
 
 
 def _play(
-    collector: DialogueCollector, runner: str, iteration: int, order: Order, chaos: Chaos
+    collector: Words, runner: str, iteration: int, order: Order, chaos: Chaos
 ) -> list[Played | Lost] | ServerError:
     """What a runner's thread does for an order, with what is to break in it."""
     try:

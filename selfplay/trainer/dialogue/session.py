@@ -17,9 +17,17 @@ if TYPE_CHECKING:
     from selfplay.policy.language.endpoint import Endpoint
     from selfplay.policy.language.model import LanguageModel
     from selfplay.policy.language.sampling import Sampling
+    from selfplay.runner.ray_cluster import Cluster
     from selfplay.runner.serving import ReplyServer
     from selfplay.trainer.dialogue.config import LanguageConfig
     from selfplay.trainer.dialogue.rating import WordsRating
+
+
+def runners(config: LanguageConfig, device: str) -> int:
+    """How many play the games of a run whose learner is on this device."""
+    run, states = config.run, config.states_per_iteration
+    here = usable_cores() if device == "cpu" or run.host == "ray" else 1
+    return min(run.runners or run.workers or here, states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +45,12 @@ class WordsSession:
     resumed: LearnerState | None = None
     server: ReplyServer | None = None  # that is to be started, and told of new weights
     endpoint: Endpoint | None = None  # who writes replies; None: the model itself
+    cluster: Cluster | None = None  # that games are played on; None: here
 
     @property
     def runners(self) -> tuple[str, ...]:
         """Ids of those that play."""
-        states = self.config.states_per_iteration
-        count = self.config.run.runners or min(usable_cores() if self.device == "cpu" else 1, states)
-        return tuple(f"runner-{i:03d}" for i in range(min(count, states)))
+        return tuple(f"runner-{i:03d}" for i in range(runners(self.config, self.device)))
 
     @property
     def threads(self) -> int:

@@ -21,13 +21,15 @@ import torch
 from selfplay.runner.board import FIRST_TIMEOUT_S, Board, Limits
 from selfplay.runner.collector import DialogueCollector
 from selfplay.runner.game_runner import GameRunner
+from selfplay.runner.hosted_words import Published, Words
 from selfplay.supervision import ChildSpec, Context, PoolSpec, Supervisor, SupervisorSpec
 from selfplay.trainer.announcing import Announcer
+from selfplay.trainer.dialogue.elsewhere import Elsewhere
 from selfplay.trainer.dialogue.loop import WordsLoop
 from selfplay.trainer.dialogue.players import writer_of
 from selfplay.trainer.dialogue.rater import RATER, WordsRater, WordsRaterResource
 from selfplay.trainer.rating import LedgerKeeper
-from selfplay.trainer.runners import GRACE_S, PARK, Runners
+from selfplay.trainer.runners import GRACE_S, PARK, PARK_ELSEWHERE, Runners
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,18 +45,22 @@ class WordsTree:
     def __init__(self, session: WordsSession, feed: Feed, stop: asyncio.Event) -> None:
         self._session = session
         self._feed = feed
-        self.board: Board[DialogueCollector] = Board(session.runners, limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S))
+        cluster = session.cluster
+        weights = None if cluster is None else Published(cluster.put)
+        self._elsewhere = None if cluster is None or weights is None else Elsewhere(session, cluster, weights)
+        self.board: Board[Words] = Board(session.runners, limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S))
         # How long a batch takes that reads models first tells nothing about the next one.
         self._rater_board: Board[WordsRaterResource] = Board([RATER], limits=Limits(math.inf, math.inf))
         self._ledger = LedgerKeeper(session.run.ledger)
         rated = session.config.league.track_elo
         self.rater = WordsRater(session, self._ledger, self._rater_board) if rated else None
-        self.loop = WordsLoop(session, self.board, self.rater, feed, stop, self.start_runners)
+        self.loop = WordsLoop(session, self.board, self.rater, feed, stop, self.start_runners, weights)
         boards: dict[str, Board[Any]] = dict.fromkeys(session.runners, self.board)
         self.announcer = Announcer(feed, boards | {RATER: self._rater_board}, self._count_restart)
         self.root = Supervisor(self._spec(), on_report=self.announcer.tell)
 
     def _spec(self) -> SupervisorSpec:
+        self._park = PARK if self._elsewhere is None else PARK_ELSEWHERE
         budget = 10 * (len(self._session.runners) + 1)
         feed = SupervisorSpec(children=(ChildSpec("feed", self._deliver, restart="transient"),), intensity=100)
         server = self._session.server
@@ -62,7 +68,7 @@ class WordsTree:
         children = (
             *(() if server is None else (server.spec(),)),
             *ledger,
-            ChildSpec("runners", PoolSpec(intensity=budget, period_s=PARK.period_s, park=PARK)),
+            ChildSpec("runners", PoolSpec(intensity=budget, period_s=self._park.period_s, park=self._park)),
             ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
             ChildSpec("reporting", feed),
         )
@@ -74,6 +80,8 @@ class WordsTree:
         """Start the runners that the pool does not have."""
         runners = Runners(self.root)
         runner = GameRunner(self.board, self._open)
+        if self._elsewhere is not None:
+            runner = GameRunner(self.board, self._elsewhere.open, self._elsewhere.opening)
         for name in self._session.runners:
             if name not in runners.ids():
                 await runners.start(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))

@@ -13,7 +13,8 @@ from envs.registry import make_game
 from selfplay.checkpoint import RunDir
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.league.records import generation_id
-from selfplay.runner.block import Block, SegmentOrder
+from selfplay.runner.block import Block
+from selfplay.runner.segment import SegmentOrder
 from selfplay.trainer.batch import summarise
 from selfplay.trainer.bench import fixed_config
 from selfplay.trainer.growth.series import Measured, Series, seconds

@@ -1,0 +1,243 @@
+"""A Ray cluster for as long as a run lasts: one of our own on this machine, or one that is there already.
+
+Whoever can reach a cluster can run code on it: token authentication is always on, and our own cluster listens to this
+machine alone. Everything here blocks; it is called where there is no event loop yet, or none any more. Ray is loaded
+here and nowhere else, because what it is to do is told in the environment before that.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from selfplay.errors import ConfigError, describe
+from selfplay.runner.keeper import Keeper
+from selfplay.runner.process_game import ROOT
+from selfplay.runner.ray_link import RayLink
+
+CONNECT_S: Final = 20.0  # until a cluster that is there must have answered
+START_S: Final = 120.0  # until one of our own must be up, on a busy machine, too
+STOP_S: Final = 15.0  # for letting go of it
+REACH_S: Final = 5.0  # for a first connection to an address
+STORE_BYTES: Final = 512 * 2**20  # of our own cluster's objects; orders and segments stay for less than an iteration
+TOKEN_FILE: Final = Path(".ray") / "auth_token"  # in the home folder: where Ray looks
+INSTALL: Final = "pip install 'selfplay[ray]'"
+
+
+class Cluster:
+    """Makes actors; see ``connected``."""
+
+    def __init__(self, ray: Any) -> None:  # noqa: ANN401
+        self._ray = ray
+
+    def link(self, kind: type, name: str) -> RayLink:
+        """An actor of a class, for somebody of this name. Does not wait for it."""
+        return RayLink(self._ray, kind, name)
+
+    def put(self, value: object) -> object:
+        """Store something once for all actors; what it gives arrives as the value."""
+        return self._ray.put(value)
+
+    def refuse_if_too_small(self, actors: int) -> None:
+        """Whether there is room for so many actors.
+
+        Raises:
+            ConfigError: there is not; says what is wanted and what is there.
+        """
+        there, free = (resources.get("CPU", 0.0) for resources in self._resources())
+        if free < actors:
+            raise ConfigError(
+                f"--host ray: {actors} actors want a CPU each, but the cluster has {there:g}, of which {free:g} are "
+                "free; add nodes, or give fewer --workers"
+            )
+
+    def _resources(self) -> tuple[dict[str, float], dict[str, float]]:
+        return self._ray.cluster_resources(), self._ray.available_resources()
+
+
+@contextmanager
+def connected(address: str | None, actors: int) -> Iterator[Cluster]:
+    """A cluster with room for so many actors; let go of at the end, and shut down where it is our own.
+
+    Args:
+        address: ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
+        actors: How many there will be.
+
+    Raises:
+        ConfigError: Ray is not installed, nobody answers there, versions differ, a token is missing or wrong, or there
+            is no room.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError(f"--host ray needs Ray, which is not installed: {INSTALL}")
+    _prepare_environment()
+    if address is None:
+        with _scratch() as keeper, ExitStack() as stack:
+            options = {"address": "local", "num_cpus": actors, "num_gpus": 0, "object_store_memory": STORE_BYTES}
+            options |= {"include_dashboard": False, "_temp_dir": str(keeper.folder)}
+            with _told_to_children(keeper):
+                ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
+            yield Cluster(ray)
+        return
+    _check_token()
+    _check_reachable(address)
+    with _Session({"address": address}, CONNECT_S, f"--ray-address {address}") as ray:
+        cluster = Cluster(ray)
+        cluster.refuse_if_too_small(actors)
+        yield cluster
+
+
+def _prepare_environment() -> None:
+    """What Ray reads when it is loaded."""
+    os.environ.update(
+        RAY_AUTH_MODE="token",
+        RAY_USAGE_STATS_ENABLED="0",
+        RAY_DEDUP_LOGS_SKIP_REGEX=".",  # what it prints of deaths would tear the screen; supervision tells of them
+        RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
+    )
+
+
+@contextmanager
+def _scratch() -> Iterator[Keeper]:
+    """Of our own cluster: its folder, its token, and the end of whatever it started, whatever way this process ends."""
+    keeper = Keeper(hunt=True)
+    try:
+        # The switch of systems where clusters are for developers: everything listens to this machine alone.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        made = _token() is None
+        if made:
+            file = keeper.folder / "token"
+            file.touch(0o600)
+            file.write_text(secrets.token_hex(32))
+            os.environ["RAY_AUTH_TOKEN_PATH"] = str(file)
+        try:
+            yield keeper
+        finally:
+            if made:
+                del os.environ["RAY_AUTH_TOKEN_PATH"]
+    finally:
+        keeper.close()
+
+
+@contextmanager
+def _told_to_children(keeper: Keeper) -> Iterator[None]:
+    """What the processes of our own cluster inherit: actors import what we are, installed or not."""
+    names = ("TMPDIR", "PYTHONPATH")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ["TMPDIR"] = keeper.environment["TMPDIR"]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), before["PYTHONPATH"]]))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _token() -> str | None:
+    """Where a token is that Ray would find: the name of a variable, or a file."""
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        if os.environ.get(name):
+            return name
+    file = Path.home() / TOKEN_FILE
+    return str(file) if file.is_file() else None
+
+
+def _check_token() -> None:
+    if _token() is None:
+        raise ConfigError(
+            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH "
+            f"names, or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
+        )
+
+
+def _check_reachable(address: str) -> None:
+    """A first look, because Ray itself takes long to say so."""
+    if address == "auto":
+        return
+    host, colon, port = address.rpartition(":")
+    if "//" in address or not colon or not host or not port.isdigit():
+        raise ConfigError(
+            f"--ray-address {address}: give auto or HOST:PORT, and start the trainer on a node of the cluster "
+            "(ray:// is slower by far)"
+        )
+    try:
+        socket.create_connection((host, int(port)), REACH_S).close()
+    except OSError as error:
+        raise ConfigError(f"--ray-address {address}: nobody answers there: {describe(error)}") from error
+
+
+class _Session:
+    """Ray, connected, in a thread that lives as long: the processes of a cluster die with the thread that made them."""
+
+    def __init__(self, options: dict[str, Any], limit_s: float, what: str) -> None:
+        self._options = options
+        self._limit_s = limit_s
+        self._what = what
+        self._settled, self._over = threading.Event(), threading.Event()
+        self._ray: Any = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="ray", daemon=True)
+
+    def __enter__(self) -> Any:  # noqa: ANN401
+        self._thread.start()
+        try:
+            answered = self._settled.wait(self._limit_s)
+        except BaseException:  # a person has lost patience
+            self._over.set()
+            raise
+        if not answered:
+            self._over.set()
+            raise ConfigError(
+                f"--host ray: {self._what} did not answer within {self._limit_s:g} s; if it does run, the token that "
+                "was found here may not be its own"
+            )
+        if self._error is not None:
+            self._thread.join(STOP_S)
+            raise ConfigError(f"--host ray: {self._what}: {_explained(self._error)}") from self._error
+        return self._ray
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(STOP_S)
+
+    def _work(self) -> None:
+        try:
+            import ray
+
+            ray.init(**self._options, log_to_driver=False, logging_level="CRITICAL", configure_logging=True)
+            self._ray = ray
+        except BaseException as error:  # told by whoever waits
+            self._error = error
+        self._settled.set()
+        if self._error is None:
+            self._over.wait()
+        with suppress(Exception):  # nothing that could be mended any more
+            sys.modules["ray"].shutdown()
+
+
+def _explained(error: BaseException) -> str:
+    """One line of what Ray says, and what to do about it."""
+    line = " ".join(str(error).split())
+    for sign, explanation in _EXPLANATIONS.items():
+        if sign in line:
+            return explanation.replace("{line}", line[:400])
+    return describe(error)[:500]
+
+
+_EXPLANATIONS: Final = {
+    "Version mismatch": "Python and Ray must be the same on all nodes: {line}",
+    "uthentication": "it refuses the token that was found here",
+    "node_ip_address.json": "this machine is no node of it; join it first: ray start --address=HOST:PORT",
+    "Could not find any running Ray instance": "no cluster runs here; start one (ray start --head), or leave "
+    "--ray-address out",
+}

@@ -1,0 +1,124 @@
+"""The trainer's end of a block of games that lives elsewhere, whatever carries the calls there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import fields
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+from numpy.typing import NDArray
+
+from selfplay.runner.parcels import Parcel, copied, networks_of, pack_fault, pack_network, pack_order, unpack_segment
+from selfplay.runner.same_code import refuse_other_code
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
+    from selfplay.runner.chaos import Fault
+    from selfplay.runner.hosted import Opening
+    from selfplay.runner.segment import Collected, SegmentOrder
+
+
+class Link(Protocol):
+    """The way to one object that lives elsewhere and works for nobody else."""
+
+    def ready(self) -> None:
+        """Wait until the object is there.
+
+        Raises:
+            RunnerError: it cannot be.
+        """
+        ...
+
+    def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
+        """What a method of the object gives; arguments that lie on a shelf arrive as what they are. Blocks.
+
+        Raises:
+            RunnerError: the method failed, the object is gone, or the link was severed.
+        """
+        ...
+
+    def sever(self) -> None:
+        """Make whoever waits for an answer fail at once. Does not block; for other threads to call."""
+        ...
+
+    def close(self) -> None:
+        """End the object, whatever it does."""
+        ...
+
+
+class Shelf:
+    """Networks that blocks elsewhere are given: each is put where they can fetch it once, however many they are.
+
+    What nobody in this process holds any more leaves the shelf.
+
+    Args:
+        put: Stores a parcel; gives what links take as an argument in its place.
+    """
+
+    def __init__(self, put: Callable[[Parcel], object]) -> None:
+        self._put = put
+        self._lock = threading.Lock()
+        self._numbers = count()
+        self._there: WeakKeyDictionary[ActorCritic, tuple[str, object]] = WeakKeyDictionary()
+
+    def find(self, network: ActorCritic) -> tuple[str, object]:
+        """The key of a network, and what stands for its parcel. Blocks while it is stored; any thread may ask."""
+        with self._lock:
+            if network not in self._there:
+                self._there[network] = f"network-{next(self._numbers)}", self._put(pack_network(network))
+            return self._there[network]
+
+
+class RemoteBlock:
+    """A block of games on the other end of a link (``Games``), served by a ``HostedBlock``."""
+
+    def __init__(self, link: Link, shelf: Shelf, opening: Opening) -> None:
+        self._link = link
+        self._shelf = shelf
+        self._opening = opening
+        self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
+
+    def open(self) -> None:
+        """Make and begin the games, where there is room for them. Blocks.
+
+        Raises:
+            RunnerError: there is none, or they cannot be made.
+        """
+        self._link.ready()
+        refuse_other_code(self._link)
+        arrays, opponents = self._opening.snapshot
+        document = {field.name: getattr(self._opening, field.name) for field in fields(self._opening)}
+        self._link.call("open", document | {"snapshot": opponents}, dict(arrays))
+
+    def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
+        """See ``Games``. A fault counts as struck when it is sent: one that kills can tell nobody."""
+        found = {network: self._shelf.find(network) for network in networks_of(order)}
+        named = dict(found.values())
+        new = [key for key in named if key not in self._sent]
+        if fault is not None:
+            fault.struck()
+        packed = pack_order(order, lambda network: found[network][0])
+        parcel = self._link.call("collect", packed, pack_fault(fault), new, *(named[key] for key in new))
+        self._sent = frozenset(named)
+        return unpack_segment(parcel)
+
+    def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """See ``Games``."""
+        arrays, document = self._link.call("snapshot")
+        return copied(arrays), document
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        self._link.sever()
+
+    def kill(self) -> bool:
+        """See ``Resource``: closing ends the other end, and it never hangs."""
+        self._link.sever()
+        return True
+
+    def close(self) -> None:
+        """See ``Resource``."""
+        self._link.close()

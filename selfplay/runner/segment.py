@@ -1,0 +1,80 @@
+"""What a block of games is asked for, and what it gives: a whole segment, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from selfplay.league.modes import Opponent
+    from selfplay.policy.network import ActorCritic
+    from selfplay.rollout.rollout import Rollout
+    from selfplay.runner.chaos import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentOrder:
+    """What a block shall play: who acts, for how long, and whom games meet as their episodes end."""
+
+    iteration: int
+    steps: int
+    version: int
+    network: ActorCritic  # frozen: nobody writes to its weights
+    frozen: Mapping[str, ActorCritic]  # opponents by id; of episodes in progress those that the block does not know
+    opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
+    teacher: ActorCritic | None = None  # asked about everything that the learner sees
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A finished training episode, told from the learner's seat (seat 0 in a mirror game)."""
+
+    opponent: str
+    mirror: bool
+    score: float
+    terminated: bool
+    stats: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A whole segment of one block; there are no halves."""
+
+    rollout: Rollout
+    episodes: list[Episode]
+    met: Counter[str]  # opponents assigned in this segment, by id
+    in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
+    notes: tuple[str, ...] = ()  # what the games had to tell
+
+
+class Games(Protocol):
+    """A block of games, wherever it lives (``Resource``)."""
+
+    def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
+        """Play one segment, with a fault in it. Blocks for its duration.
+
+        Raises:
+            RunnerError: the games failed; there is no segment.
+        """
+        ...
+
+    def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Everything the next segment depends on: arrays, and a JSON document."""
+        ...
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        ...
+
+    def kill(self) -> bool:
+        """See ``Resource``."""
+        ...
+
+    def close(self) -> None:
+        """See ``Resource``."""
+        ...

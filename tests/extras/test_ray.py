@@ -1,0 +1,235 @@
+"""Blocks of games in actors of real Ray clusters: one of our own, and two nodes on this machine."""
+
+import importlib.util
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.trainer.local_nodes import LocalNodes
+from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
+
+ROOT = Path(__file__).parents[2]
+TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py"), "--game-type", "mock"]
+PATIENCE_S = 300
+
+pytestmark = [
+    pytest.mark.extras,
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="not installed: ray (pip install -e '.[ray]')"),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """Of a trainer: a home without a token, and a folder for temporary files that shall be empty in the end."""
+    (tmp_path / "home").mkdir()
+    folder = Path("/tmp") / f"sp-{secrets.token_hex(3)}"  # sockets have short names
+    folder.mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    yield {**kept, "HOME": str(tmp_path / "home"), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)} | {
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch")
+    }
+    assert wait_for(lambda: not any(folder.iterdir())), sorted(folder.iterdir())
+    folder.rmdir()
+
+
+def wait_for(true, seconds=60):
+    """Whether something becomes true."""
+    deadline = time.monotonic() + seconds
+    while not (found := true()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
+
+
+def processes(mark):
+    """Ids of processes whose environment or command line has a mark, this one's own aside."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+            dead = (folder / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            continue
+        if mark.encode() in text and not dead and int(folder.name) != os.getpid():
+            found.append(int(folder.name))
+    return found
+
+
+def train(environment, *arguments, code=0):
+    done = subprocess.run(
+        [*TRAIN, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+def weights(folder):
+    return load_latest_learner(RunDir(folder)).arrays
+
+
+def assert_equal_runs(one, other):
+    here, there = weights(one), weights(other)
+    assert here.keys() == there.keys()
+    for name in here:
+        assert np.array_equal(here[name], there[name]), name
+
+
+SMALL = ("--num-games", 6, "--rollout-length", 32, "--batch-size", 128, "--save-interval", 2)
+TO_THE_END = (*SMALL, "--timesteps", 6 * 32 * 6, "--mode", "simple_mix", "--deterministic")
+
+
+def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path):
+    """Learner state, games in progress and opponents are equal after six iterations, and after going on elsewhere."""
+    train(environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread")
+    train(environment, *TO_THE_END, "--host", "ray", "--workers", 2, "--checkpoint", tmp_path / "ray")
+    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
+    summary = json.loads((tmp_path / "ray" / "summary.json").read_text())
+    assert (summary["finished"], summary["restarts"]) == (True, 0)
+    longer = ("--resume", "--timesteps", 6 * 32 * 10)
+    train(environment, *longer, "--checkpoint", tmp_path / "ray")
+    train(environment, *longer, "--checkpoint", tmp_path / "thread", "--host", "ray", "--workers", 2)
+    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+
+
+def test_an_actor_that_breaks_hangs_or_is_killed_costs_its_segment_alone(environment, tmp_path):
+    plan = "crash=0.15,kill=0.15,nan=0.1,hang=0.05"
+    train(
+        environment, *SMALL, "--timesteps", 6 * 32 * 16, "--host", "ray", "--workers", 2, "--chaos", plan,
+        "--collect-timeout", 10, "--seed", 3, "--checkpoint", tmp_path / "run",
+    )  # fmt: skip
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    chaos = summary["chaos"]
+    assert summary["finished"]
+    assert chaos["kill"]["injected"]
+    for kind, tally in chaos.items():
+        assert tally["injected"] == tally["detected"] == tally["recovered"] == tally["lost"], (kind, tally)
+    assert summary["restarts"] == sum(tally["injected"] for tally in chaos.values())
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["asked-to-end", "killed"])
+def test_whatever_way_the_trainer_ends_nothing_is_left(environment, tmp_path, number):
+    run = tmp_path / "run"
+    command = [*TRAIN, *map(str, (*SMALL, "--max-minutes", 10, "--host", "ray", "--workers", 2, "--checkpoint", run))]
+    with (tmp_path / "log").open("w") as log:
+        trainer = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    assert wait_for(lambda: "Iter 2" in (tmp_path / "log").read_text(), PATIENCE_S)
+    trainer.send_signal(number)
+    assert trainer.wait(PATIENCE_S) == {signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}[number]
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+    if number == signal.SIGTERM:
+        assert load_latest_learner(RunDir(run)).meta.iteration >= 2
+
+
+# ---- two nodes
+
+
+@pytest.fixture
+def nodes(environment, tmp_path):
+    found = LocalNodes(tmp_path, Path(environment["TMPDIR"]) / "r", (1, 1), environment)
+    yield found
+    found.stop()
+
+
+def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp_path):
+    run = tmp_path / "run"
+    place = ("--host", "ray", "--ray-address", nodes.address, "--workers", 2, "--checkpoint", run)
+    command = [*TRAIN, *map(str, (*SMALL, "--timesteps", 6 * 32 * 3000, *place))]
+    with (tmp_path / "log").open("w") as log:
+        trainer = subprocess.Popen(command, env=nodes.environment, stdout=log, stderr=log)
+    text = (tmp_path / "log").read_text
+    assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
+    hosted = processes("HostedBlock")
+    assert len(hosted) == 2
+    nodes.kill(1)
+    assert wait_for(lambda: "is parked" in text(), PATIENCE_S), text()
+    last = text().count("Iter ")
+    assert wait_for(lambda: text().count("Iter ") > last + 20 or trainer.poll() is not None, PATIENCE_S), text()
+    trainer.send_signal(signal.SIGTERM)
+    assert trainer.wait(PATIENCE_S) in (0, 128 + signal.SIGTERM), text()
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    failed = {line.split()[1] for line in text().splitlines() if " failed: " in line}
+    assert len(failed) == 1  # the other one went on
+    assert rows
+    assert wait_for(lambda: not processes("HostedBlock"))  # the cluster is not ours, its actors were
+
+
+def test_two_nodes_train_as_one_machine_does(nodes, tmp_path):
+    train(nodes.environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread")
+    place = ("--host", "ray", "--ray-address", nodes.address, "--workers", 2)
+    train(nodes.environment, *TO_THE_END, *place, "--checkpoint", tmp_path / "ray")
+    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
+
+
+def test_what_cannot_be_had_is_told(nodes, tmp_path):
+    run = ("--checkpoint", tmp_path / "run", "--host", "ray")
+    place = ("--ray-address", nodes.address)
+    bare = {name: value for name, value in nodes.environment.items() if not name.startswith("RAY_")}
+    assert "needs the token of the cluster" in train(bare, *SMALL, *run, *place, code=2)
+    wrong = tmp_path / "wrong"
+    wrong.write_text(secrets.token_hex(32))
+    other = nodes.environment | {"RAY_AUTH_TOKEN_PATH": str(wrong)}
+    assert "may not be its own" in train(other, *SMALL, *run, *place, code=2)
+    assert "2 are free" in train(nodes.environment, *SMALL, *run, *place, "--workers", 6, code=2)
+    patched = tmp_path / "patched"
+    patched.mkdir()
+    (patched / "sitecustomize.py").write_text("import ray._private.utils as u\nimport ray\nray.__version__ = '2.1.0'\n")
+    older = nodes.environment | {"PYTHONPATH": f"{patched}:{ROOT}"}
+    told = train(older, *SMALL, *run, *place, code=2)
+    assert "must be the same on all nodes" in told
+    assert "2.1.0" in told
+    assert not (tmp_path / "run").exists()
+
+
+# ---- other games
+
+
+def test_emulators_live_in_actors_and_die_with_them(environment, tmp_path):
+    """An actor that holds an emulator is killed with -9: its segment is lost, and nothing of the emulator stays."""
+    program, disc = write_stand_in(tmp_path / "stand_in", Disc())
+    run, log = tmp_path / "run", tmp_path / "log"
+    arguments = (
+        "--game-type", "dolphin", "--dolphin", program, "--iso", disc, "--slippi-port", 54200, "--num-games", 2,
+        "--rollout-length", 60, "--max-episode-frames", 600, "--timesteps", 12_000_000, "--host", "ray",
+        "--checkpoint", run,
+    )  # fmt: skip
+    with log.open("w") as out:
+        trainer = subprocess.Popen([*TRAIN[:2], *map(str, arguments)], env=environment, stdout=out, stderr=out)
+    assert wait_for(lambda: "Iter 3:" in log.read_text(), PATIENCE_S), log.read_text()
+    actors = processes("ray::HostedBlock")
+    assert len(actors) == 2
+    os.kill(actors[0], signal.SIGKILL)
+    assert wait_for(lambda: "its worker process has died; it is replaced" in log.read_text(), PATIENCE_S)
+    before = log.read_text().count("Iter ")
+    assert wait_for(lambda: log.read_text().count("Iter ") > before + 10, PATIENCE_S), log.read_text()
+    trainer.send_signal(signal.SIGTERM)
+    assert trainer.wait(PATIENCE_S) == 128 + signal.SIGTERM, log.read_text()
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+
+
+def test_actors_write_what_threads_write(environment, tmp_path):
+    """A run of words ends with the same model, token by token, after one of its actors was killed on purpose."""
+    words = (
+        "--game-type", "kuhn_text", "--num-games", 32, "--games", 128, "--start-tokens", 20_000, "--evaluation-states",
+        0, "--set", "run.save_interval=2",
+    )  # fmt: skip
+    command = [*TRAIN[:2], *map(str, words)]
+    for name, host in (("thread", ("--runners", 2)), ("ray", ("--host", "ray", "--workers", 2, "--chaos", "kill=0.2"))):
+        place = ("--checkpoint", tmp_path / name)
+        subprocess.run(
+            [*command, *map(str, (*host, *place))], env=environment, cwd=tmp_path, check=True, timeout=PATIENCE_S,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
+    chaos = json.loads((tmp_path / "ray" / "summary.json").read_text())["chaos"]
+    assert chaos["kill"]["injected"] == chaos["kill"]["recovered"] > 0
