@@ -103,9 +103,10 @@ class Race:
         self._out.mkdir(parents=True, exist_ok=True)
         for seed in self._plan.seeds:
             missing = [name for name in self._plan.systems if not self._cell(name, seed).exists()]
-            if missing:
-                self._say(f"seed {seed}: {', '.join(missing)}, {self._plan.minutes:g} minutes each")
-                self._train(missing, seed)
+            untrained = [name for name in missing if not kept(self._folder(name, seed), self._plan.marks[-1]).exists()]
+            if untrained:
+                self._say(f"seed {seed}: {', '.join(untrained)}, {self._plan.minutes:g} minutes each")
+                self._train(untrained, seed)
             for name in missing:
                 self._finish(name, seed)
 

@@ -1,6 +1,7 @@
 """A race makes the cells that are missing, from what systems had at each mark."""
 
 import json
+from shutil import rmtree
 
 import numpy as np
 import pytest
@@ -96,6 +97,11 @@ def test_only_missing_cells_are_made(tmp_path, monkeypatch):
     cell = json.loads((out / "cleanrl-3.json").read_text())
     assert [point["minutes"] for point in cell["points"]] == [0.5, 1.0]
     (out / "cleanrl-3.json").unlink()
+    Race(PLAN, out, work, tmp_path / "venvs", said.append).run()
+    assert trained == [["cleanrl"]]  # only what is measured of it was missing
+    assert json.loads((out / "cleanrl-3.json").read_text()) == cell
+    (out / "cleanrl-3.json").unlink()
+    rmtree(kept(work / "cleanrl-3", 1.0))
     with pytest.raises(ConfigError, match="not finished: move it away"):
         Race(PLAN, out, work, tmp_path / "venvs", said.append).run()
 
