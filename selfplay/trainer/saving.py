@@ -1,7 +1,6 @@
 """What a training run leaves on disk: generations, frozen exploiters, who of them stays, and states to resume from.
 
-A disk that refuses costs what it refused and no training: the generation is left out, the state is tried again after
-1, 2, 4, ... iterations, until the next save point comes anyway. Nothing is removed before a newer state verifies.
+A generation that the disk refuses is left out. See ``state_saving`` for states.
 """
 
 from __future__ import annotations
@@ -9,22 +8,22 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
+from selfplay.checkpoint import LearnerMeta, write_learner
 from selfplay.league.modes import MAIN
-from selfplay.league.records import START, generation_id, generation_number
+from selfplay.league.records import START, generation_id
 from selfplay.policy.policy import load_policy
 from selfplay.runner.board import Board, Job
 from selfplay.trainer.agents import WINS, Agent, Target, begins_anew, worst
-from selfplay.trainer.disk import EXPLOITER, GENERATION, OLD, RATINGS, STATE, DiskWatch
-from selfplay.trainer.machine import give_back_memory
+from selfplay.trainer.disk import EXPLOITER, GENERATION, DiskWatch
 from selfplay.trainer.rating import RATER_STATE
-from selfplay.trainer.save_points import SavePoints
+from selfplay.trainer.state_saving import StateSaving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from selfplay.checkpoint import Retention
     from selfplay.policy.network import ActorCritic
     from selfplay.report.reporter import Reporter
     from selfplay.runner.segment import Games
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from selfplay.trainer.session import Session
 
 
-class Saving:
+class Saving(StateSaving):
     """Saves for one incarnation of the training loop.
 
     Args:
@@ -62,16 +61,13 @@ class Saving:
         worker: Worker,
         disk: DiskWatch,
     ) -> None:
+        super().__init__(session.run, session.config.run, progress, rater, worker, disk)
         self.archive = archive
         self._session = session
         self._agents = agents
-        self._progress = progress
         self._board = board
         self._rater = rater
         self._reporter = reporter
-        self._worker = worker
-        self._disk = disk
-        self._points = SavePoints(session.config.run.save_interval)
         self._unrated: dict[str, Any] = {}  # what an earlier session knew of ratings, where this one rates nothing
         self._ledger_position = 0  # of the same
 
@@ -99,14 +95,9 @@ class Saving:
             self._ledger_position = meta.ledger_position
             self._unrated = {name: meta.extra[name] for name in RATER_STATE if name in meta.extra}
 
-    @property
-    def is_due(self) -> bool:
-        """Whether something is to be saved after this iteration."""
-        return self._points.is_due(self._progress.iteration)
-
     async def save(self) -> None:
         """At a save point everything; between two, the state that could not be saved."""
-        if self._points.is_point(self._progress.iteration):
+        if self._is_point:
             await self._grow()
         await self.checkpoint()
 
@@ -118,31 +109,9 @@ class Saving:
             with self._disk.tolerate(GENERATION):
                 await self._freeze()
 
-    async def checkpoint(self) -> None:
-        """Everything that training continues from; then what nothing needs any more goes."""
-        if self._rater is not None:
-            with self._disk.tolerate(RATINGS):
-                await self._rater.write_rest()
-        with self._disk.tolerate(STATE):
-            await self._write_state()
-        await self._worker.submit(give_back_memory)
-        saved = STATE not in self._disk.unsaved
-        self._points.tried(self._progress.iteration, saved=saved)
-        if saved:
-            with self._disk.tolerate(OLD):
-                await self._worker.submit(retain, self._session.run, self._progress.saved, await self._retention())
-                await self._worker.submit(self.archive.sweep)
-
-    async def _retention(self) -> Retention:
-        run = self._session.config.run
-        best = generation_number(await self._best() or "")
-        return Retention(run.keep_checkpoints, run.keep_every, () if best is None else (best,))
-
-    async def _best(self) -> str | None:
-        """Whom ``--keep-best`` keeps: who passed the gate, or else has the highest rating."""
-        if self._rater is None or not self._session.config.run.keep_best:
-            return None
-        return await self._rater.best(self._progress.generations)
+    async def _remove_old(self, retention: Retention) -> None:
+        await super()._remove_old(retention)
+        await self._worker.submit(self.archive.sweep)  # policies that no state goes on with any more
 
     async def _grow(self) -> None:
         """A generation that opponents are drawn from, and exploiters that have done their work."""

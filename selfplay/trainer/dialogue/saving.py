@@ -1,6 +1,6 @@
 """What a run of words leaves on disk: generations, all of which stay, states to resume from, and games for people.
 
-Where the disk refuses, it goes as in ``selfplay.trainer.saving``.
+A generation that the disk refuses is left out. See ``state_saving`` for states.
 """
 
 from __future__ import annotations
@@ -8,15 +8,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
-from selfplay.league.records import generation_id, generation_number
+from selfplay.checkpoint import LearnerMeta, write_learner
+from selfplay.league.records import generation_id
 from selfplay.seeding import derive
 from selfplay.trainer.dialogue.learning import freeze
 from selfplay.trainer.dialogue.transcripts import keep_transcripts
-from selfplay.trainer.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
+from selfplay.trainer.disk import GENERATION, DiskWatch
 from selfplay.trainer.learner_state import learner_arrays
-from selfplay.trainer.machine import give_back_memory
-from selfplay.trainer.save_points import SavePoints
+from selfplay.trainer.state_saving import StateSaving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 TRANSCRIPTS: Final = "games for people"
 
 
-class WordsSaving:
+class WordsSaving(StateSaving):
     """Saves for one incarnation of the training loop.
 
     Args:
@@ -56,19 +55,11 @@ class WordsSaving:
         worker: Worker,
         disk: DiskWatch,
     ) -> None:
+        super().__init__(session.run, session.config.run, progress, rater, worker, disk)
         self._session = session
         self._learner = learner
         self._generator = generator
-        self._progress = progress
         self._rater = rater
-        self._worker = worker
-        self._disk = disk
-        self._points = SavePoints(session.config.run.save_interval)
-
-    @property
-    def is_due(self) -> bool:
-        """Whether something is to be saved after this iteration."""
-        return self._points.is_due(self._progress.iteration)
 
     async def begin(self) -> None:
         """The first generation and the first state of a new run.
@@ -81,7 +72,7 @@ class WordsSaving:
 
     async def save(self, played: Sequence[Played]) -> None:
         """At a save point everything; between two, the state that could not be saved."""
-        if self._points.is_point(self._progress.iteration):
+        if self._is_point:
             with self._disk.tolerate(GENERATION):
                 await self._freeze()
             with self._disk.tolerate(TRANSCRIPTS):
@@ -95,26 +86,6 @@ class WordsSaving:
             with self._disk.tolerate(GENERATION):
                 await self._freeze()
             await self.checkpoint()
-
-    async def checkpoint(self) -> None:
-        """Everything that training continues from; then the states go that nothing keeps."""
-        if self._rater is not None:
-            with self._disk.tolerate(RATINGS):
-                await self._rater.write_rest()
-        with self._disk.tolerate(STATE):
-            await self._write_state()
-        await self._worker.submit(give_back_memory)
-        saved = STATE not in self._disk.unsaved
-        self._points.tried(self._progress.iteration, saved=saved)
-        if saved:
-            with self._disk.tolerate(OLD):
-                await self._worker.submit(retain, self._session.run, self._progress.saved, await self._retention())
-
-    async def _retention(self) -> Retention:
-        run, best = self._session.config.run, None
-        if run.keep_best and self._rater is not None:
-            best = generation_number(await self._rater.best(self._progress.generations) or "")
-        return Retention(run.keep_checkpoints, run.keep_every, () if best is None else (best,))
 
     async def _freeze(self) -> None:
         """A generation."""
