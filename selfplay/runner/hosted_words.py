@@ -100,7 +100,7 @@ class RemoteCollector:
     def open(self) -> None:
         """Read the model there. Blocks."""
         self._link.ready()
-        refuse_other_code(self._link)
+        refuse_other_code(self._link.call("code"))
         self._link.call("open", self._document, self._files)
 
     def collect(self, order: Order, fault: Fault | None = None) -> list[Result]:

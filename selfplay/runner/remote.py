@@ -88,7 +88,7 @@ class RemoteBlock:
             RunnerError: there is none, or they cannot be made.
         """
         self._link.ready()
-        refuse_other_code(self._link)
+        refuse_other_code(self._link.call("code"))
         arrays, opponents = self._opening.snapshot
         document = {field.name: getattr(self._opening, field.name) for field in fields(self._opening)}
         self._link.call("open", document | {"snapshot": opponents}, dict(arrays))

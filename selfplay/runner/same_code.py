@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from typing import TYPE_CHECKING
 
 from selfplay.errors import RunnerError
 from selfplay.runner.process_game import ROOT
-
-if TYPE_CHECKING:
-    from selfplay.runner.remote import Link
 
 
 @cache
@@ -23,11 +19,11 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-def refuse_other_code(link: Link) -> None:
-    """Compare with the other end, which has a method ``code``.
+def refuse_other_code(theirs: str) -> None:
+    """Compare with the other end, whose ``code_hash`` this is.
 
     Raises:
         RunnerError: it is another version, which might read what we send as something else.
     """
-    if link.call("code") != code_hash():
+    if theirs != code_hash():
         raise RunnerError("a node of the cluster has another version of this project: install the same one everywhere")
