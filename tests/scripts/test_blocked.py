@@ -36,7 +36,7 @@ def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_pat
     assert done.returncode == BLOCKED, done.stderr
     sentence, *stacks = done.stderr.splitlines()
     assert re.fullmatch(
-        r"The event loop was blocked for 5 s by blocks \(<string>, line \d+\), called by TrainingLoop._train "
+        r"The event loop was blocked for 5 s by blocks \(<string>, line \d+\), called by TrainingLoop._iterate "
         r"\(selfplay/trainer/loop.py, line \d+\); the run ends, --resume goes on",
         sentence,
     )

@@ -74,10 +74,10 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
     gate, calls = threading.Event(), iter(range(1, 10**9))
     original = Block.collect
 
-    def collect(self, order):
+    def collect(self, order, fault=None):
         if next(calls) in (4, 5):
             gate.wait()
-        return original(self, order)
+        return original(self, order, fault)
 
     monkeypatch.setattr(Block, "collect", collect)
     folder = tmp_path / "run"
@@ -98,7 +98,7 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
 
 
 def test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause(tmp_path, monkeypatch):
-    def broken(self, order):
+    def broken(self, order, fault=None):
         try:
             {}["stage"]
         except KeyError as error:
