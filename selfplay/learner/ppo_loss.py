@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 
+from selfplay.policy import compiled_heads
 from selfplay.policy.heads import divergence, logprob_entropy, masked
 
 if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
+    from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
 
 
@@ -77,11 +79,12 @@ def chunk_loss(
     """
     logits, value = outputs(network, batch)
     batch = batch.flat()
-    logprob, entropy = logprob_entropy(network.heads, logits, batch.action)
-    result: tuple[Tensor, Tensor] = _Surrogate.apply(  # type: ignore[no-untyped-call]
-        logprob, entropy, value, batch, settings, critic_only
-    )
-    loss, parts = result
+    if network.heads.compiled_for(logits):
+        result = _Compiled.apply(logits, value, batch, network.heads, settings)  # type: ignore[no-untyped-call]
+    else:
+        result = surrogate(*logprob_entropy(network.heads, logits, batch.action), value, batch, settings)
+    policy_loss, value_loss, parts = cast("tuple[Tensor, Tensor, Tensor]", result)
+    loss = value_loss if critic_only else policy_loss + value_loss
     if batch.teacher is None:
         return loss, torch.cat([parts, parts.new_zeros(2)])
     teacher = masked(batch.teacher, batch.legal)
@@ -94,49 +97,54 @@ def chunk_loss(
     return loss, torch.cat([parts, torch.stack([forward.detach(), reverse.detach()])])
 
 
-class _Surrogate(torch.autograd.Function):
-    """The loss without its teacher, with the gradient written out: some thirty operations on [N] take longer undone.
+def surrogate(
+    logprob: Tensor, entropy: Tensor, value: Tensor, batch: Batch, settings: PPOSettings
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss without its teacher, from log-probability, entropy and value, all [N], of the decisions of a batch.
 
-    d policy / d log pi = -ratio A where the first term is the smaller, else 0; d value / d V = V - R where the first
-    is the larger, else 0. Comparisons let NaN through, so that a gradient shows it.
+    Returns:
+        What the actor learns from, what the critic learns from, and the sums of the first five parts.
     """
+    log_ratio = logprob - batch.logprob
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+    policy_loss = -torch.minimum(ratio * batch.advantage, clipped * batch.advantage).sum()
+    near = batch.value + (value - batch.value).clamp(-settings.value_clip, settings.value_clip)
+    value_loss = 0.5 * torch.maximum((value - batch.target).square(), (near - batch.target).square()).sum()
+    with torch.no_grad():
+        # k3 estimator: unbiased and never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html)
+        kl = (ratio - 1 - log_ratio).sum()
+        outside = ((ratio - 1).abs() > settings.clip).sum()
+        parts = torch.stack([policy_loss, value_loss, entropy.sum(), kl, outside])
+    return policy_loss - settings.entropy_coefficient * entropy.sum(), settings.value_coefficient * value_loss, parts
+
+
+class _Compiled(torch.autograd.Function):
+    """``surrogate`` of given logits and values on the processor: its gradient comes with it, in one pass."""
 
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401
-        logprob: Tensor,
-        entropy: Tensor,
+        logits: Tensor,
         value: Tensor,
         batch: Batch,
+        heads: Heads,
         settings: PPOSettings,
-        critic_only: bool,
-    ) -> tuple[Tensor, Tensor]:
-        log_ratio = logprob - batch.logprob
-        ratio = log_ratio.exp()
-        free, held = ratio * batch.advantage, ratio.clamp(1 - settings.clip, 1 + settings.clip) * batch.advantage
-        policy_loss = -torch.minimum(free, held).sum()
-        error = value - batch.target
-        near = (value - batch.value).clamp_(-settings.value_clip, settings.value_clip).add_(batch.value)
-        squared, near_squared = error.square(), near.sub_(batch.target).square_()
-        value_loss = 0.5 * torch.maximum(squared, near_squared).sum()
-        total_entropy = entropy.sum()
-        # k3 estimator: unbiased and never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html)
-        kl = (ratio - 1 - log_ratio).sum()
-        outside = ((ratio - 1).abs_() > settings.clip).sum()
-        ctx.save_for_backward(
-            free.masked_fill_(free > held, 0.0).mul_(0.0 if critic_only else -1.0),
-            error.masked_fill_(squared < near_squared, 0.0).mul_(settings.value_coefficient),
-        )
-        ctx.entropy_coefficient = 0.0 if critic_only else settings.entropy_coefficient
-        loss = settings.value_coefficient * value_loss
-        if not critic_only:
-            loss = loss + policy_loss - settings.entropy_coefficient * total_entropy
-        parts = torch.stack([policy_loss, value_loss, total_entropy, kl, outside])
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        rows = (batch.action, batch.logprob, batch.value, batch.advantage, batch.target)
+        action, logprob, old_value, advantage, target = (tensor.numpy() for tensor in rows)
+        grad, grad_value, sums = compiled_heads.ppo(
+            heads.binary, heads.sizes, logits.detach().numpy(), value.detach().numpy(), action, (logprob, old_value),
+            advantage, target,
+            (settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient),
+        )  # fmt: skip
+        ctx.save_for_backward(torch.from_numpy(grad), torch.from_numpy(grad_value))
+        parts = torch.from_numpy(sums).float()
         ctx.mark_non_differentiable(parts)
-        return loss, parts
+        policy_loss = parts[0] - settings.entropy_coefficient * parts[2]
+        return policy_loss, settings.value_coefficient * parts[1], parts
 
     @staticmethod
-    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        along_logprob, along_value = (saved * scale for saved in ctx.saved_tensors)
-        along_entropy = (-ctx.entropy_coefficient * scale).expand(len(along_value))
-        return along_logprob, along_entropy, along_value, None, None, None
+    def backward(ctx: Any, of_policy: Tensor, of_value: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        grad, grad_value = ctx.saved_tensors
+        return grad * of_policy, grad_value * of_value, None, None, None

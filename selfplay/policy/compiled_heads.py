@@ -1,4 +1,4 @@
-"""The arithmetic of ``heads`` on the processor, compiled: drawing, probabilities, entropy and their gradient.
+"""The arithmetic of ``heads`` on the processor, compiled: drawing, probabilities, entropy, their gradient, and PPO's.
 
 Rows are worked on in tiles, turned so that the rows of a tile lie side by side: every operation then does the same to
 neighbouring numbers, which compilers make vector instructions of, and a row's result does not depend on the rows
@@ -8,7 +8,8 @@ S = sum e and M = sum (e / S) x over a categorical:
     log p_k = x_k - log S       H = log S - M             dH/dz_k = -p_k (x_k - M)
     log p   = [b] - max(b, 0) - log(1 + e)                dH/db   = -b s (1 - s), s = sigmoid(b)
 
-Logarithms add up over the parts of an action, so one of their product is taken.
+Logarithms add up over the parts of an action, so one of their product is taken. All of it is in one file because
+Numba's cache watches no other.
 """
 
 from __future__ import annotations
@@ -82,6 +83,39 @@ def gradient(
     along = np.ascontiguousarray(along_logprob), np.ascontiguousarray(along_entropy)  # one layout to compile for
     _gradient(logits, actions, binary, _array(sizes), *along, grad)
     return grad
+
+
+def ppo(
+    binary: int,
+    sizes: tuple[int, ...],
+    logits: F32,
+    value: F32,
+    actions: NDArray[np.int8],
+    old: tuple[F32, F32],
+    advantage: F32,
+    target: F32,
+    coefficients: tuple[float, float, float, float],
+) -> tuple[F32, F32, NDArray[np.float64]]:
+    """The loss of ``learner.ppo_loss`` in one pass: its gradient and its parts.
+
+    Args:
+        binary: Buttons.
+        sizes: Classes of each categorical.
+        logits: [N, L].
+        value: [N].
+        actions: [N, A] that were played.
+        old: Log-probability and value [N] of then.
+        advantage: [N].
+        target: [N] of the value.
+        coefficients: clip, value clip, value coefficient, entropy coefficient.
+
+    Returns:
+        Gradients [N, L] and [N], and the sums of policy loss, value loss, entropy, KL and ratios outside, float64 [5].
+    """
+    grad, grad_value, sums = np.empty(logits.shape, np.float32), np.empty(len(value), np.float32), np.zeros(5)
+    value = np.ascontiguousarray(value)
+    _ppo(logits, value, actions, binary, _array(sizes), *old, advantage, target, *coefficients, grad, grad_value, sums)
+    return grad, grad_value, sums
 
 
 def _array(sizes: tuple[int, ...]) -> NDArray[np.int64]:
@@ -164,7 +198,7 @@ def _masses(binary, sizes, x, e, product, entropy, mass, mean):
 
 
 @numba.njit(nogil=True)
-def _chosen(logits, action, row, r, binary, sizes, x):
+def _taken(logits, action, row, r, binary, sizes, x):
     """Log-probability of one action, [A], of row ``row`` in lane ``r``, without the logarithm of the product."""
     total = ZERO
     for k in range(binary):
@@ -175,6 +209,35 @@ def _chosen(logits, action, row, r, binary, sizes, x):
         total += x[at + action[binary + head], r]
         at += sizes[head]
     return total
+
+
+@numba.njit(nogil=True)
+def _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad):
+    """The gradient of a tile's rows, from what it is after their log-probability and entropy; uses up ``e``."""
+    lanes = x.shape[1]
+    for k in range(binary):  # s = (1 or e) / (1 + e); b s (1 - s) = b e / (1 + e)^2
+        for r in range(lanes):
+            e[k, r] /= ONE + e[k, r]
+    at = binary
+    for head in range(len(sizes)):
+        for k in range(at, at + sizes[head]):
+            for r in range(lanes):
+                p = e[k, r] / mass[head, r]
+                e[k, r] = -p * (along_p[r] + along_h[r] * (x[k, r] - mean[head, r]))
+        at += sizes[head]
+    for r in range(rows):
+        row = first + r
+        for k in range(binary):
+            b, small = logits[row, k], e[k, r]
+            on = ONE - small if b > ZERO else small
+            pressed = ONE if actions[row, k] else ZERO
+            grad[row, k] = along_p[r] * (pressed - on) - along_h[r] * b * small * (ONE - small)
+        for k in range(binary, x.shape[0]):
+            grad[row, k] = e[k, r]
+        at = binary
+        for head in range(len(sizes)):
+            grad[row, at + actions[row, binary + head]] += along_p[r]
+            at += sizes[head]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -209,7 +272,7 @@ def _draw(logits, uniform, binary, sizes, actions, logprob):
             at += sizes[head]
         for r in range(rows):
             row = first + r
-            logprob[row] = _chosen(logits, actions[row], row, r, binary, sizes, x) - math.log(product[r])
+            logprob[row] = _taken(logits, actions[row], row, r, binary, sizes, x) - math.log(product[r])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -224,7 +287,7 @@ def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
         _masses(binary, sizes, x, e, product, entropy, mass, mean)
         for r in range(rows):
             row, log = first + r, math.log(product[r])
-            logprob[row] = _chosen(logits, actions[row], row, r, binary, sizes, x) - log
+            logprob[row] = _taken(logits, actions[row], row, r, binary, sizes, x) - log
             entropies[row] = entropy[r] + log
 
 
@@ -242,26 +305,47 @@ def _gradient(logits, actions, binary, sizes, along_logprob, along_entropy, grad
         for r in range(lanes):
             row = first + min(r, rows - 1)
             along_p[r], along_h[r] = along_logprob[row], along_entropy[row]
-        for k in range(binary):  # s = (1 or e) / (1 + e); b s (1 - s) = b e / (1 + e)^2
-            for r in range(lanes):
-                e[k, r] /= ONE + e[k, r]
-        at = binary
-        for head in range(len(sizes)):
-            for k in range(at, at + sizes[head]):
-                for r in range(lanes):
-                    p = e[k, r] / mass[head, r]
-                    e[k, r] = -p * (along_p[r] + along_h[r] * (x[k, r] - mean[head, r]))
-            at += sizes[head]
+        _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad)
+
+
+@numba.njit(nogil=True, cache=True)
+def _ppo(
+    logits, value, actions, binary, sizes, old_logprob, old_value, advantage, target,
+    clip, value_clip, value_coefficient, entropy_coefficient, grad, grad_value, sums,
+):  # fmt: skip
+    """Fill ``grad`` [N, L] and ``grad_value`` [N], and add to the ``sums`` of the first five parts of the loss.
+
+    d policy / d log pi = -ratio A where the unclipped term is the smaller, else 0; d value / d V = V - R where the
+    unclipped square is the larger, else 0. Comparisons let NaN through, so that a gradient shows it.
+    """
+    lanes = min(LANES, len(logits))
+    x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
+    mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
+    product, entropy = np.empty(lanes, np.float64), np.empty(lanes, np.float32)
+    along_p, along_h = np.zeros(lanes, np.float32), np.full(lanes, -entropy_coefficient, np.float32)
+    for first in range(0, len(logits), lanes):
+        rows = min(lanes, len(logits) - first)
+        _load(logits, first, rows, binary, sizes, x, e)
+        _masses(binary, sizes, x, e, product, entropy, mass, mean)
         for r in range(rows):
-            row = first + r
-            for k in range(binary):
-                b, small = logits[row, k], e[k, r]
-                on = ONE - small if b > ZERO else small
-                pressed = ONE if actions[row, k] else ZERO
-                grad[row, k] = along_p[r] * (pressed - on) - along_h[r] * b * small * (ONE - small)
-            for k in range(binary, x.shape[0]):
-                grad[row, k] = e[k, r]
-            at = binary
-            for head in range(len(sizes)):
-                grad[row, at + actions[row, binary + head]] += along_p[r]
-                at += sizes[head]
+            row, log = first + r, math.log(product[r])
+            logprob = np.float32(_taken(logits, actions[row], row, r, binary, sizes, x) - log)  # as it was when drawn
+            log_ratio = logprob - old_logprob[row]
+            ratio = math.exp(log_ratio)
+            gain, along_p[r] = ratio * advantage[row], -ratio * advantage[row]
+            if abs(ratio - 1.0) > clip:  # within it both terms are the same, but for rounding
+                sums[4] += 1.0
+                held = (1.0 + math.copysign(clip, ratio - 1.0)) * advantage[row]
+                if gain > held:
+                    gain, along_p[r] = held, 0.0
+            sums[0] -= gain
+            error, moved = value[row] - target[row], value[row] - old_value[row]
+            squared, grad_value[row] = error * error, value_coefficient * error
+            if abs(moved) > value_clip:  # within it both squares are the same, but for rounding
+                near = old_value[row] + math.copysign(value_clip, moved) - target[row]
+                if squared < near * near:
+                    squared, grad_value[row] = near * near, 0.0
+            sums[1] += 0.5 * squared
+            sums[2] += entropy[r] + log
+            sums[3] += ratio - 1.0 - log_ratio
+        _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad)

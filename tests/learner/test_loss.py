@@ -2,14 +2,15 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_loss
-from selfplay.policy.heads import Heads, logprob_entropy
+from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, _Compiled, chunk_loss, surrogate
+from selfplay.policy.heads import Heads, logprob_entropy, sample
 from tests.learner.batches import played
 from tests.policy.networks import network
 
@@ -110,7 +111,7 @@ def test_the_ratio_is_exactly_1_where_both_passes_use_the_same_rows():
     assert torch.equal((logprob - batch.logprob).exp(), torch.ones(500))
     found = parts(net, batch)
     assert (found["approx_kl"], found["clip_fraction"]) == (0.0, 0.0)
-    assert found["policy_loss"] == float(-batch.advantage.sum())
+    assert found["policy_loss"] == pytest.approx(float(-batch.advantage.sum()), rel=1e-6)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 64, 499])
@@ -120,3 +121,36 @@ def test_the_ratio_is_1_within_a_ten_thousandth_in_batches_of_any_size(rows):
     part = batch.items(torch.randperm(500)[:rows])
     logprob, _ = logprob_entropy(net.heads, net(part.obs)[0], part.action)
     torch.testing.assert_close((logprob - part.logprob).exp(), torch.ones(rows), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 200])
+def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows):
+    heads = Heads(8, (17, 17, 5))
+    generator = torch.Generator().manual_seed(rows)
+    number = partial(torch.randn, generator=generator)
+    logits, value = number(rows, heads.logits).requires_grad_(), number(rows).requires_grad_()
+    near = 0.1 * number(rows)  # half of the ratios and values are within the clip
+    actions, logprob = sample(heads, logits.detach(), generator)
+    nothing = torch.zeros(rows, 1)
+    batch = Batch(nothing, actions, logprob + near, value.detach() + 2 * near, number(rows), number(rows))
+    compiled = _Compiled.apply(logits, value, batch, heads, SETTINGS)
+    plain = surrogate(*logprob_entropy(heads, logits, actions), value, batch, SETTINGS)
+    for ours, theirs in zip(compiled, plain, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    for term in (0, 1):  # of the actor and of the critic
+        found, expected = (
+            torch.autograd.grad(loss[term], [logits, value], retain_graph=True, materialize_grads=True)
+            for loss in (compiled, plain)
+        )
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    outside = float(plain[2][4]) / rows
+    assert rows == 1 or 0.02 < outside < 0.98
+
+
+def test_a_number_that_is_none_reaches_the_gradient():
+    net = network()
+    for field in ("advantage", "target", "logprob"):  # the old value is part of its target
+        batch = played(net)
+        getattr(batch, field)[3] = float("nan")
+        gradients = torch.autograd.grad(chunk_loss(net, batch, SETTINGS)[0], list(net.parameters()), allow_unused=True)
+        assert not all(bool(torch.isfinite(part).all()) for part in gradients if part is not None), field
