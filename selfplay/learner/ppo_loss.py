@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor
 
+from selfplay.learner import dense
 from selfplay.policy import compiled_heads
 from selfplay.policy.heads import divergence, logprob_entropy, masked
 
@@ -77,10 +78,15 @@ def chunk_loss(
     Returns:
         A number, and [len(LOSS_PARTS)].
     """
-    logits, value = outputs(network, batch)
+    if batch.memory is None and batch.legal is None:
+        out = dense.joined(network, batch.obs)
+        logits, value = out[:, :-1], out[:, -1]
+    else:
+        logits, value = outputs(network, batch)
+        out = torch.cat([logits, value[:, None]], 1)
     batch = batch.flat()
-    if network.heads.compiled_for(logits):
-        result = _Compiled.apply(logits, value, batch, network.heads, settings)  # type: ignore[no-untyped-call]
+    if network.heads.compiled_for(out):
+        result = _Compiled.apply(out, batch, network.heads, settings)  # type: ignore[no-untyped-call]
     else:
         result = surrogate(*logprob_entropy(network.heads, logits, batch.action), value, batch, settings)
     policy_loss, value_loss, parts = cast("tuple[Tensor, Tensor, Tensor]", result)
@@ -120,31 +126,29 @@ def surrogate(
 
 
 class _Compiled(torch.autograd.Function):
-    """``surrogate`` of given logits and values on the processor: its gradient comes with it, in one pass."""
+    """``surrogate`` of logits and values side by side, on the processor: its gradient comes with it, in one pass."""
 
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401
-        logits: Tensor,
-        value: Tensor,
+        out: Tensor,
         batch: Batch,
         heads: Heads,
         settings: PPOSettings,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        rows = (batch.action, batch.logprob, batch.value, batch.advantage, batch.target)
-        action, logprob, old_value, advantage, target = (tensor.numpy() for tensor in rows)
-        grad, grad_value, sums = compiled_heads.ppo(
-            heads.binary, heads.sizes, logits.detach().numpy(), value.detach().numpy(), action, (logprob, old_value),
-            advantage, target,
-            (settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient),
+        coefficients = settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient
+        grad, sums = compiled_heads.ppo(
+            heads.binary, heads.sizes, out.detach().numpy(), batch.action.numpy(), batch.logprob.numpy(),
+            batch.value.numpy(), batch.advantage.numpy(), batch.target.numpy(), coefficients,
         )  # fmt: skip
-        ctx.save_for_backward(torch.from_numpy(grad), torch.from_numpy(grad_value))
+        ctx.save_for_backward(torch.from_numpy(grad))
         parts = torch.from_numpy(sums).float()
         ctx.mark_non_differentiable(parts)
-        policy_loss = parts[0] - settings.entropy_coefficient * parts[2]
-        return policy_loss, settings.value_coefficient * parts[1], parts
+        return parts[0] - settings.entropy_coefficient * parts[2], settings.value_coefficient * parts[1], parts
 
     @staticmethod
     def backward(ctx: Any, of_policy: Tensor, of_value: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        grad, grad_value = ctx.saved_tensors
-        return grad * of_policy, grad_value * of_value, None, None, None
+        (grad,) = ctx.saved_tensors
+        scale = of_policy.expand(grad.shape[1]).clone()
+        scale[-1] = of_value
+        return grad * scale, None, None, None

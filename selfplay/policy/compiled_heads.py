@@ -88,34 +88,34 @@ def gradient(
 def ppo(
     binary: int,
     sizes: tuple[int, ...],
-    logits: F32,
-    value: F32,
+    out: F32,
     actions: NDArray[np.int8],
-    old: tuple[F32, F32],
+    old_logprob: F32,
+    old_value: F32,
     advantage: F32,
     target: F32,
     coefficients: tuple[float, float, float, float],
-) -> tuple[F32, F32, NDArray[np.float64]]:
+) -> tuple[F32, NDArray[np.float64]]:
     """The loss of ``learner.ppo_loss`` in one pass: its gradient and its parts.
 
     Args:
         binary: Buttons.
         sizes: Classes of each categorical.
-        logits: [N, L].
-        value: [N].
+        out: Logits and, beside them, the value, [N, L + 1].
         actions: [N, A] that were played.
-        old: Log-probability and value [N] of then.
+        old_logprob: [N] of then.
+        old_value: [N] of then.
         advantage: [N].
         target: [N] of the value.
         coefficients: clip, value clip, value coefficient, entropy coefficient.
 
     Returns:
-        Gradients [N, L] and [N], and the sums of policy loss, value loss, entropy, KL and ratios outside, float64 [5].
+        The gradient [N, L + 1], and the sums of policy loss, value loss, entropy, KL and ratios outside, float64 [5].
     """
-    grad, grad_value, sums = np.empty(logits.shape, np.float32), np.empty(len(value), np.float32), np.zeros(5)
-    value = np.ascontiguousarray(value)
-    _ppo(logits, value, actions, binary, _array(sizes), *old, advantage, target, *coefficients, grad, grad_value, sums)
-    return grad, grad_value, sums
+    grad, sums = np.empty(out.shape, np.float32), np.zeros(5)
+    rows = old_logprob, old_value, advantage, target
+    _ppo(out[:, :-1], out[:, -1], actions, binary, _array(sizes), *rows, *coefficients, grad, sums)
+    return grad, sums
 
 
 def _array(sizes: tuple[int, ...]) -> NDArray[np.int64]:
@@ -311,9 +311,9 @@ def _gradient(logits, actions, binary, sizes, along_logprob, along_entropy, grad
 @numba.njit(nogil=True, cache=True)
 def _ppo(
     logits, value, actions, binary, sizes, old_logprob, old_value, advantage, target,
-    clip, value_clip, value_coefficient, entropy_coefficient, grad, grad_value, sums,
+    clip, value_clip, value_coefficient, entropy_coefficient, grad, sums,
 ):  # fmt: skip
-    """Fill ``grad`` [N, L] and ``grad_value`` [N], and add to the ``sums`` of the first five parts of the loss.
+    """Fill ``grad`` [N, L + 1] and add to the ``sums`` of the first five parts of the loss.
 
     d policy / d log pi = -ratio A where the unclipped term is the smaller, else 0; d value / d V = V - R where the
     unclipped square is the larger, else 0. Comparisons let NaN through, so that a gradient shows it.
@@ -340,11 +340,11 @@ def _ppo(
                     gain, along_p[r] = held, 0.0
             sums[0] -= gain
             error, moved = value[row] - target[row], value[row] - old_value[row]
-            squared, grad_value[row] = error * error, value_coefficient * error
+            squared, grad[row, -1] = error * error, value_coefficient * error
             if abs(moved) > value_clip:  # within it both squares are the same, but for rounding
                 near = old_value[row] + math.copysign(value_clip, moved) - target[row]
                 if squared < near * near:
-                    squared, grad_value[row] = near * near, 0.0
+                    squared, grad[row, -1] = near * near, 0.0
             sums[1] += 0.5 * squared
             sums[2] += entropy[r] + log
             sums[3] += ratio - 1.0 - log_ratio

@@ -9,7 +9,7 @@ from selfplay.learner.batch import Batch
 from selfplay.policy.heads import sample
 from selfplay.policy.network import build_network
 from tests.learner.batches import played, ppo, seeded, weights
-from tests.policy.networks import network
+from tests.policy.networks import SPEC, network
 
 
 def update(net, batch, *, threads=1, seed=0, **settings):
@@ -57,7 +57,7 @@ def test_fewer_rows_than_threads():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_epoch_visits_every_row_once_in_minibatches_no_larger_than_asked(threads):
-    net = network()
+    net = network(spec=SPEC.model_copy(update={"activation": "silu"}))  # of others the learner does without its call
     batch = replace(played(net, 100), obs=torch.arange(100.0)[:, None].expand(100, 4).contiguous())
     seen = []
     net.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0][:, 0].tolist()))
