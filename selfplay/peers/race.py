@@ -130,7 +130,7 @@ class Race:
             self._say(f"seed {seed}: {name} at {seconds / 60:g} minutes")
             snapshot(self._folder(name, seed), name, seconds / 60, metas[name])
 
-        take_turns(entries, ROOT, turn=TURN_S, marks=[60 * mark for mark in self._plan.marks], at_mark=keep)
+        take_turns(entries, self._work, turn=TURN_S, marks=[60 * mark for mark in self._plan.marks], at_mark=keep)
 
     def _ours(self, folder: Path, seed: int) -> Entry:
         words = COMMAND.format(games=self._plan.games, seed=seed).split()

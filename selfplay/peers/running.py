@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -81,16 +82,17 @@ class Answer:
 
 
 def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> Answer:
-    """Run a program to its end. Blocks.
+    """Run a program to its end, in a folder of its own: some leave things where they run. Blocks.
 
     Raises:
         PeerError: it failed, took too long or answered nothing; in its own last words.
     """
     try:
-        done = subprocess.run(
-            words, cwd=ROOT, env=variables, capture_output=True, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, timeout=timeout,
-        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                words, cwd=folder, env=variables, capture_output=True, text=True, errors="replace",
+                stdin=subprocess.DEVNULL, timeout=timeout,
+            )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise PeerError(f"it had not ended after {timeout:.0f} s") from error
     if done.returncode:

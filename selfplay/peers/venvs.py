@@ -13,6 +13,7 @@ from typing import Final
 
 from selfplay.errors import ConfigError, SelfPlayError
 
+_ROOT: Final = Path(__file__).resolve().parents[2]
 _STAMP: Final = "installed.json"
 _SYSTEM: Final = "/usr/bin:/bin"
 
@@ -90,12 +91,13 @@ def chosen(names: str) -> list[Peer]:
 def environment(threads: int | None, folder: Path | None = None) -> dict[str, str]:
     """Environment of a program: threads of libraries, which wait without spinning, and an environment's commands.
 
-    What else lies on a person's PATH would count as well: a CUDA compiler makes some build and choose other code.
+    What else lies on a person's PATH would count as well: a CUDA compiler makes some build and choose other code. Our
+    packages are found wherever a program runs.
     """
     libraries = () if threads is None else ("OMP", "MKL", "OPENBLAS")
     count = {f"{library}_NUM_THREADS": str(threads) for library in libraries}
     path = {} if folder is None else {"PATH": f"{folder / 'bin'}:{_SYSTEM}"}
-    return {**os.environ, **path, "OMP_WAIT_POLICY": "PASSIVE", **count}
+    return {**os.environ, **path, "PYTHONPATH": str(_ROOT), "OMP_WAIT_POLICY": "PASSIVE", **count}
 
 
 def prepared(peer: Peer, venvs: Path) -> Path:
