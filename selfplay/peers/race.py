@@ -20,9 +20,9 @@ from selfplay.checkpoint.store import write_file
 from selfplay.errors import ConfigError, boundary
 from selfplay.peers.jobs import job_of, session_of, write_first_weights
 from selfplay.peers.programs.job import as_argument
-from selfplay.peers.running import OURS, ROOT, Way, program
+from selfplay.peers.running import OURS, Way, program
 from selfplay.peers.turns import Entry, take_turns
-from selfplay.peers.venvs import PEERS, PeerError, environment, prepared
+from selfplay.peers.venvs import PEERS, ROOT, PeerError, environment, prepared
 from selfplay.trainer.evaluation import evaluate
 from selfplay.trainer.machine import processor, usable_cores
 from selfplay.trainer.players import contender, home_rules

@@ -15,7 +15,6 @@ from selfplay.peers.jobs import iterations_of, job_of, session_of
 from selfplay.peers.programs.job import as_argument
 from selfplay.peers.venvs import Peer, PeerError, environment, last_error
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 OURS: Final = "selfplay"
 HOUR: Final = 3600.0
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from selfplay.errors import ConfigError, SelfPlayError
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[2]
 _STAMP: Final = "installed.json"
 _SYSTEM: Final = "/usr/bin:/bin"
 
@@ -97,7 +97,7 @@ def environment(threads: int | None, folder: Path | None = None) -> dict[str, st
     libraries = () if threads is None else ("OMP", "MKL", "OPENBLAS")
     count = {f"{library}_NUM_THREADS": str(threads) for library in libraries}
     path = {} if folder is None else {"PATH": f"{folder / 'bin'}:{_SYSTEM}"}
-    return {**os.environ, **path, "PYTHONPATH": str(_ROOT), "OMP_WAIT_POLICY": "PASSIVE", **count}
+    return {**os.environ, **path, "PYTHONPATH": str(ROOT), "OMP_WAIT_POLICY": "PASSIVE", **count}
 
 
 def prepared(peer: Peer, venvs: Path) -> Path:

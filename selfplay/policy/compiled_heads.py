@@ -123,6 +123,14 @@ def _array(sizes: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 @numba.njit(nogil=True)
+def _tile(width, heads, lanes):
+    """What ``_load`` and ``_masses`` fill: x, e [L, lanes], S, M [heads, lanes], product and entropy [lanes]."""
+    x, e = np.empty((width, lanes), np.float32), np.empty((width, lanes), np.float32)
+    mass, mean = np.empty((heads, lanes), np.float32), np.empty((heads, lanes), np.float32)
+    return x, e, mass, mean, np.empty(lanes, np.float64), np.empty(lanes, np.float32)
+
+
+@numba.njit(nogil=True)
 def _load(logits, first, rows, binary, sizes, x, e):
     """Fill ``x`` and ``e`` [L, lanes] from ``rows`` rows, and repeat the first one in the lanes that are left."""
     lanes = x.shape[1]
@@ -243,9 +251,7 @@ def _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mea
 @numba.njit(nogil=True, cache=True)
 def _draw(logits, uniform, binary, sizes, actions, logprob):
     lanes = min(LANES, len(logits))
-    x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
-    mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
-    product, entropy = np.empty(lanes, np.float64), np.empty(lanes, np.float32)
+    x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     point, below = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     chosen = np.empty(lanes, np.int32)
     for first in range(0, len(logits), lanes):
@@ -278,9 +284,7 @@ def _draw(logits, uniform, binary, sizes, actions, logprob):
 @numba.njit(nogil=True, cache=True)
 def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
     lanes = min(LANES, len(logits))
-    x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
-    mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
-    product, entropy = np.empty(lanes, np.float64), np.empty(lanes, np.float32)
+    x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     for first in range(0, len(logits), lanes):
         rows = min(lanes, len(logits) - first)
         _load(logits, first, rows, binary, sizes, x, e)
@@ -294,9 +298,7 @@ def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
 @numba.njit(nogil=True, cache=True)
 def _gradient(logits, actions, binary, sizes, along_logprob, along_entropy, grad):
     lanes = min(LANES, len(logits))
-    x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
-    mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
-    product, entropy = np.empty(lanes, np.float64), np.empty(lanes, np.float32)
+    x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     along_p, along_h = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     for first in range(0, len(logits), lanes):
         rows = min(lanes, len(logits) - first)
@@ -319,9 +321,7 @@ def _ppo(
     unclipped square is the larger, else 0. Comparisons let NaN through, so that a gradient shows it.
     """
     lanes = min(LANES, len(logits))
-    x, e = np.empty((logits.shape[1], lanes), np.float32), np.empty((logits.shape[1], lanes), np.float32)
-    mass, mean = np.empty((len(sizes), lanes), np.float32), np.empty((len(sizes), lanes), np.float32)
-    product, entropy = np.empty(lanes, np.float64), np.empty(lanes, np.float32)
+    x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     along_p, along_h = np.zeros(lanes, np.float32), np.full(lanes, -entropy_coefficient, np.float32)
     for first in range(0, len(logits), lanes):
         rows = min(lanes, len(logits) - first)

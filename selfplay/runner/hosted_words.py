@@ -27,7 +27,8 @@ from selfplay.rollout.dialogue import Instance
 from selfplay.runner.collector import DialogueCollector, Order
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.parcels import Arrays, Document, Parcel, copied, pack_fault, unpack_fault
-from selfplay.runner.same_code import code_hash, refuse_other_code
+from selfplay.runner.remote import Remote
+from selfplay.runner.same_code import code_hash
 
 if TYPE_CHECKING:
     from selfplay.runner.chaos import Fault
@@ -80,7 +81,7 @@ class Published:
         self.version += 1
 
 
-class RemoteCollector:
+class RemoteCollector(Remote):
     """Plays on the other end of a link (``Words``), served by a ``HostedCollector``.
 
     Args:
@@ -91,7 +92,7 @@ class RemoteCollector:
     """
 
     def __init__(self, link: Link, weights: Published, document: Document, files: object) -> None:
-        self._link = link
+        super().__init__(link)
         self._weights = weights
         self._document = document
         self._files = files
@@ -99,8 +100,7 @@ class RemoteCollector:
 
     def open(self) -> None:
         """Read the model there. Blocks."""
-        self._link.ready()
-        refuse_other_code(self._link.call("code"))
+        self._reach()
         self._link.call("open", self._document, self._files)
 
     def collect(self, order: Order, fault: Fault | None = None) -> list[Result]:
@@ -112,19 +112,6 @@ class RemoteCollector:
         parcel = self._link.call("collect", asdict(order), pack_fault(fault), *new)
         self._sent = version
         return unpack_games(parcel)
-
-    def cancel(self) -> None:
-        """See ``Resource``."""
-        self._link.sever()
-
-    def kill(self) -> bool:
-        """See ``Resource``: closing ends the other end."""
-        self._link.sever()
-        return True
-
-    def close(self) -> None:
-        """See ``Resource``."""
-        self._link.close()
 
 
 class HostedCollector:

@@ -72,11 +72,40 @@ class Shelf:
             return self._there[network]
 
 
-class RemoteBlock:
+class Remote:
+    """What works on the other end of a link (``Resource``)."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def _reach(self) -> None:
+        """Wait for the other end, which must be of the same code.
+
+        Raises:
+            RunnerError: it cannot be there, or is not.
+        """
+        self._link.ready()
+        refuse_other_code(self._link.call("code"))
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        self._link.sever()
+
+    def kill(self) -> bool:
+        """See ``Resource``: closing ends the other end, and it never hangs."""
+        self._link.sever()
+        return True
+
+    def close(self) -> None:
+        """See ``Resource``."""
+        self._link.close()
+
+
+class RemoteBlock(Remote):
     """A block of games on the other end of a link (``Games``), served by a ``HostedBlock``."""
 
     def __init__(self, link: Link, shelf: Shelf, opening: Opening) -> None:
-        self._link = link
+        super().__init__(link)
         self._shelf = shelf
         self._opening = opening
         self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
@@ -87,8 +116,7 @@ class RemoteBlock:
         Raises:
             RunnerError: there is none, or they cannot be made.
         """
-        self._link.ready()
-        refuse_other_code(self._link.call("code"))
+        self._reach()
         arrays, opponents = self._opening.snapshot
         document = {field.name: getattr(self._opening, field.name) for field in fields(self._opening)}
         self._link.call("open", document | {"snapshot": opponents}, dict(arrays))
@@ -109,16 +137,3 @@ class RemoteBlock:
         """See ``Games``."""
         arrays, document = self._link.call("snapshot")
         return copied(arrays), document
-
-    def cancel(self) -> None:
-        """See ``Resource``."""
-        self._link.sever()
-
-    def kill(self) -> bool:
-        """See ``Resource``: closing ends the other end, and it never hangs."""
-        self._link.sever()
-        return True
-
-    def close(self) -> None:
-        """See ``Resource``."""
-        self._link.close()
