@@ -1,19 +1,21 @@
 """Dense networks with their gradient written out, which takes less than layer by layer through autograd.
 
 Activations and their derivatives, which follow from what they gave alone, are applied in place; sums over rows are
-products with ones; and both outputs of a network stay side by side on their way back.
+products with ones; both outputs of a network stay side by side; and what a pass keeps lies in arrays used again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
+    from selfplay.rollout.reused import Reused
 
 _TANH, _RELU = torch.ops.aten.tanh_backward.grad_input, torch.ops.aten.threshold_backward.grad_input
 
@@ -24,35 +26,47 @@ ACTIVATIONS: Final[dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor,
 """In place: the function; and what a gradient after ``h``, which it gave, is before it."""
 
 
-def joined(network: ActorCritic, obs: Tensor) -> Tensor:
-    """Logits and, beside them, the values, [N, L + 1], of observations [N, D]; of a network without memory."""
-    if network.spec.kind != "mlp" or network.spec.activation not in ACTIVATIONS:
-        logits, value = network(obs)
-        return torch.cat([logits, value[:, None]], 1)
-    result: Tensor = _Dense.apply(obs, network.spec.activation, *network.parameters())  # type: ignore[no-untyped-call]
-    return result
+def can_handle(network: ActorCritic, obs: Tensor) -> bool:
+    """Whether this is a dense network on the processor, with such an activation."""
+    here = obs.device.type == "cpu" and obs.dtype == torch.float32
+    return here and network.spec.kind == "mlp" and network.spec.activation in ACTIVATIONS
 
 
-class _Dense(torch.autograd.Function):
-    """Of parameters weight, bias, weight, bias, ... up to the layer of both outputs."""
+@torch.no_grad()
+def forward(network: ActorCritic, obs: Tensor, arrays: Reused) -> list[Tensor]:
+    """Observations [N, D], what each activation gave, and last the logits and, beside them, the values [N, L + 1]."""
+    apply, _ = ACTIVATIONS[network.spec.activation]
+    parameters = list(network.parameters())  # weight, bias, weight, bias, ... up to the layer of both outputs
+    weights, biases, kept = parameters[::2], parameters[1::2], [obs]
+    for i, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        after = torch.addmm(bias, kept[-1], weight.t(), out=_rows(arrays, len(obs), len(bias)))
+        kept.append(after if i == len(weights) - 1 else apply(after))
+    return kept
 
-    @staticmethod
-    def forward(ctx: Any, obs: Tensor, activation: str, *parameters: Tensor) -> Tensor:  # noqa: ANN401
-        apply, ctx.before = ACTIVATIONS[activation]
-        weights, biases = parameters[::2], parameters[1::2]
-        inputs = [obs]
-        for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
-            inputs.append(apply(torch.addmm(bias, inputs[-1], weight.t())))
-        ctx.save_for_backward(*inputs, *weights)
-        return torch.addmm(biases[-1], inputs[-1], weights[-1].t())
 
-    @staticmethod
-    def backward(ctx: Any, along: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        saved = ctx.saved_tensors
-        inputs, weights = saved[: len(saved) // 2], saved[len(saved) // 2 :]
-        ones, found = along.new_ones(len(along)), []
-        for i in range(len(inputs) - 1, -1, -1):
-            found += [torch.mv(along.t(), ones), along.t() @ inputs[i]]
-            if i:
-                along = ctx.before(along @ weights[i], inputs[i])
-        return None, None, *reversed(found)
+@torch.no_grad()
+def backward(
+    network: ActorCritic, kept: Sequence[Tensor], along: Tensor, moving: Sequence[Tensor], arrays: Reused
+) -> list[Tensor]:
+    """Gradients of the last parameters of a network.
+
+    Args:
+        network: whose they are.
+        kept: of ``forward``.
+        along: the gradient of its last, [N, L + 1].
+        moving: the parameters, whole layers.
+        arrays: as those of ``forward``.
+    """
+    _, before = ACTIVATIONS[network.spec.activation]
+    ones, found, weights = along.new_ones(len(along)), [], moving[::2]
+    inputs = kept[-1 - len(weights) : -1]
+    for i in range(len(weights) - 1, -1, -1):
+        found += [torch.mv(along.t(), ones), along.t() @ inputs[i]]
+        if i:
+            below = torch.mm(along, weights[i], out=_rows(arrays, len(along), inputs[i].shape[1]))
+            along = before(below, inputs[i])
+    return found[::-1]
+
+
+def _rows(arrays: Reused, rows: int, width: int) -> Tensor:
+    return torch.from_numpy(arrays.array((rows, width), np.float32))

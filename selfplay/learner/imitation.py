@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from selfplay.learner.stepper import Stepper
+from selfplay.learner.stepper import Stepper, differentiated
 
 if TYPE_CHECKING:
     from selfplay.learner.baselines import Habits
@@ -198,7 +198,7 @@ class Imitator:
                 sums = torch.cat([plain.sum(0), plain[changed].sum()[None], changed.sum()[None]])
             return weighted.sum() / max(rows, 1), sums
 
-        sums, norm = self.stepper.step(self.stepper.cuts(len(lesson)), loss)
+        sums, norm = self.stepper.step(self.stepper.cuts(len(lesson)), differentiated(loss))
         finite = math.isfinite(float(norm))
         self.memory = after if finite else torch.zeros_like(after)
         values = sums.cpu()

@@ -9,7 +9,7 @@ taken back whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from selfplay.learner.adam import State
-from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_loss, outputs
+from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_gradient, outputs
 from selfplay.learner.stepper import Stepper
-from selfplay.policy.heads import logprob_entropy
+from selfplay.policy.heads import logprob_entropy, masked
 from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
@@ -165,12 +165,13 @@ class PPO:
             only = torch.zeros(len(network.out.bias), device=self.device)
             only[-1] = 1.0
 
-        def mean(cut: slice) -> tuple[Tensor, Tensor]:
-            chunk = batch.taken(index[cut], self._arrays)  # in the chunk's own thread
-            loss, parts = chunk_loss(network, chunk, self.settings, critic_only=critic_only)
-            return loss / max(decisions, 1), parts
+        def gradients_of(cut: slice, moving: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
+            chunk, share = batch.taken(index[cut], self._arrays), 1.0 / max(decisions, 1)  # in the chunk's own thread
+            return chunk_gradient(
+                network, chunk, self.settings, moving, self._arrays, share=share, critic_only=critic_only
+            )
 
-        return self._stepper.step(self._stepper.cuts(len(index), batch.width), mean, only)
+        return self._stepper.step(self._stepper.cuts(len(index), batch.width), gradients_of, only)
 
     def _copy(self) -> _Before:
         """Weights and optimiser as they are, to go back to."""
@@ -182,9 +183,9 @@ class PPO:
         stride = max(1, len(batch) // size)
         part = batch.items(slice(None, None, stride))
         with torch.no_grad():
-            logits, _ = outputs(self.network, part)
-            after = logprob_entropy(self.network.heads, logits, part.flat().action)[0]
-            log_ratio = after - part.flat().logprob
+            logits, played = outputs(self.network, part)[:, :-1], part.flat()
+            after = logprob_entropy(self.network.heads, masked(logits, played.legal), played.action)[0]
+            log_ratio = after - played.logprob
             moved = float((log_ratio.exp() - 1 - log_ratio).mean())
         if moved <= self.settings.step_kl:  # a NaN is no such number
             return moved, 0

@@ -10,9 +10,9 @@ with A the normalised advantage and R the target (Schulman et al. 2017, https://
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
     from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
+    from selfplay.rollout.reused import Reused
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class PPOSettings:
     teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
 
     def loss_of(self, parts: Mapping[str, float]) -> float:
-        """The loss of its parts, by the names of LOSS_PARTS; see ``chunk_loss``."""
+        """The loss of its parts, by the names of LOSS_PARTS; see above."""
         return (
             parts["policy_loss"]
             + self.value_coefficient * parts["value_loss"]
@@ -59,57 +60,95 @@ class PPOSettings:
 LOSS_PARTS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "teacher_kl", "teacher_kl_reverse")
 
 
-def outputs(network: ActorCritic, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Logits [N, L], masked, and values [N] of the decisions of ``batch.flat()``."""
+def outputs(network: ActorCritic, batch: Batch) -> Tensor:
+    """Logits and, beside them, the values, [N, L + 1], of the decisions of ``batch.flat()``."""
     if batch.memory is None or batch.fresh is None or batch.mine is None:
         logits, value = network(batch.obs)
-    else:
-        logits, value, _ = network.unroll(batch.obs, batch.memory, batch.fresh)
-        logits, value = logits[batch.mine], value[batch.mine]
-        batch = batch.flat()
-    return masked(logits, batch.legal), value
+        return torch.cat([logits, value[:, None]], 1)
+    logits, value, _ = network.unroll(batch.obs, batch.memory, batch.fresh)
+    return torch.cat([logits, value[..., None]], -1)[batch.mine]
 
 
-def chunk_loss(
-    network: ActorCritic, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
-) -> tuple[Tensor, Tensor]:
-    """Sum of the loss over the decisions, or of its value term where only the critic learns; and the sums of its parts.
+def chunk_gradient(
+    network: ActorCritic,
+    batch: Batch,
+    settings: PPOSettings,
+    moving: Sequence[Tensor],
+    arrays: Reused,
+    *,
+    share: float = 1.0,
+    critic_only: bool = False,
+) -> tuple[list[Tensor], Tensor]:
+    """The gradient of the loss, summed over the decisions, or of its value term where only the critic learns.
+
+    Args:
+        network: what learns.
+        batch: a chunk of a minibatch.
+        settings: coefficients.
+        moving: the parameters to give it of: all, or those of the last layers.
+        arrays: for what is kept meanwhile.
+        share: the gradient is multiplied by it.
+        critic_only: see above.
 
     Returns:
-        A number, and [len(LOSS_PARTS)].
+        What is to be added up to the gradient of each parameter; and the sums of the loss's parts [len(LOSS_PARTS)].
     """
-    if batch.memory is None and batch.legal is None:
-        out = dense.joined(network, batch.obs)
-        logits, value = out[:, :-1], out[:, -1]
+    by_hand = batch.memory is None and dense.can_handle(network, batch.obs)
+    kept = dense.forward(network, batch.obs, arrays) if by_hand else [outputs(network, batch)]
+    along, parts = loss_gradient(network.heads, kept[-1].detach(), batch.flat(), settings, critic_only=critic_only)
+    along *= share
+    if by_hand:
+        return dense.backward(network, kept, along, moving, arrays), parts
+    return list(torch.autograd.grad(kept[-1], moving, along)), parts
+
+
+def loss_gradient(
+    heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The same after the outputs of a network, [N, L + 1]; and the sums of the parts."""
+    if batch.legal is not None:  # what is never chosen has no gradient
+        out = torch.cat([masked(out[:, :-1], batch.legal), out[:, -1:]], 1)
+    if not heads.compiled_for(out):
+        grad, parts = _differentiated(heads, out, batch, settings)
     else:
-        logits, value = outputs(network, batch)
-        out = torch.cat([logits, value[:, None]], 1)
-    batch = batch.flat()
-    if network.heads.compiled_for(out):
-        result = _Compiled.apply(out, batch, network.heads, settings)  # type: ignore[no-untyped-call]
-    else:
-        result = surrogate(*logprob_entropy(network.heads, logits, batch.action), value, batch, settings)
-    policy_loss, value_loss, parts = cast("tuple[Tensor, Tensor, Tensor]", result)
-    loss = value_loss if critic_only else policy_loss + value_loss
-    if batch.teacher is None:
-        return loss, torch.cat([parts, parts.new_zeros(2)])
-    teacher = masked(batch.teacher, batch.legal)
-    with torch.set_grad_enabled(settings.teacher_kl > 0 and not critic_only):
-        forward = divergence(network.heads, teacher, logits).sum()
-    with torch.set_grad_enabled(settings.teacher_kl_reverse > 0 and not critic_only):
-        reverse = divergence(network.heads, logits, teacher).sum()
-    if not critic_only:
-        loss = loss + settings.teacher_kl * forward + settings.teacher_kl_reverse * reverse
-    return loss, torch.cat([parts, torch.stack([forward.detach(), reverse.detach()])])
+        coefficients = settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient
+        found = compiled_heads.ppo(
+            heads.binary, heads.sizes, out.numpy(), batch.action.numpy(), batch.logprob.numpy(), batch.value.numpy(),
+            batch.advantage.numpy(), batch.target.numpy(), coefficients,
+        )  # fmt: skip
+        grad, parts = torch.from_numpy(found[0]), torch.from_numpy(found[1]).float()
+    told = parts.new_zeros(2)
+    if batch.teacher is not None:
+        beside, told = _beside_teacher(heads, out[:, :-1], masked(batch.teacher, batch.legal), settings)
+        grad[:, :-1] += beside
+    if critic_only:
+        grad[:, :-1] = 0.0
+    return grad, torch.cat([parts, told])
+
+
+def _differentiated(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> tuple[Tensor, Tensor]:
+    """Gradient and parts of ``surrogate``, where nothing is compiled for it."""
+    out = out.detach().requires_grad_()
+    logprob, entropy = logprob_entropy(heads, out[:, :-1], batch.action)
+    loss, parts = surrogate(logprob, entropy, out[:, -1], batch, settings)
+    return torch.autograd.grad(loss, out)[0], parts
+
+
+def _beside_teacher(heads: Heads, logits: Tensor, teacher: Tensor, settings: PPOSettings) -> tuple[Tensor, Tensor]:
+    """The gradient [N, L] of the terms that hold the policy near its teacher, and the sums of both."""
+    logits = logits.detach().requires_grad_()
+    forward, reverse = divergence(heads, teacher, logits).sum(), divergence(heads, logits, teacher).sum()
+    (grad,) = torch.autograd.grad(settings.teacher_kl * forward + settings.teacher_kl_reverse * reverse, logits)
+    return grad, torch.stack([forward, reverse]).detach()
 
 
 def surrogate(
     logprob: Tensor, entropy: Tensor, value: Tensor, batch: Batch, settings: PPOSettings
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:
     """The loss without its teacher, from log-probability, entropy and value, all [N], of the decisions of a batch.
 
     Returns:
-        What the actor learns from, what the critic learns from, and the sums of the first five parts.
+        The loss, and the sums of its first five parts.
     """
     log_ratio = logprob - batch.logprob
     ratio = log_ratio.exp()
@@ -122,33 +161,5 @@ def surrogate(
         kl = (ratio - 1 - log_ratio).sum()
         outside = ((ratio - 1).abs() > settings.clip).sum()
         parts = torch.stack([policy_loss, value_loss, entropy.sum(), kl, outside])
-    return policy_loss - settings.entropy_coefficient * entropy.sum(), settings.value_coefficient * value_loss, parts
-
-
-class _Compiled(torch.autograd.Function):
-    """``surrogate`` of logits and values side by side, on the processor: its gradient comes with it, in one pass."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,  # noqa: ANN401
-        out: Tensor,
-        batch: Batch,
-        heads: Heads,
-        settings: PPOSettings,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        coefficients = settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient
-        grad, sums = compiled_heads.ppo(
-            heads.binary, heads.sizes, out.detach().numpy(), batch.action.numpy(), batch.logprob.numpy(),
-            batch.value.numpy(), batch.advantage.numpy(), batch.target.numpy(), coefficients,
-        )  # fmt: skip
-        ctx.save_for_backward(torch.from_numpy(grad))
-        parts = torch.from_numpy(sums).float()
-        ctx.mark_non_differentiable(parts)
-        return parts[0] - settings.entropy_coefficient * parts[2], settings.value_coefficient * parts[1], parts
-
-    @staticmethod
-    def backward(ctx: Any, of_policy: Tensor, of_value: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        (grad,) = ctx.saved_tensors
-        scale = of_policy.expand(grad.shape[1]).clone()
-        scale[-1] = of_value
-        return grad * scale, None, None, None
+    loss = policy_loss + settings.value_coefficient * value_loss - settings.entropy_coefficient * entropy.sum()
+    return loss, parts

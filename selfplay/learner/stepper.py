@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Chunk = TypeVar("Chunk")
+Gradients = Callable[[Chunk, Sequence[Tensor]], tuple[list[Tensor], Tensor]]
+"""Of a chunk and the parameters that move: their gradients of its share of a minibatch's mean loss; and sums for the
+metrics, [K]."""
 CHUNK: Final = 2048  # decisions at most: what a pass over them keeps stays in the cache of a core
 
 
@@ -69,24 +72,24 @@ class Stepper:
         return [slice(a, b) for a, b in pairwise(ends) if a < b]
 
     def step(
-        self, chunks: Sequence[Chunk], loss: Callable[[Chunk], tuple[Tensor, Tensor]], only: Tensor | None = None
+        self, chunks: Sequence[Chunk], gradients_of: Gradients[Chunk], only: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Gradients of all chunks, summed in a fixed order, clipped, applied unless they are not finite.
 
         Args:
             chunks: of a minibatch.
-            loss: of a chunk, its share of the minibatch's mean; and sums for the metrics, [K].
+            gradients_of: is asked in a worker thread.
             only: mask [out] of the rows of the network's last layer that alone shall move; None: every parameter.
 
         Returns:
             The sums of all chunks, float64 [K], and the norm of the gradient before it was clipped.
         """
         moving: Sequence[Tensor] = self.parameters if only is None else [self.network.out.weight, self.network.out.bias]
-        results = [future.result() for future in [self._pool.submit(self._gradients, c, loss, moving) for c in chunks]]
-        gradients, sums = results[0]
+        results = [future.result() for future in [self._pool.submit(gradients_of, chunk, moving) for chunk in chunks]]
+        gradients, sums = results[0][0], results[0][1].double()
         for more, more_sums in results[1:]:
             torch._foreach_add_(gradients, more)
-            sums = sums + more_sums
+            sums += more_sums
         if only is not None:
             gradients = [gradient * only.view(-1, *[1] * (gradient.dim() - 1)) for gradient in gradients]
         norm = descend(self.optimizer, moving, gradients, self._max_grad_norm)
@@ -96,9 +99,12 @@ class Stepper:
         """Let the worker threads go."""
         self._pool.shutdown()
 
-    @staticmethod
-    def _gradients(
-        chunk: Chunk, loss: Callable[[Chunk], tuple[Tensor, Tensor]], moving: Sequence[Tensor]
-    ) -> tuple[list[Tensor], Tensor]:
+
+def differentiated(loss: Callable[[Chunk], tuple[Tensor, Tensor]]) -> Gradients[Chunk]:
+    """By autograd, from a chunk's share of the mean loss and its sums."""
+
+    def gradients_of(chunk: Chunk, moving: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
         total, sums = loss(chunk)
-        return list(torch.autograd.grad(total, moving)), sums.double()
+        return list(torch.autograd.grad(total, moving)), sums
+
+    return gradients_of

@@ -1,4 +1,4 @@
-"""The arithmetic of ``heads`` on the processor, compiled: drawing, probabilities, entropy, their gradient, and PPO's.
+"""The arithmetic of ``heads`` on the processor, compiled: drawing, probabilities, entropy, and PPO's gradient.
 
 Rows are worked on in tiles, turned so that the rows of a tile lie side by side: every operation then does the same to
 neighbouring numbers, which compilers make vector instructions of, and a row's result does not depend on the rows
@@ -68,21 +68,6 @@ def logprob_entropy(binary: int, sizes: tuple[int, ...], logits: F32, actions: N
     logprob, entropy = np.empty(len(logits), np.float32), np.empty(len(logits), np.float32)
     _logprob_entropy(logits, actions, binary, _array(sizes), logprob, entropy)
     return logprob, entropy
-
-
-def gradient(
-    binary: int,
-    sizes: tuple[int, ...],
-    logits: F32,
-    actions: NDArray[np.int8],
-    along_logprob: F32,
-    along_entropy: F32,
-) -> F32:
-    """Of a loss after the logits, [N, L], from what it is after log-probability and entropy, both [N]."""
-    grad = np.empty(logits.shape, np.float32)
-    along = np.ascontiguousarray(along_logprob), np.ascontiguousarray(along_entropy)  # one layout to compile for
-    _gradient(logits, actions, binary, _array(sizes), *along, grad)
-    return grad
 
 
 def ppo(
@@ -293,21 +278,6 @@ def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
             row, log = first + r, math.log(product[r])
             logprob[row] = _taken(logits, actions[row], row, r, binary, sizes, x) - log
             entropies[row] = entropy[r] + log
-
-
-@numba.njit(nogil=True, cache=True)
-def _gradient(logits, actions, binary, sizes, along_logprob, along_entropy, grad):
-    lanes = min(LANES, len(logits))
-    x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
-    along_p, along_h = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
-    for first in range(0, len(logits), lanes):
-        rows = min(lanes, len(logits) - first)
-        _load(logits, first, rows, binary, sizes, x, e)
-        _masses(binary, sizes, x, e, product, entropy, mass, mean)
-        for r in range(lanes):
-            row = first + min(r, rows - 1)
-            along_p[r], along_h[r] = along_logprob[row], along_entropy[row]
-        _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -129,27 +129,8 @@ def _drawn(heads: Heads, logits: Tensor, uniform: Tensor) -> Tensor:
     return torch.cat([part.to(torch.int8) for part in parts], 1)
 
 
-class _Compiled(torch.autograd.Function):
-    """``compiled_heads`` as a differentiable function."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, actions: Tensor, heads: Heads) -> tuple[Tensor, Tensor]:  # noqa: ANN401
-        ctx.save_for_backward(logits, actions)
-        ctx.heads = heads
-        found = compiled_heads.logprob_entropy(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy())
-        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
-
-    @staticmethod
-    def backward(ctx: Any, along_logprob: Tensor, along_entropy: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
-        heads: Heads = ctx.heads
-        logits, actions = ctx.saved_tensors
-        along = along_logprob.numpy(), along_entropy.numpy()
-        grad = compiled_heads.gradient(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy(), *along)
-        return torch.from_numpy(grad), None, None
-
-
 def _whole_tensors(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """The same by tensor operations, for devices and types that nothing is compiled for."""
+    """The same by tensor operations, for gradients, and for devices and types that nothing is compiled for."""
     buttons, pressed = logits[:, : heads.binary], actions[:, : heads.binary].to(logits.dtype)
     softplus = functional.softplus(buttons)
     logprob = (pressed * buttons - softplus).sum(1)
@@ -186,7 +167,8 @@ def divergence(heads: Heads, logits: Tensor, others: Tensor) -> Tensor:
 
 def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probability of given actions int8 [N, width] and entropy of each row, both float [N], differentiable."""
-    if not heads.compiled_for(logits):
+    wanted = torch.is_grad_enabled() and logits.requires_grad
+    if wanted or not heads.compiled_for(logits):
         return _whole_tensors(heads, logits, actions)
-    result: tuple[Tensor, Tensor] = _Compiled.apply(logits, actions, heads)  # type: ignore[no-untyped-call]
-    return result
+    found = compiled_heads.logprob_entropy(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy())
+    return torch.from_numpy(found[0]), torch.from_numpy(found[1])

@@ -8,9 +8,10 @@ import torch
 
 from selfplay.learner.batch import Batch
 from selfplay.learner.ppo import PPO
-from selfplay.learner.ppo_loss import PPOSettings
+from selfplay.learner.ppo_loss import PPOSettings, chunk_gradient
 from selfplay.policy.heads import sample
 from selfplay.policy.network import ActorCritic
+from selfplay.rollout.reused import Reused
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -36,6 +37,13 @@ def ppo(network: ActorCritic, threads: int = 1, **settings: Any) -> Iterator[PPO
         yield learner
     finally:
         learner.close()
+
+
+def learned(
+    network: ActorCritic, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """The gradient of every parameter, and the sums of the loss's parts."""
+    return chunk_gradient(network, batch, settings, list(network.parameters()), Reused(), critic_only=critic_only)
 
 
 def weights(network: ActorCritic) -> torch.Tensor:

@@ -7,10 +7,10 @@ import torch
 
 from selfplay.checkpoint import NetworkSpec
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo_loss import PPOSettings, chunk_loss
+from selfplay.learner.ppo_loss import PPOSettings
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.heads import sample
-from tests.learner.batches import ppo, seeded, weights
+from tests.learner.batches import learned, ppo, seeded, weights
 from tests.policy.networks import network
 
 COLUMNS, STEPS = 6, 10
@@ -71,10 +71,7 @@ def test_decisions_of_others_train_nothing():
     batch = columns(net)
     other = torch.where(batch.mine, batch.advantage, 100.0), torch.where(batch.mine, batch.target, -50.0)
     changed = replace(batch, advantage=other[0], target=other[1])
-    grads = []
-    for each in (batch, changed):
-        loss, _ = chunk_loss(net, each, PPOSettings())
-        grads.append(torch.autograd.grad(loss, list(net.parameters())))
+    grads = [learned(net, each, PPOSettings())[0] for each in (batch, changed)]
     assert all(torch.equal(a, b) for a, b in zip(*grads, strict=True))
     assert batch.decisions == int(batch.mine.sum()) == len(batch.flat())
 

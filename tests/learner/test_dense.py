@@ -1,33 +1,46 @@
 import pytest
 import torch
 
-from selfplay.learner.dense import joined
+from selfplay.learner.dense import backward, can_handle, forward
+from selfplay.rollout.reused import Reused
 from tests.policy.networks import SPEC, network
 
 
-def plain(net, obs):
-    logits, value = net(obs)
-    return torch.cat([logits, value[:, None]], 1)
-
-
-@pytest.mark.parametrize("hidden", [(), (5,), (7, 3), (4, 4, 4)])
-@pytest.mark.parametrize("activation", ["tanh", "relu", "silu"])
-def test_outputs_and_gradients_are_those_of_the_network(hidden, activation):
+def case(hidden, activation):
+    """A network, observations, a gradient after its outputs, and these outputs as the network itself gives them."""
     net = network(spec=SPEC.model_copy(update={"hidden": hidden, "activation": activation}))
     generator = torch.Generator().manual_seed(0)
     obs = torch.randn(33, net.spec.obs_width, generator=generator)
+    logits, value = net(obs)
     along = torch.randn(33, net.heads.logits + 1, generator=generator)
-    before = along.clone()
-    found, expected = joined(net, obs), plain(net, obs)
-    torch.testing.assert_close(found, expected)
-    gradients = [torch.autograd.grad(out, list(net.parameters()), along) for out in (found, expected)]
-    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-5, atol=1e-6)
-    assert torch.equal(along, before)
+    return net, obs, along, torch.cat([logits, value[:, None]], 1)
+
+
+@pytest.mark.parametrize("hidden", [(), (5,), (7, 3), (4, 4, 4)])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_outputs_and_gradients_are_those_of_the_network(hidden, activation):
+    net, obs, along, expected = case(hidden, activation)
+    before, arrays, everything = along.clone(), Reused(), list(net.parameters())
+    for _ in range(2):  # the second time in arrays that are full of the first
+        kept = forward(net, obs, arrays)
+        torch.testing.assert_close(kept[-1], expected)
+        found = backward(net, kept, along, everything, arrays)
+        gradients = torch.autograd.grad(expected, everything, along, retain_graph=True)
+        torch.testing.assert_close(tuple(found), gradients, rtol=1e-5, atol=1e-6)
+        assert torch.equal(along, before)
+        del kept
 
 
 def test_some_parameters_alone():
-    net = network()
-    obs = torch.randn(9, net.spec.obs_width, generator=torch.Generator().manual_seed(0))
-    last = [net.out.weight, net.out.bias]
-    found, expected = (torch.autograd.grad(out[:, -1].sum(), last) for out in (joined(net, obs), plain(net, obs)))
-    torch.testing.assert_close(found, expected)
+    net, obs, along, expected = case((7, 3), "tanh")
+    last, arrays = [net.out.weight, net.out.bias], Reused()
+    found = backward(net, forward(net, obs, arrays), along, last, arrays)
+    torch.testing.assert_close(tuple(found), torch.autograd.grad(expected, last, along))
+
+
+def test_what_it_cannot_handle_it_says():
+    assert can_handle(*case((5,), "relu")[:2])
+    assert not can_handle(*case((5,), "silu")[:2])
+    net, obs, *_ = case((5,), "tanh")
+    assert not can_handle(net, obs.double())
+    assert not can_handle(net, obs.to("meta"))

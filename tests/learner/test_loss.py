@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, _Compiled, chunk_loss, surrogate
+from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, loss_gradient
 from selfplay.policy.heads import Heads, logprob_entropy, sample
-from tests.learner.batches import played
+from tests.learner.batches import learned, played
 from tests.policy.networks import network
 
 SETTINGS = PPOSettings(clip=0.2, value_clip=0.2, value_coefficient=0.5, entropy_coefficient=0.01)
@@ -41,8 +41,8 @@ def row(ratio=1.0, advantage=0.0, old_value=0.0, target=0.0):
 
 
 def parts(module, batch, settings=SETTINGS):
-    loss, sums = chunk_loss(module, batch, settings)
-    return {"loss": float(loss.detach()), **dict(zip(LOSS_PARTS, sums.tolist(), strict=True))}
+    _, sums = learned(module, batch, settings)
+    return dict(zip(LOSS_PARTS, sums.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,7 @@ def parts(module, batch, settings=SETTINGS):
 def test_the_objective_is_clipped_on_the_greedy_side_only(ratio, advantage, loss, moves):
     module = Button()
     assert parts(module, row(ratio, advantage))["policy_loss"] == pytest.approx(loss, rel=1e-5)
-    total, _ = chunk_loss(module, row(ratio, advantage), replace(SETTINGS, entropy_coefficient=0.0))
-    (gradient,) = torch.autograd.grad(total, [module.logit])
+    (gradient, _), _ = learned(module, row(ratio, advantage), replace(SETTINGS, entropy_coefficient=0.0))
     assert (gradient.item() != 0) == moves
 
 
@@ -87,29 +86,31 @@ def test_the_value_is_clipped_around_the_old_one(value, old, target, loss, moves
     module = Button(value)
     batch = row(old_value=old, target=target)
     assert parts(module, batch)["value_loss"] == pytest.approx(loss / 2, abs=1e-6)
-    (gradient,) = torch.autograd.grad(chunk_loss(module, batch, SETTINGS)[0], [module.value])
+    (_, gradient), _ = learned(module, batch, SETTINGS)
     assert (gradient.item() != 0) == moves
 
 
 def test_the_loss_is_the_sum_of_its_parts():
     found = parts(Button(0.1), row(1.1, 1.0, target=1.0))
     assert found["entropy"] == pytest.approx(math.log(2))
-    assert found["loss"] == pytest.approx(-1.1 + 0.5 * 0.405 - 0.01 * math.log(2), rel=1e-5)
+    assert SETTINGS.loss_of(found) == pytest.approx(-1.1 + 0.5 * 0.405 - 0.01 * math.log(2), rel=1e-5)
 
 
 def test_rows_add_up():
     net = network()
     batch = played(net)
-    whole, sums = chunk_loss(net, batch, SETTINGS)
-    halves = [chunk_loss(net, batch.items(part), SETTINGS) for part in (slice(40), slice(40, None))]
-    torch.testing.assert_close(halves[0][0] + halves[1][0], whole, rtol=1e-4, atol=1e-4)
+    whole, sums = learned(net, batch, SETTINGS)
+    halves = [learned(net, batch.items(part), SETTINGS) for part in (slice(40), slice(40, None))]
+    for a, b, expected in zip(halves[0][0], halves[1][0], whole, strict=True):
+        torch.testing.assert_close(a + b, expected, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(halves[0][1] + halves[1][1], sums, rtol=1e-4, atol=1e-4)
 
 
 def test_the_ratio_is_exactly_1_where_both_passes_use_the_same_rows():
     net = network()
     batch = played(net, 500)
-    logprob, _ = logprob_entropy(net.heads, net(batch.obs)[0], batch.action)
+    with torch.no_grad():
+        logprob, _ = logprob_entropy(net.heads, net(batch.obs)[0], batch.action)
     assert torch.equal((logprob - batch.logprob).exp(), torch.ones(500))
     found = parts(net, batch)
     assert (found["approx_kl"], found["clip_fraction"]) == (0.0, 0.0)
@@ -126,25 +127,48 @@ def test_the_ratio_is_1_within_a_ten_thousandth_in_batches_of_any_size(rows):
 
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 200])
-def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows):
+def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows, monkeypatch):
     heads = Heads(8, (17, 17, 5))
     generator = torch.Generator().manual_seed(rows)
     number = partial(torch.randn, generator=generator)
-    out = number(rows, heads.logits + 1).requires_grad_()
+    out = number(rows, heads.logits + 1)
     logits, value = out[:, :-1], out[:, -1]
     near = 0.1 * number(rows)  # half of the ratios and values are within the clip
-    actions, logprob = sample(heads, logits.detach(), generator)
+    actions, logprob = sample(heads, logits, generator)
     nothing = torch.zeros(rows, 1)
-    batch = Batch(nothing, actions, logprob + near, value.detach() + 2 * near, number(rows), number(rows))
-    compiled = _Compiled.apply(out, batch, heads, SETTINGS)
-    plain = surrogate(*logprob_entropy(heads, logits, actions), value, batch, SETTINGS)
-    for ours, theirs in zip(compiled, plain, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
-    for term in (0, 1):  # of the actor and of the critic
-        found, expected = (torch.autograd.grad(loss[term], out, retain_graph=True) for loss in (compiled, plain))
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-    outside = float(plain[2][4]) / rows
+    batch = Batch(nothing, actions, logprob + near, value + 2 * near, number(rows), number(rows))
+    compiled = loss_gradient(heads, out, batch, SETTINGS)
+    monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
+    plain = loss_gradient(heads, out, batch, SETTINGS)
+    torch.testing.assert_close(compiled[0], plain[0], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(compiled[1], plain[1], rtol=1e-4, atol=1e-4)
+    outside = float(plain[1][4]) / rows
     assert rows == 1 or 0.02 < outside < 0.98
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_plain_loss_is_what_its_formula_says(compiled, monkeypatch):
+    """Its gradient is what small changes of the outputs make of the loss."""
+    heads, generator = Heads(2, (3, 4)), torch.Generator().manual_seed(0)
+    out = torch.randn(6, heads.logits + 1, generator=generator)
+    actions, logprob = sample(heads, out[:, :-1], generator)
+    shift = torch.tensor([0.0, 0.1, 0.5, -0.5, 0.5, -0.5])
+    advantage = torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+    batch = Batch(torch.zeros(6, 1), actions, logprob - shift, out[:, -1] - shift, advantage, -advantage)
+    if not compiled:
+        monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
+
+    def loss(at):
+        sums = loss_gradient(heads, at, batch, SETTINGS)[1].double()
+        return SETTINGS.loss_of(dict(zip(LOSS_PARTS, sums.tolist(), strict=True)))
+
+    gradient, step = loss_gradient(heads, out, batch, SETTINGS)[0], 1e-2
+    for row in range(len(out)):
+        for column in range(out.shape[1]):
+            change = torch.zeros_like(out)
+            change[row, column] = step
+            slope = (loss(out + change) - loss(out - change)) / (2 * step)
+            assert float(gradient[row, column]) == pytest.approx(slope, abs=2e-3)
 
 
 def test_a_number_that_is_none_reaches_the_gradient():
@@ -152,5 +176,15 @@ def test_a_number_that_is_none_reaches_the_gradient():
     for field in ("advantage", "target", "logprob"):  # the old value is part of its target
         batch = played(net)
         getattr(batch, field)[3] = float("nan")
-        gradients = torch.autograd.grad(chunk_loss(net, batch, SETTINGS)[0], list(net.parameters()), allow_unused=True)
-        assert not all(bool(torch.isfinite(part).all()) for part in gradients if part is not None), field
+        gradients, _ = learned(net, batch, SETTINGS)
+        assert not all(bool(torch.isfinite(part).all()) for part in gradients), field
+
+
+def test_the_critic_alone_has_a_gradient_of_the_value_alone():
+    net = network()
+    batch = played(net)
+    both, sums = learned(net, batch, SETTINGS)
+    alone, same = learned(net, batch, SETTINGS, critic_only=True)
+    torch.testing.assert_close(alone[-1][-1], both[-1][-1])
+    assert not alone[-1][:-1].any()
+    assert torch.equal(sums, same)

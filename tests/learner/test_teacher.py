@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from selfplay.learner.ppo_loss import PPOSettings, chunk_loss
+from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings
 from selfplay.policy.heads import Heads, divergence, probabilities
-from tests.learner.batches import played, ppo, seeded, weights
+from tests.learner.batches import learned, played, ppo, seeded, weights
 from tests.policy.networks import network
 
 HEADS = Heads(2, (3, 3, 2))
@@ -38,14 +38,18 @@ def beside(net, teacher):
 def test_the_terms_of_the_loss_and_what_is_told_of_them(name):
     net, teacher = network(0), network(1)
     batch = beside(net, teacher)
-    plain, parts = chunk_loss(net, batch, PPOSettings())
-    with_term, same = chunk_loss(net, batch, PPOSettings(**{name: 0.5}))
+    settings = PPOSettings(**{name: 0.5})
+    plain, parts = learned(net, batch, PPOSettings())
+    with_term, same = learned(net, batch, settings)
     own = net(batch.obs)[0]
     pair = (batch.teacher, own) if name == "teacher_kl" else (own, batch.teacher)
     expected = divergence(net.heads, *pair).sum()
-    torch.testing.assert_close(with_term - plain, 0.5 * expected, rtol=1e-3, atol=1e-3)
+    for a, b, term in zip(with_term, plain, torch.autograd.grad(expected, list(net.parameters())), strict=True):
+        torch.testing.assert_close(a - b, 0.5 * term, rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(parts, same)
     torch.testing.assert_close(parts[5 if name == "teacher_kl" else 6], expected)
+    told = dict(zip(LOSS_PARTS, parts.tolist(), strict=True))
+    assert settings.loss_of(told) - PPOSettings().loss_of(told) == pytest.approx(0.5 * float(expected.detach()), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["teacher_kl", "teacher_kl_reverse"])
