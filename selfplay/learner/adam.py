@@ -41,13 +41,10 @@ class Adam:
         self._betas = betas
         self._eps = eps
 
-    def zero_grad(self, *, set_to_none: bool = True) -> None:
-        """Forget all gradients, or set them to 0."""
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
         for parameter in self.parameters:
-            if set_to_none:
-                parameter.grad = None
-            elif parameter.grad is not None:
-                parameter.grad.zero_()
+            parameter.grad = None
 
     @torch.no_grad()
     def step(self) -> None:

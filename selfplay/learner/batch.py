@@ -56,14 +56,7 @@ class Batch:
 
     def taken(self, index: Tensor, arrays: Reused) -> Batch:
         """Copies of some items, on the processor in ``arrays``."""
-        if index.device.type != "cpu":
-            return self.items(index)
-
-        def take(tensor: Tensor) -> Tensor:
-            out = torch.from_numpy(arrays.array((len(index), *tensor.shape[1:]), tensor.numpy().dtype))
-            return torch.index_select(tensor, 0, index, out=out)
-
-        return self._map(take)
+        return self._map(lambda tensor: taken(tensor, index, arrays))
 
     def flat(self) -> Batch:
         """The decisions that train, one by one, without what columns need besides."""
@@ -75,3 +68,11 @@ class Batch:
     def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
         tensors: dict[str, Tensor | None] = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})
+
+
+def taken(tensor: Tensor, index: Tensor, arrays: Reused) -> Tensor:
+    """A copy of some rows, on the processor in ``arrays``."""
+    if index.device.type != "cpu":
+        return tensor[index]
+    out = torch.from_numpy(arrays.array((len(index), *tensor.shape[1:]), tensor.numpy().dtype))
+    return torch.index_select(tensor, 0, index, out=out)

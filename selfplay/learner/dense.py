@@ -26,47 +26,51 @@ ACTIVATIONS: Final[dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor,
 """In place: the function; and what a gradient after ``h``, which it gave, is before it."""
 
 
-def can_handle(network: ActorCritic, obs: Tensor) -> bool:
-    """Whether this is a dense network on the processor, with such an activation."""
-    here = obs.device.type == "cpu" and obs.dtype == torch.float32
-    return here and network.spec.kind == "mlp" and network.spec.activation in ACTIVATIONS
+def can_handle(network: ActorCritic) -> bool:
+    """Whether this is a dense network in single precision on the processor, with such an activation."""
+    if network.spec.kind != "mlp" or network.spec.activation not in ACTIVATIONS:
+        return False
+    weight = network.out.weight
+    return weight.device.type == "cpu" and weight.dtype == torch.float32
 
 
-@torch.no_grad()
-def forward(network: ActorCritic, obs: Tensor, arrays: Reused) -> list[Tensor]:
-    """Observations [N, D], what each activation gave, and last the logits and, beside them, the values [N, L + 1]."""
-    apply, _ = ACTIVATIONS[network.spec.activation]
-    parameters = list(network.parameters())  # weight, bias, weight, bias, ... up to the layer of both outputs
-    weights, biases, kept = parameters[::2], parameters[1::2], [obs]
-    for i, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-        after = torch.addmm(bias, kept[-1], weight.t(), out=_rows(arrays, len(obs), len(bias)))
-        kept.append(after if i == len(weights) - 1 else apply(after))
-    return kept
-
-
-@torch.no_grad()
-def backward(
-    network: ActorCritic, kept: Sequence[Tensor], along: Tensor, moving: Sequence[Tensor], arrays: Reused
-) -> list[Tensor]:
-    """Gradients of the last parameters of a network.
+class Dense:
+    """Passes through one network, which ``can_handle`` speaks of. Safe for threads.
 
     Args:
-        network: whose they are.
-        kept: of ``forward``.
-        along: the gradient of its last, [N, L + 1].
-        moving: the parameters, whole layers.
-        arrays: as those of ``forward``.
+        network: Its weights may move between passes.
+        arrays: For what is kept meanwhile.
     """
-    _, before = ACTIVATIONS[network.spec.activation]
-    ones, found, weights = along.new_ones(len(along)), [], moving[::2]
-    inputs = kept[-1 - len(weights) : -1]
-    for i in range(len(weights) - 1, -1, -1):
-        found += [torch.mv(along.t(), ones), along.t() @ inputs[i]]
-        if i:
-            below = torch.mm(along, weights[i], out=_rows(arrays, len(along), inputs[i].shape[1]))
-            along = before(below, inputs[i])
-    return found[::-1]
 
+    def __init__(self, network: ActorCritic, arrays: Reused) -> None:
+        parameters = list(network.parameters())  # weight, bias, weight, bias, ... up to the layer of both outputs
+        self._weights, self._biases = parameters[::2], parameters[1::2]
+        self._apply, self._before = ACTIVATIONS[network.spec.activation]
+        self._arrays = arrays
 
-def _rows(arrays: Reused, rows: int, width: int) -> Tensor:
-    return torch.from_numpy(arrays.array((rows, width), np.float32))
+    @torch.no_grad()
+    def forward(self, obs: Tensor) -> list[Tensor]:
+        """Observations [N, D], what each activation gave, and last logits and, beside them, values [N, L + 1]."""
+        kept, last = [obs], len(self._weights) - 1
+        for i, (weight, bias) in enumerate(zip(self._weights, self._biases, strict=True)):
+            after = torch.addmm(bias, kept[-1], weight.t(), out=self._rows(len(obs), len(bias)))
+            kept.append(after if i == last else self._apply(after))
+        return kept
+
+    @torch.no_grad()
+    def backward(self, kept: Sequence[Tensor], along: Tensor, layers: int) -> list[Tensor]:
+        """Gradients of the weight and the bias of each of the last ``layers``.
+
+        ``along`` is that of the outputs, [N, L + 1]; ``kept`` is what ``forward`` gave.
+        """
+        ones, found, top = along.new_ones(len(along)), [], len(self._weights) - 1
+        for i in range(top, top - layers, -1):
+            turned = along.t()
+            found += [torch.mv(turned, ones), turned @ kept[i]]
+            if i > top - layers + 1:
+                below = torch.mm(along, self._weights[i], out=self._rows(len(along), kept[i].shape[1]))
+                along = self._before(below, kept[i])
+        return found[::-1]
+
+    def _rows(self, rows: int, width: int) -> Tensor:
+        return torch.from_numpy(self._arrays.array((rows, width), np.float32))

@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from selfplay.learner.adam import State
-from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, chunk_gradient, outputs
+from selfplay.learner.ppo_loss import LOSS_PARTS, ChunkGradient, PPOSettings, outputs
 from selfplay.learner.stepper import Stepper
 from selfplay.policy.heads import logprob_entropy, masked
-from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
@@ -62,7 +61,7 @@ class PPO:
         self._stepper = Stepper(network, settings.learning_rate, settings.max_grad_norm, threads)
         self.device = self._stepper.device
         self.optimizer = self._stepper.optimizer
-        self._arrays = Reused()
+        self._gradient = ChunkGradient(network)
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Take these weights, and know nothing of the gradients that led here."""
@@ -160,16 +159,14 @@ class PPO:
 
     def _step(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
         """One minibatch, the items ``index``, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
-        network, only = self.network, None
+        only = None
         if critic_only:
-            only = torch.zeros(len(network.out.bias), device=self.device)
+            only = torch.zeros(len(self.network.out.bias), device=self.device)
             only[-1] = 1.0
 
         def gradients_of(cut: slice, moving: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
-            chunk, share = batch.taken(index[cut], self._arrays), 1.0 / max(decisions, 1)  # in the chunk's own thread
-            return chunk_gradient(
-                network, chunk, self.settings, moving, self._arrays, share=share, critic_only=critic_only
-            )
+            share = 1.0 / max(decisions, 1)
+            return self._gradient(batch, index[cut], self.settings, moving, share=share, critic_only=critic_only)
 
         return self._stepper.step(self._stepper.cuts(len(index), batch.width), gradients_of, only)
 

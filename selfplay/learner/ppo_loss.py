@@ -18,14 +18,16 @@ import torch
 from torch import Tensor
 
 from selfplay.learner import dense
+from selfplay.learner.batch import taken
+from selfplay.learner.dense import Dense
 from selfplay.policy import compiled_heads
 from selfplay.policy.heads import divergence, logprob_entropy, masked
+from selfplay.rollout.reused import Reused
 
 if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
     from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
-    from selfplay.rollout.reused import Reused
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,54 +71,73 @@ def outputs(network: ActorCritic, batch: Batch) -> Tensor:
     return torch.cat([logits, value[..., None]], -1)[batch.mine]
 
 
-def chunk_gradient(
-    network: ActorCritic,
-    batch: Batch,
-    settings: PPOSettings,
-    moving: Sequence[Tensor],
-    arrays: Reused,
-    *,
-    share: float = 1.0,
-    critic_only: bool = False,
-) -> tuple[list[Tensor], Tensor]:
-    """The gradient of the loss, summed over the decisions, or of its value term where only the critic learns.
+class ChunkGradient:
+    """The gradient of the loss of chunks of a batch, for one network. Safe for threads."""
 
-    Args:
-        network: what learns.
-        batch: a chunk of a minibatch.
-        settings: coefficients.
-        moving: the parameters to give it of: all, or those of the last layers.
-        arrays: for what is kept meanwhile.
-        share: the gradient is multiplied by it.
-        critic_only: see above.
+    def __init__(self, network: ActorCritic) -> None:
+        self._network = network
+        self._arrays = Reused()
+        self._dense = Dense(network, self._arrays) if dense.can_handle(network) else None
+        self._compiled = compiled_heads.can_handle(network.heads.binary, network.heads.sizes)
 
-    Returns:
-        What is to be added up to the gradient of each parameter; and the sums of the loss's parts [len(LOSS_PARTS)].
-    """
-    by_hand = batch.memory is None and dense.can_handle(network, batch.obs)
-    kept = dense.forward(network, batch.obs, arrays) if by_hand else [outputs(network, batch)]
-    along, parts = loss_gradient(network.heads, kept[-1].detach(), batch.flat(), settings, critic_only=critic_only)
-    along *= share
-    if by_hand:
-        return dense.backward(network, kept, along, moving, arrays), parts
-    return list(torch.autograd.grad(kept[-1], moving, along)), parts
+    def __call__(
+        self,
+        batch: Batch,
+        index: Tensor,
+        settings: PPOSettings,
+        moving: Sequence[Tensor],
+        *,
+        share: float = 1.0,
+        critic_only: bool = False,
+    ) -> tuple[list[Tensor], Tensor]:
+        """Of the sum over the decisions, or of its value term where only the critic learns.
+
+        Args:
+            batch: what the update learns from.
+            index: the items of the chunk.
+            settings: coefficients.
+            moving: the parameters to give it of: all, or those of the last layers.
+            share: the gradient is multiplied by it.
+            critic_only: see above.
+
+        Returns:
+            Gradients of the parameters, and the sums of the loss's parts [len(LOSS_PARTS)].
+        """
+        heads = self._network.heads
+        if self._dense is None:
+            chunk = batch.taken(index, self._arrays)
+            out = outputs(self._network, chunk)
+            along, parts = loss_gradient(heads, out.detach(), chunk.flat(), settings, critic_only=critic_only)
+            return list(torch.autograd.grad(out, moving, along.mul_(share))), parts
+        if self._compiled and batch.legal is None and batch.teacher is None:  # all else stays where it is
+            obs, chunk, rows = taken(batch.obs, index, self._arrays), batch, index
+        else:
+            chunk, rows = batch.taken(index, self._arrays), None
+            obs = chunk.obs
+        kept = self._dense.forward(obs)
+        along, parts = loss_gradient(heads, kept[-1], chunk, settings, rows, critic_only=critic_only)
+        return self._dense.backward(kept, along.mul_(share), len(moving) // 2), parts
 
 
 def loss_gradient(
-    heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
+    heads: Heads,
+    out: Tensor,
+    batch: Batch,
+    settings: PPOSettings,
+    index: Tensor | None = None,
+    *,
+    critic_only: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The same after the outputs of a network, [N, L + 1]; and the sums of the parts."""
+    """The same after outputs [N, L + 1] of all decisions of a batch; and the sums.
+
+    Where there is compiled code for them, and neither teacher nor mask, they may be of some, in the order of ``index``.
+    """
     if batch.legal is not None:  # what is never chosen has no gradient
         out = torch.cat([masked(out[:, :-1], batch.legal), out[:, -1:]], 1)
-    if not heads.compiled_for(out):
-        grad, parts = _differentiated(heads, out, batch, settings)
+    if heads.compiled_for(out):
+        grad, parts = _compiled(heads, out, batch, settings, torch.arange(len(out)) if index is None else index)
     else:
-        coefficients = settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient
-        found = compiled_heads.ppo(
-            heads.binary, heads.sizes, out.numpy(), batch.action.numpy(), batch.logprob.numpy(), batch.value.numpy(),
-            batch.advantage.numpy(), batch.target.numpy(), coefficients,
-        )  # fmt: skip
-        grad, parts = torch.from_numpy(found[0]), torch.from_numpy(found[1]).float()
+        grad, parts = _differentiated(heads, out, batch, settings)
     told = parts.new_zeros(2)
     if batch.teacher is not None:
         beside, told = _beside_teacher(heads, out[:, :-1], masked(batch.teacher, batch.legal), settings)
@@ -124,6 +145,18 @@ def loss_gradient(
     if critic_only:
         grad[:, :-1] = 0.0
     return grad, torch.cat([parts, told])
+
+
+def _compiled(
+    heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings, index: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradient and parts of ``surrogate`` in one pass; the decisions stay where they are in the batch."""
+    coefficients = settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient
+    grad, sums = compiled_heads.ppo(
+        heads.binary, heads.sizes, out.numpy(), index.numpy(), batch.action.numpy(), batch.logprob.numpy(),
+        batch.value.numpy(), batch.advantage.numpy(), batch.target.numpy(), coefficients,
+    )  # fmt: skip
+    return torch.from_numpy(grad), torch.from_numpy(sums).float()
 
 
 def _differentiated(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> tuple[Tensor, Tensor]:

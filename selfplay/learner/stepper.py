@@ -1,7 +1,8 @@
-"""One optimiser step from several chunks of a minibatch, each in a thread of its own.
+"""One optimiser step from several chunks of a minibatch, which threads share.
 
-On the CPU a minibatch is cut into one chunk for each thread and every thread runs torch single-threaded: there is one
-barrier a minibatch instead of one an operation, which is faster and survives a busy machine.
+On the CPU a minibatch is cut into as many chunks for each thread as keep them short, and every thread runs torch
+single-threaded: there is one barrier a minibatch instead of one an operation, which is faster and survives a busy
+machine.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
 Gradients = Callable[[Chunk, Sequence[Tensor]], tuple[list[Tensor], Tensor]]
 """Of a chunk and the parameters that move: their gradients of its share of a minibatch's mean loss; and sums for the
 metrics, [K]."""
@@ -38,7 +40,7 @@ def descend(
     norm = nn.utils.get_total_norm(gradients)
     if bool(torch.isfinite(norm)):
         scale = (max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         for parameter, gradient in zip(moving, gradients, strict=True):
             parameter.grad = gradient.mul_(scale)
         optimizer.step()
@@ -58,7 +60,8 @@ class Stepper:
         self.threads = threads if self.device.type == "cpu" else 1
         self._max_grad_norm = max_grad_norm
         self._longest = CHUNK if self.device.type == "cpu" else sys.maxsize
-        self._pool = ThreadPoolExecutor(self.threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
+        helpers = max(1, self.threads - 1)
+        self._pool = ThreadPoolExecutor(helpers, "learner", initializer=torch.set_num_threads, initargs=(1,))
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Take these weights, and know nothing of the gradients that led here."""
@@ -78,14 +81,14 @@ class Stepper:
 
         Args:
             chunks: of a minibatch.
-            gradients_of: is asked in a worker thread.
+            gradients_of: is asked in several threads, the caller's among them.
             only: mask [out] of the rows of the network's last layer that alone shall move; None: every parameter.
 
         Returns:
             The sums of all chunks, float64 [K], and the norm of the gradient before it was clipped.
         """
         moving: Sequence[Tensor] = self.parameters if only is None else [self.network.out.weight, self.network.out.bias]
-        results = [future.result() for future in [self._pool.submit(gradients_of, chunk, moving) for chunk in chunks]]
+        results = self._each(chunks, lambda chunk: gradients_of(chunk, moving))
         gradients, sums = results[0][0], results[0][1].double()
         for more, more_sums in results[1:]:
             torch._foreach_add_(gradients, more)
@@ -98,6 +101,21 @@ class Stepper:
     def close(self) -> None:
         """Let the worker threads go."""
         self._pool.shutdown()
+
+    def _each(self, chunks: Sequence[Chunk], function: Callable[[Chunk], Result]) -> list[Result]:
+        """What a function gives for each chunk. Whoever is free takes the next, and this thread works too."""
+        waiting, found = iter(enumerate(chunks)), {}
+
+        def work() -> None:
+            for i, chunk in waiting:
+                found[i] = function(chunk)
+
+        torch.set_num_threads(1)
+        others = [self._pool.submit(work) for _ in range(min(self.threads, len(chunks)) - 1)]
+        work()
+        for other in others:
+            other.result()
+        return [found[i] for i in range(len(chunks))]
 
 
 def differentiated(loss: Callable[[Chunk], tuple[Tensor, Tensor]]) -> Gradients[Chunk]:

@@ -15,6 +15,7 @@ Numba's cache watches no other.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Final
 
 import numba
@@ -40,6 +41,7 @@ C0, C1, C2 = np.float32(1.9875691500e-4), np.float32(1.3981999507e-3), np.float3
 C3, C4, C5 = np.float32(4.1665795894e-2), np.float32(1.6666665459e-1), np.float32(5.0000001201e-1)
 
 
+@cache
 def can_handle(binary: int, sizes: tuple[int, ...]) -> bool:
     """Whether no product can overflow: S is at most the number of classes, 1 + e at most 2."""
     return binary + sum(math.log2(size) for size in sizes) < MOST_BITS
@@ -74,6 +76,7 @@ def ppo(
     binary: int,
     sizes: tuple[int, ...],
     out: F32,
+    index: NDArray[np.int64],
     actions: NDArray[np.int8],
     old_logprob: F32,
     old_value: F32,
@@ -87,22 +90,24 @@ def ppo(
         binary: Buttons.
         sizes: Classes of each categorical.
         out: Logits and, beside them, the value, [N, L + 1].
-        actions: [N, A] that were played.
-        old_logprob: [N] of then.
-        old_value: [N] of then.
-        advantage: [N].
-        target: [N] of the value.
+        index: Which of M decisions each row is of, [N].
+        actions: [M, A] that were played.
+        old_logprob: [M] of then.
+        old_value: [M] of then.
+        advantage: [M].
+        target: [M] of the value.
         coefficients: clip, value clip, value coefficient, entropy coefficient.
 
     Returns:
         The gradient [N, L + 1], and the sums of policy loss, value loss, entropy, KL and ratios outside, float64 [5].
     """
     grad, sums = np.empty(out.shape, np.float32), np.zeros(5)
-    rows = old_logprob, old_value, advantage, target
-    _ppo(out[:, :-1], out[:, -1], actions, binary, _array(sizes), *rows, *coefficients, grad, sums)
+    decisions = actions, old_logprob, old_value, advantage, target
+    _ppo(out[:, :-1], out[:, -1], binary, _array(sizes), index, *decisions, *coefficients, grad, sums)
     return grad, sums
 
 
+@cache
 def _array(sizes: tuple[int, ...]) -> NDArray[np.int64]:
     return np.array(sizes, np.int64)
 
@@ -205,31 +210,35 @@ def _taken(logits, action, row, r, binary, sizes, x):
 
 
 @numba.njit(nogil=True)
-def _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad):
-    """The gradient of a tile's rows, from what it is after their log-probability and entropy; uses up ``e``."""
+def _write_gradient(logits, index, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad):
+    """The gradient of a tile's rows, from what it is after their log-probability and entropy; uses up ``e``, ``mass``.
+    """
     lanes = x.shape[1]
     for k in range(binary):  # s = (1 or e) / (1 + e); b s (1 - s) = b e / (1 + e)^2
         for r in range(lanes):
             e[k, r] /= ONE + e[k, r]
     at = binary
     for head in range(len(sizes)):
+        for r in range(lanes):
+            mass[head, r] = ONE / mass[head, r]
         for k in range(at, at + sizes[head]):
             for r in range(lanes):
-                p = e[k, r] / mass[head, r]
+                p = e[k, r] * mass[head, r]
                 e[k, r] = -p * (along_p[r] + along_h[r] * (x[k, r] - mean[head, r]))
         at += sizes[head]
     for r in range(rows):
         row = first + r
+        action = actions[index[row]]
         for k in range(binary):
             b, small = logits[row, k], e[k, r]
             on = ONE - small if b > ZERO else small
-            pressed = ONE if actions[row, k] else ZERO
+            pressed = ONE if action[k] else ZERO
             grad[row, k] = along_p[r] * (pressed - on) - along_h[r] * b * small * (ONE - small)
         for k in range(binary, x.shape[0]):
             grad[row, k] = e[k, r]
         at = binary
         for head in range(len(sizes)):
-            grad[row, at + actions[row, binary + head]] += along_p[r]
+            grad[row, at + action[binary + head]] += along_p[r]
             at += sizes[head]
 
 
@@ -282,7 +291,7 @@ def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
 
 @numba.njit(nogil=True, cache=True)
 def _ppo(
-    logits, value, actions, binary, sizes, old_logprob, old_value, advantage, target,
+    logits, value, binary, sizes, index, actions, old_logprob, old_value, advantage, target,
     clip, value_clip, value_coefficient, entropy_coefficient, grad, sums,
 ):  # fmt: skip
     """Fill ``grad`` [N, L + 1] and add to the ``sums`` of the first five parts of the loss.
@@ -299,23 +308,24 @@ def _ppo(
         _masses(binary, sizes, x, e, product, entropy, mass, mean)
         for r in range(rows):
             row, log = first + r, math.log(product[r])
-            logprob = np.float32(_taken(logits, actions[row], row, r, binary, sizes, x) - log)  # as it was when drawn
-            log_ratio = logprob - old_logprob[row]
+            at = index[row]
+            logprob = np.float32(_taken(logits, actions[at], row, r, binary, sizes, x) - log)  # as it was when drawn
+            log_ratio = logprob - old_logprob[at]
             ratio = math.exp(log_ratio)
-            gain, along_p[r] = ratio * advantage[row], -ratio * advantage[row]
+            gain, along_p[r] = ratio * advantage[at], -ratio * advantage[at]
             if abs(ratio - 1.0) > clip:  # within it both terms are the same, but for rounding
                 sums[4] += 1.0
-                held = (1.0 + math.copysign(clip, ratio - 1.0)) * advantage[row]
+                held = (1.0 + math.copysign(clip, ratio - 1.0)) * advantage[at]
                 if gain > held:
                     gain, along_p[r] = held, 0.0
             sums[0] -= gain
-            error, moved = value[row] - target[row], value[row] - old_value[row]
+            error, moved = value[row] - target[at], value[row] - old_value[at]
             squared, grad[row, -1] = error * error, value_coefficient * error
             if abs(moved) > value_clip:  # within it both squares are the same, but for rounding
-                near = old_value[row] + math.copysign(value_clip, moved) - target[row]
+                near = old_value[at] + math.copysign(value_clip, moved) - target[at]
                 if squared < near * near:
                     squared, grad[row, -1] = near * near, 0.0
             sums[1] += 0.5 * squared
             sums[2] += entropy[r] + log
             sums[3] += ratio - 1.0 - log_ratio
-        _write_gradient(logits, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad)
+        _write_gradient(logits, index, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad)

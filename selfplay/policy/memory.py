@@ -16,18 +16,27 @@ if TYPE_CHECKING:
 
 Rows = Tensor | slice
 Answer = tuple[Tensor, Tensor, Tensor | None]
-"""Logits [N, L] and values [N], and what is remembered after it [N, M]; None where nothing is."""
+"""Logits [N, L] and values [N], and what is remembered after it [N, M], None where nothing is; all on the processor, in
+float32."""
 Ask = Callable[["ActorCritic", Tensor, Tensor | None], Answer]
 """Asks a network about observations [N, D], with the memories [N, M] of those who saw them where it has any."""
 
 
 def directly(network: ActorCritic, obs: Tensor, memory: Tensor | None) -> Answer:
-    """Ask a network on its device, where the answer stays."""
+    """Ask a network on its device."""
     device = network.out.weight.device
+    if obs.device != device:
+        obs = obs.to(device)
     if memory is None:
-        logits, value = network(obs.to(device))
-        return logits, value, None
-    return network.step(obs.to(device), memory.to(device))
+        logits, value = network(obs)
+        return _brought(logits), _brought(value), None
+    logits, value, after = network.step(obs, memory.to(device))
+    return _brought(logits), _brought(value), _brought(after)
+
+
+def _brought(tensor: Tensor) -> Tensor:
+    """To the processor, in float32; an operation that changes nothing would still let other threads in."""
+    return tensor if tensor.is_cpu and tensor.dtype == torch.float32 else tensor.float().cpu()
 
 
 class Memory:
@@ -42,7 +51,7 @@ class Memory:
         self._ask = ask
 
     def step(self, network: ActorCritic, obs: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Let a network decide for some seats; logits and values, on its device where it is asked directly.
+        """Let a network decide for some seats; logits and values, on the processor in float32.
 
         Args:
             network: who plays them.
@@ -52,7 +61,7 @@ class Memory:
         width = network.memory_width
         logits, value, after = self._ask(network, obs, self.read(width, rows) if width else None)
         if after is not None:
-            self._rows[rows, :width] = after.to(self._rows)
+            self._rows[rows, :width] = after
         return logits, value
 
     def read(self, width: int, rows: Rows = slice(None)) -> Tensor:

@@ -73,8 +73,7 @@ class Policy:
             if self.network.memory_width:
                 raise ValueError(f"{self.meta.id} remembers ({self.network.spec.kind}): give it a memory")
             memory = Memory(0)
-        logits, value = memory.step(self.network, torch.from_numpy(obs), rows)
-        return logits.float().cpu(), value.float().cpu()
+        return memory.step(self.network, torch.from_numpy(obs), rows)
 
 
 def parameters_of(network: nn.Module, *, moving: bool = False) -> dict[str, NDArray[np.generic]]:

@@ -34,7 +34,7 @@ class _Request:
 
 
 class Together:
-    """Asks networks for any number of threads (``memory.Ask``); answers lie on the processor, in float32.
+    """Asks networks for any number of threads (``memory.Ask``).
 
     The rows of a thread come back in their order. They equal what the network would have said of them alone, but for
     the rounding of sums, which may depend on the number of rows beside them.
@@ -84,6 +84,6 @@ def _ask_once(network: ActorCritic, requests: Sequence[_Request]) -> list[Answer
     memory = torch.cat(memories) if memories else None
     logits, value, after = directly(network, torch.cat([request.obs for request in requests]), memory)
     sizes = [len(request.obs) for request in requests]
-    shares = [torch.split(part.float().cpu(), sizes) for part in (logits, value)]
-    afters = [None] * len(requests) if after is None else torch.split(after.float().cpu(), sizes)
+    shares = [torch.split(part, sizes) for part in (logits, value)]
+    afters = [None] * len(requests) if after is None else torch.split(after, sizes)
     return list(zip(*shares, afters, strict=True))

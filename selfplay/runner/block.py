@@ -148,15 +148,15 @@ class Block:
             theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
             logits, value = self._memory.step(network, theirs, places)
             mask = legal if whole or legal is None else legal[rows]
-            actions, logprob = sample(network.heads, logits.float().cpu(), self._generator, mask)
+            actions, logprob = sample(network.heads, logits, self._generator, mask)
             index = slice(None) if whole else rows.numpy()
             everything[index] = actions.numpy()
             if learner:
                 segment.logprob[t, index] = logprob.numpy()
-                segment.value[t, index] = value.float().cpu().numpy()
+                segment.value[t, index] = value.numpy()
                 if order.teacher is not None and segment.teacher is not None:
                     taught, _ = self._teacher.step(order.teacher, theirs, places)
-                    segment.teacher[t, index] = taught.float().cpu().numpy()
+                    segment.teacher[t, index] = taught.numpy()
         return np.reshape(everything, (self.game.num_games, 2, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
@@ -304,5 +304,5 @@ def _values(network: ActorCritic, obs: F32, memory: F32, ask: Ask) -> F32:
     """V of observations [N, D], each with its memory [N, M]."""
     rows = Memory(len(obs), ask)
     rows.restore(torch.from_numpy(memory))
-    values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].float().cpu().numpy()
+    values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].numpy()
     return values

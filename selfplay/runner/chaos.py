@@ -127,7 +127,7 @@ class Chaos:
         self._plan = dict(plan)
         self._seed = seed
         self._lock = threading.Lock()
-        self._attempts: dict[str, tuple[int, int]] = {}  # runner -> its iteration, and its attempts at that
+        self._attempts: dict[str, tuple[int, int]] = {}  # runner -> its latest iteration, and attempts since
         self._struck: dict[str, list[_Struck]] = {}  # by runner: those of which not everything is known yet
         self._tallies: dict[Kind, Tally] = {kind: Tally() for kind in self._plan}
         names = [field.name for field in fields(Tally)]
@@ -140,9 +140,9 @@ class Chaos:
         """What happens in the attempt of a runner at the segment of an iteration that begins now."""
         if not self._plan:
             return None
-        before, attempt = self._attempts.get(runner, (iteration, 0))
-        attempt = attempt + 1 if before == iteration else 1
-        self._attempts[runner] = (iteration, attempt)
+        latest, attempts = self._attempts.get(runner, (iteration, 0))
+        attempt = attempts + 1 if iteration <= latest else 1  # below it: the learner has gone back
+        self._attempts[runner] = (max(latest, iteration), attempt)
         chance, at, rest = np.random.default_rng(derive(self._seed, "chaos", runner, iteration, attempt)).random(3)
         for kind, p in self._plan.items():
             if chance < p:

@@ -80,8 +80,7 @@ class Deciders:
                 acts.reshape(-1)[group.rows] = True
 
     def _logits(self, policy: Policy, obs: NDArray[np.float32], rows: Rows) -> torch.Tensor:
-        logits, _ = self._memory.step(policy.network, torch.from_numpy(obs[rows]), torch.from_numpy(rows))
-        return logits.float().cpu()
+        return self._memory.step(policy.network, torch.from_numpy(obs[rows]), torch.from_numpy(rows))[0]
 
     def _grouped(self, players: Sequence[tuple[Policy, Rows]]) -> list[_Group]:
         groups: dict[int, list[tuple[Policy, Rows]]] = {}

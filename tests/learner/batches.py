@@ -8,10 +8,9 @@ import torch
 
 from selfplay.learner.batch import Batch
 from selfplay.learner.ppo import PPO
-from selfplay.learner.ppo_loss import PPOSettings, chunk_gradient
+from selfplay.learner.ppo_loss import ChunkGradient, PPOSettings
 from selfplay.policy.heads import sample
 from selfplay.policy.network import ActorCritic
-from selfplay.rollout.reused import Reused
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -43,7 +42,8 @@ def learned(
     network: ActorCritic, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
     """The gradient of every parameter, and the sums of the loss's parts."""
-    return chunk_gradient(network, batch, settings, list(network.parameters()), Reused(), critic_only=critic_only)
+    everything = torch.arange(len(batch)), settings, list(network.parameters())
+    return ChunkGradient(network)(batch, *everything, critic_only=critic_only)
 
 
 def weights(network: ActorCritic) -> torch.Tensor:

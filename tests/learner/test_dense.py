@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from selfplay.learner.dense import backward, can_handle, forward
+from selfplay.learner.dense import Dense, can_handle
 from selfplay.rollout.reused import Reused
 from tests.policy.networks import SPEC, network
 
@@ -20,27 +20,27 @@ def case(hidden, activation):
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 def test_outputs_and_gradients_are_those_of_the_network(hidden, activation):
     net, obs, along, expected = case(hidden, activation)
-    before, arrays, everything = along.clone(), Reused(), list(net.parameters())
+    before, dense, everything = along.clone(), Dense(net, Reused()), list(net.parameters())
     for _ in range(2):  # the second time in arrays that are full of the first
-        kept = forward(net, obs, arrays)
+        kept = dense.forward(obs)
         torch.testing.assert_close(kept[-1], expected)
-        found = backward(net, kept, along, everything, arrays)
+        found = dense.backward(kept, along, len(everything) // 2)
         gradients = torch.autograd.grad(expected, everything, along, retain_graph=True)
         torch.testing.assert_close(tuple(found), gradients, rtol=1e-5, atol=1e-6)
         assert torch.equal(along, before)
         del kept
 
 
-def test_some_parameters_alone():
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_last_layers_alone(layers):
     net, obs, along, expected = case((7, 3), "tanh")
-    last, arrays = [net.out.weight, net.out.bias], Reused()
-    found = backward(net, forward(net, obs, arrays), along, last, arrays)
-    torch.testing.assert_close(tuple(found), torch.autograd.grad(expected, last, along))
+    dense, last = Dense(net, Reused()), list(net.parameters())[-2 * layers :]
+    found = dense.backward(dense.forward(obs), along, layers)
+    torch.testing.assert_close(tuple(found), torch.autograd.grad(expected, last, along), rtol=1e-5, atol=1e-6)
 
 
 def test_what_it_cannot_handle_it_says():
-    assert can_handle(*case((5,), "relu")[:2])
-    assert not can_handle(*case((5,), "silu")[:2])
-    net, obs, *_ = case((5,), "tanh")
-    assert not can_handle(net, obs.double())
-    assert not can_handle(net, obs.to("meta"))
+    assert can_handle(case((5,), "relu")[0])
+    assert not can_handle(case((5,), "silu")[0])
+    assert not can_handle(case((5,), "tanh")[0].double())
+    assert not can_handle(case((5,), "tanh")[0].to("meta"))

@@ -73,6 +73,15 @@ def test_the_next_attempt_at_a_segment_has_luck_of_its_own():
     assert Chaos({}, 0).draw("runner-000", 7) is None
 
 
+def test_after_a_learner_went_back_the_same_iterations_have_luck_of_their_own():
+    faults, undisturbed = Chaos({"crash": 0.5}, 0), Chaos({"crash": 0.5}, 0)
+    first = [faults.draw("a", i) is not None for i in range(40)]
+    again = [faults.draw("a", i) is not None for i in range(10, 40)]
+    assert again != first[10:]
+    later = [faults.draw("a", i) is not None for i in range(40, 80)]
+    assert later == [undisturbed.draw("a", i) is not None for i in range(40, 80)]
+
+
 def test_the_account_of_a_fault():
     faults = Chaos({"crash": 1.0}, 0)
     for _ in range(2):
