@@ -147,9 +147,7 @@ def loss_gradient(
     return grad, torch.cat([parts, told])
 
 
-def _compiled(
-    heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings, index: Tensor
-) -> tuple[Tensor, Tensor]:
+def _compiled(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings, index: Tensor) -> tuple[Tensor, Tensor]:
     """Gradient and parts of ``surrogate`` in one pass; the decisions stay where they are in the batch."""
     coefficients = settings.clip, settings.value_clip, settings.value_coefficient, settings.entropy_coefficient
     grad, sums = compiled_heads.ppo(

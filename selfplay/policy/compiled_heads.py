@@ -211,8 +211,7 @@ def _taken(logits, action, row, r, binary, sizes, x):
 
 @numba.njit(nogil=True)
 def _write_gradient(logits, index, actions, first, rows, binary, sizes, x, e, mass, mean, along_p, along_h, grad):
-    """The gradient of a tile's rows, from what it is after their log-probability and entropy; uses up ``e``, ``mass``.
-    """
+    """The gradient of a tile, from what it is after its log-probability and entropy; uses up ``e`` and ``mass``."""
     lanes = x.shape[1]
     for k in range(binary):  # s = (1 or e) / (1 + e); b s (1 - s) = b e / (1 + e)^2
         for r in range(lanes):

@@ -49,7 +49,9 @@ def test_the_terms_of_the_loss_and_what_is_told_of_them(name):
     torch.testing.assert_close(parts, same)
     torch.testing.assert_close(parts[5 if name == "teacher_kl" else 6], expected)
     told = dict(zip(LOSS_PARTS, parts.tolist(), strict=True))
-    assert settings.loss_of(told) - PPOSettings().loss_of(told) == pytest.approx(0.5 * float(expected.detach()), rel=1e-5)
+    assert settings.loss_of(told) - PPOSettings().loss_of(told) == pytest.approx(
+        0.5 * float(expected.detach()), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("name", ["teacher_kl", "teacher_kl_reverse"])
