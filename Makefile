@@ -1,6 +1,8 @@
-# make train   set up on first use, train for about three minutes, show the leaderboard
-# make test    set up on first use, run the tests
-# make check   style, types, the direction of imports, and that no source runs or opens what others hand over
+# make train         set up on first use, train for about three minutes, show the leaderboard
+# make test          set up on first use, run the tests
+# make test-ray      install Ray; two actors of a real cluster must play what threads play
+# make test-extras   install what others made; the tests beside it
+# make check         style, types, the direction of imports, and that no source runs or opens what others hand over
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
 #          TORCH_INDEX=URL          take torch from this package index (see README)
@@ -10,6 +12,7 @@
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
+OURS := dev,video,dolphin,dialogue
 EXTRAS ?= export,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 OLD := numpy==1.26.4 gymnasium==0.29.1 # what other trainers pin; the games run with it, in the tests only
@@ -27,10 +30,10 @@ STAMP := .venv/.installed
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help .venv train test test-extras check format clean
+.PHONY: help .venv train test test-ray test-extras check format clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 .venv: $(STAMP)
 
@@ -45,7 +48,7 @@ ifneq ($(TORCH_INDEX),)
 	$(PIP) install --no-deps --index-url $(TORCH_INDEX) $(TORCH)
 endif
 	@echo "== packages (torch is the largest), and this project in place"
-	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev,video,dolphin,dialogue]'
+	$(PIP) install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[$(OURS)]'
 	@touch $@
 	@echo "== ready: $(BIN)/python"
 
@@ -56,8 +59,12 @@ train: .venv
 test: .venv
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov -n $(JOBS) --dist loadfile)
 
+test-ray: .venv
+	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'
+	$(BIN)/python -m pytest -m extras tests/extras/test_ray.py -k play_the_games_of_threads $(ARGS)
+
 test-extras: .venv
-	$(PIP) install -c constraints.txt -e '.[dev,video,dolphin,dialogue,$(EXTRAS)]'
+	$(PIP) install -c constraints.txt -e '.[$(OURS),$(EXTRAS)]'
 	$(PIP) install $(PEERS)
 	$(PIP) install --no-deps --upgrade --target .venv/old $(OLD)
 	$(PIP) install --no-deps $(VERL)

@@ -99,6 +99,7 @@ def _prepare_environment() -> None:
     os.environ.update(
         RAY_AUTH_MODE="token",
         RAY_USAGE_STATS_ENABLED="0",
+        RAY_ENABLE_AUTO_CONNECT="0",  # whoever asks when all is over shall not start a cluster of their own by that
         RAY_DEDUP_LOGS_SKIP_REGEX=".",  # what it prints of deaths would tear the screen; supervision tells of them
         RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
     )

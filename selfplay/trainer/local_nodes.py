@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,9 @@ from selfplay.errors import RunnerError
 from selfplay.runner.process_game import ROOT
 
 UP_S: Final = 120.0  # until a node must be there
+ASK_S: Final = 30.0  # for one answer to how much there is
 STORE_BYTES: Final = 150_000_000
+ASK: Final = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False); print(ray.cluster_resources()['CPU'])"
 
 
 class LocalNodes:
@@ -54,7 +56,7 @@ class LocalNodes:
                 place = (f"--address={self.address}",)
                 first = ("--head", f"--port={port}", f"--temp-dir={session}", "--include-dashboard=false")
                 self._start(*(place if number else first), f"--num-cpus={count}")
-                self._wait(lambda number=number: len(self.raylets()) == number + 1)  # type: ignore[misc]
+                self._wait_for(sum(cpus[: number + 1]))
         except BaseException:
             self.stop()
             raise
@@ -73,13 +75,22 @@ class LocalNodes:
                 )
             )
 
-    def _wait(self, there: Callable[[], bool]) -> None:
+    def _wait_for(self, cpus: int) -> None:
+        """Until the cluster counts so many: the process of a node is there seconds before the cluster knows of it."""
         deadline = time.monotonic() + UP_S
-        while not there():
+        while self._cpus() < cpus:
             if time.monotonic() > deadline or any(node.poll() is not None for node in self._nodes):
                 raise RunnerError(f"a node did not come up; {self._folder} has what it said")
             time.sleep(0.1)
-        time.sleep(1.0)  # a socket that is there listens a little later
+
+    def _cpus(self) -> float:
+        """What a driver is told; 0 while nobody answers."""
+        command = [sys.executable, "-c", ASK, self.address]
+        try:
+            told = subprocess.run(command, env=self.environment, capture_output=True, timeout=ASK_S, check=True)
+        except subprocess.SubprocessError:
+            return 0.0
+        return float(told.stdout.split()[-1])
 
     def raylets(self) -> list[int]:
         """Ids of the processes that are the nodes, the head's first."""

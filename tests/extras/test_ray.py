@@ -131,6 +131,28 @@ def test_whatever_way_the_trainer_ends_nothing_is_left(environment, tmp_path, nu
         assert load_latest_learner(RunDir(run)).meta.iteration >= 2
 
 
+ASK_WHEN_ALL_IS_OVER = """
+from selfplay.errors import RunnerError
+from selfplay.runner.ray_cluster import connected
+with connected(None, 1) as cluster:
+    pass
+try:
+    cluster.link(object, "late")
+except RunnerError as error:
+    print(error)
+import ray
+assert not ray.is_initialized()
+"""
+
+
+def test_who_asks_for_an_actor_when_all_is_over_starts_no_other_cluster(environment):
+    """A runner that waits for room may still do so."""
+    told = subprocess.run(
+        [sys.executable, "-c", ASK_WHEN_ALL_IS_OVER], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "late: its actor is gone" in told.stdout
+
+
 # ---- two nodes
 
 
