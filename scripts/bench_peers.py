@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +23,14 @@ from selfplay.trainer.cli import Parser, exit_code, whole_numbers  # noqa: E402
 if TYPE_CHECKING:
     import argparse
 
+GAMES = "256,4"
+
 
 def main() -> int:
     """Measure, print, exit code."""
     parser = Parser(prog="bench_peers.py", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="samples of each (default: %(default)s)")
-    parser.add_argument("--games", type=whole_numbers, default="256,4", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument("--games", type=whole_numbers, default=GAMES, metavar="N,N", help="(default: %(default)s)")
     parser.add_argument("--peers", default=",".join(PEERS), metavar="NAME,NAME", help="(default: %(default)s)")
     parser.add_argument(
         "--venvs", type=Path, default=default_folder(), metavar="DIR", help="their environments (default: %(default)s)"
@@ -35,6 +38,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the figures into docs/")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args()
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))  # so that what runs ends with us
     return exit_code("bench_peers.py", lambda: run(options))
 
 
@@ -45,6 +50,8 @@ def run(options: argparse.Namespace) -> None:
     if not options.games or min(options.games) < 1:
         raise ConfigError("--games must be whole numbers from 1")
     peers = chosen(options.peers)
+    if options.write and (len(peers), options.games) != (len(PEERS), whole_numbers(GAMES)):
+        raise ConfigError("--write replaces the whole table: leave --games and --peers as they are")
     from selfplay.peers.bench import Bench
     from selfplay.peers.page import table, write
 

@@ -39,7 +39,8 @@ def main() -> int:
     parser.add_argument("--venvs", type=Path, default=default_folder(), metavar="DIR", help="environments of the peers")
     parser.add_argument("--write", action="store_true", help="put curves and table into docs/")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the systems end with us
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))  # so that what runs ends with us
     return exit_code("learning_race.py", lambda: run(options))
 
 

@@ -42,6 +42,7 @@ class Row:
     version: str = ""
     agent_steps_per_s: list[float] = field(default_factory=list)  # of each round
     rollout_share: list[float] = field(default_factory=list)  # of the time, where the trainer tells
+    tried: list[dict[str, Any]] = field(default_factory=list)  # its ways, each with the best of its trials
     error: str | None = None
 
 
@@ -91,11 +92,9 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             weights = Path(folder) / "first.npz"
             write_first_weights(session_of(games), weights)
-            ways = self._ways(games, systems, weights)
-            rows = [
-                Row(system.name, games, system.seats, ways[system.name].threads, ways[system.name].variant)
-                for system in systems
-            ]
+            rows: list[Row] = []
+            for system in systems:
+                rows.append(self._row(games, system, weights, rows))
             for i in range(rounds):
                 self._say(f"{games} games, round {i + 1} of {rounds}")
                 for system, row in zip(systems, rows, strict=True):
@@ -103,22 +102,24 @@ class Bench:
                         self._sample(system, row, weights)
         return rows
 
-    def _ways(self, games: int, systems: Sequence[System], weights: Path) -> dict[str, Way]:
-        """The fastest way of each trainer, both seats learning; ours chooses for itself, by the cores."""
-        best = {system.name: Way(usable_cores()) for system in systems}
-        for system in systems:
-            if system.peer is None or system.seats == 1:
-                continue
-            choices = [Way(threads, v) for v in system.peer.variants for threads in sorted({1, usable_cores()})]
-            speeds: dict[Way, float] = dict.fromkeys(choices, 0.0)
-            for _ in range(TRIALS):
-                for way in choices:
-                    row = Row(system.name, games, system.seats, way.threads, way.variant)
-                    self._sample(system, row, weights)
-                    speeds[way] = max([speeds[way], *row.agent_steps_per_s])
-            best[system.name] = max(choices, key=speeds.__getitem__)
-            self._say(f"{system.name} at {games} games is run as {best[system.name]}")
-        return best
+    def _row(self, games: int, system: System, weights: Path, rows: Sequence[Row]) -> Row:
+        """To be filled, with the fastest way of a trainer with both seats; ours chooses for itself, by the cores."""
+        if system.peer is None:
+            return Row(system.name, games, system.seats, usable_cores())
+        for row in rows:
+            if row.system == system.name:
+                return Row(system.name, games, system.seats, row.threads, row.variant)
+        choices = [Way(threads, v) for v in system.peer.variants for threads in sorted({1, usable_cores()})]
+        speeds: dict[Way, float] = dict.fromkeys(choices, 0.0)
+        for _ in range(TRIALS):
+            for way in choices:
+                row = Row(system.name, games, system.seats, way.threads, way.variant)
+                self._sample(system, row, weights)
+                speeds[way] = max([speeds[way], *row.agent_steps_per_s])
+        best = max(choices, key=speeds.__getitem__)
+        self._say(f"{system.name} at {games} games is run as {best}")
+        tried = [{**asdict(way), "agent_steps_per_s": round(speed, 1)} for way, speed in speeds.items()]
+        return Row(system.name, games, system.seats, best.threads, best.variant, tried=tried)
 
     def _sample(self, system: System, row: Row, weights: Path) -> None:
         way = Way(row.threads, row.variant)

@@ -34,7 +34,7 @@ def table(document: Mapping[str, Any]) -> str:
         "| trainer | version | games | seats that learn | run as | agent-steps/s, median [quartiles] | ours / theirs |",
         "|---|---|--:|--:|---|--:|--:|",
     ]
-    lines += [_line(row, _ours(document, row["games"])) for row in document["rows"]]
+    lines += [_line(row, _ours(document, row)) for row in document["rows"]]
     lines += [f"| {name} | | | | | does not install: `{_cell(why)}` | |" for name, why in _missing(document)]
     return "\n".join(lines)
 
@@ -53,10 +53,11 @@ def _way(row: Mapping[str, Any]) -> str:
     return f"{row['variant']}, {threads}" if row["variant"] else threads
 
 
-def _ours(document: Mapping[str, Any], games: int) -> float | None:
-    """Our median at that many games, where there is one."""
+def _ours(document: Mapping[str, Any], like: Mapping[str, Any]) -> float | None:
+    """Our median with as many games and as many seats that learn, where there is one."""
     for row in document["rows"]:
-        if row["system"] == OURS and row["games"] == games and row["agent_steps_per_s"]:
+        alike = (row["games"], row["seats"]) == (like["games"], like["seats"])
+        if row["system"] == OURS and alike and row["agent_steps_per_s"]:
             return float(median(row["agent_steps_per_s"]))
     return None
 

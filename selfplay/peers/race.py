@@ -6,8 +6,11 @@ A cell is a system and a seed. Finished cells are files; only those that are mis
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 FOREVER: Final = 10**7  # iterations
 TURN_S: Final = 60.0
+PLAN: Final = "plan.json"  # beside the policies of a system: how it was trained
 COMMAND: Final = (
     "--game-type mock --num-games {games} --rollout-length 128 --batch-size 8192 --ppo-epochs 4 --frame-skip 1 "
     "--hidden 128,128 --mode latest --timesteps 1000000000000 --save-interval 4 --seed {seed} "
@@ -65,7 +69,7 @@ def ways_of(measured: Path, named: Sequence[str] | None, games: int = 256) -> di
     """The peers that race, and how each was fastest when both seats were measured: those named, or the two fastest.
 
     Raises:
-        ConfigError: there is no such measurement of them.
+        ConfigError: there is no such measurement of them, or of fewer than two.
     """
     with boundary(ConfigError, f"{measured} is no measurement of peers (bench_peers.py --write makes one)"):
         ran = {
@@ -75,6 +79,8 @@ def ways_of(measured: Path, named: Sequence[str] | None, games: int = 256) -> di
         }
         by_speed = sorted(ran, key=lambda name: -median(ran[name]["agent_steps_per_s"]))
         names = by_speed[:2] if named is None else named
+        if named is None and len(names) < 2:
+            raise ConfigError(f"{measured} has figures of {len(names)} peers at {games} games; the two fastest race")
         if unknown := [name for name in names if name not in ran]:
             raise ConfigError(f"{measured} has no figures of {unknown[0]} at {games} games")
         return {name: Way(ran[name]["threads"], ran[name]["variant"]) for name in names}
@@ -86,7 +92,7 @@ class Race:
     Args:
         plan: What is raced.
         out: Folder of the finished cells, ``<system>-<seed>.json``.
-        work: Folder of what systems leave while they train; kept until a seed's cells are finished.
+        work: Folder of what systems leave while they train; what belongs to a cell goes when it is finished.
         venvs: Environments of the peers.
         say: Is told how it goes.
     """
@@ -99,8 +105,10 @@ class Race:
 
         Raises:
             PeerError: a system failed.
+            ConfigError: a cell or a training that is there is of another plan.
         """
         self._out.mkdir(parents=True, exist_ok=True)
+        self._refuse_others()
         for seed in self._plan.seeds:
             missing = [name for name in self._plan.systems if not self._cell(name, seed).exists()]
             untrained = [name for name in missing if not kept(self._folder(name, seed), self._plan.marks[-1]).exists()]
@@ -116,6 +124,28 @@ class Race:
     def _folder(self, name: str, seed: int) -> Path:
         return self._work / f"{name}-{seed}"
 
+    def _refuse_others(self) -> None:
+        """Look at all that is there before the first minute is spent."""
+        plan = self._plan
+        for name, seed in product(plan.systems, plan.seeds):
+            cell, folder = self._cell(name, seed), self._folder(name, seed)
+            if cell.exists():
+                with boundary(ConfigError, f"{cell} is no cell of a race"):
+                    there = json.loads(cell.read_text(encoding="utf-8"))
+                    minutes = [point["minutes"] for point in there["points"]]
+                    settings = [there["games"], there["evaluation_games"], minutes]
+                if settings != [plan.games, plan.evaluation_games, plan.marks]:
+                    raise ConfigError(f"{cell} was made with other --minutes, --evaluation-games or games")
+            elif kept(folder, plan.marks[-1]).exists():
+                with boundary(ConfigError, f"{folder} is no training of a race: move it away"):
+                    there = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+                    settings = [there[field] for field in ("games", "minutes", "way", "release")]
+                if settings != [plan.games, plan.marks, self._way(name), release(name)]:
+                    raise ConfigError(f"{folder} was trained in another way: move it away")
+
+    def _way(self, name: str) -> dict[str, Any] | None:
+        return asdict(self._plan.ways[name]) if name in self._plan.ways else None
+
     def _train(self, names: Sequence[str], seed: int) -> None:
         entries, metas = [], {}
         for name in names:
@@ -123,6 +153,11 @@ class Race:
             if folder.exists():
                 raise ConfigError(f"{folder} is there from a race that was not finished: move it away")
             folder.mkdir(parents=True)
+            trained = {
+                "games": self._plan.games, "minutes": self._plan.marks, "way": self._way(name),
+                "release": release(name), "processor": processor(), "cores": usable_cores(),
+            }  # fmt: skip
+            write_file(folder / PLAN, json.dumps(trained).encode())
             metas[name] = write_first_weights(session_of(self._plan.games, seed), folder / "first.npz")
             entries.append(self._ours(folder, seed) if name == OURS else self._peer(name, folder, seed))
 
@@ -149,22 +184,20 @@ class Race:
         return Entry(name, command, environment(way.threads, python.parents[1]), folder / "log.txt")
 
     def _finish(self, name: str, seed: int) -> None:
-        points = []
+        folder, points = self._folder(name, seed), []
         for minutes in self._plan.marks:
-            points.append({"minutes": minutes, **self._strength(kept(self._folder(name, seed), minutes))})
+            points.append({"minutes": minutes, **self._strength(kept(folder, minutes))})
             self._say(f"{name}, seed {seed}, {minutes:g} minutes: {points[-1]['score']:.3f}")
-        way = asdict(self._plan.ways[name]) if name in self._plan.ways else None
         document: dict[str, Any] = {
             "system": name,
             "seed": seed,
-            "games": self._plan.games,
+            **json.loads((folder / PLAN).read_text(encoding="utf-8")),
             "evaluation_games": self._plan.evaluation_games,
-            "way": way,
-            "processor": processor(),
-            "cores": usable_cores(),
             "points": points,
         }
+        del document["minutes"]  # those of the points
         write_file(self._cell(name, seed), (json.dumps(document, indent=1) + "\n").encode())
+        shutil.rmtree(folder)
 
     def _strength(self, policy: Path) -> dict[str, Any]:
         """Score against each scripted player, drawn from the policy, and their mean; the seeds are everybody's."""
@@ -174,6 +207,11 @@ class Race:
             characters, rules = home_rules(pair)
             scores[name] = evaluate(*pair, self._plan.evaluation_games, characters, rules, seed=0).score
         return {"score": fmean(scores.values()), "scores": scores}
+
+
+def release(name: str) -> str:
+    """What exactly a system is: our version, or the packages of a peer."""
+    return version(OURS) if name == OURS else " ".join(PEERS[name].packages)
 
 
 def kept(folder: Path, minutes: float) -> Path:

@@ -6,14 +6,16 @@ import json
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from selfplay.errors import boundary
 from selfplay.peers.jobs import iterations_of, job_of, session_of
 from selfplay.peers.programs.job import as_argument
 from selfplay.peers.venvs import Peer, PeerError, environment, last_error
+from selfplay.runner.keeper import Keeper
 
 OURS: Final = "selfplay"
 HOUR: Final = 3600.0
@@ -86,16 +88,34 @@ def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> A
     Raises:
         PeerError: it failed, took too long or answered nothing; in its own last words.
     """
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(
-                words, cwd=folder, env=variables, capture_output=True, text=True, errors="replace",
-                stdin=subprocess.DEVNULL, timeout=timeout,
-            )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise PeerError(f"it had not ended after {timeout:.0f} s") from error
-    if done.returncode:
-        raise PeerError(last_error(done.stdout + "\n" + done.stderr))
+    code, said, complained = _run(words, variables, timeout)
+    if code:
+        raise PeerError(last_error(said + "\n" + complained))
     with boundary(PeerError, "its last line is no answer"):
-        values = json.loads(done.stdout.strip().splitlines()[-1])
+        values = json.loads(said.strip().splitlines()[-1])
         return Answer(values["total"], values["rollout"], values["update"], values["version"])
+
+
+def _run(words: list[str], variables: dict[str, str], timeout: float) -> tuple[int, str, str]:
+    """Exit code, output and errors; whatever the program has started ends with it, or with this process."""
+    # Files, as a pipe would stay open for as long as anything that the program has started lives.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, ExitStack() as stack:
+        keeper = Keeper()
+        stack.callback(keeper.close)
+        child = subprocess.Popen(
+            words, cwd=keeper.folder, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            start_new_session=True,
+        )  # fmt: skip
+        keeper.watch(child.pid)
+        try:
+            return child.wait(timeout), _text(out), _text(err)
+        except subprocess.TimeoutExpired as error:
+            raise PeerError(f"it had not ended after {timeout:.0f} s") from error
+        finally:
+            keeper.close()
+            child.wait()
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.peers.venvs import PeerError, last_error
+from selfplay.runner.keeper import Keeper
 
 GRACE_S = 30.0
 
@@ -41,11 +42,13 @@ class Turn:
     def __init__(self, entry: Entry, folder: Path) -> None:
         self.name, self._log = entry.name, entry.log
         self.active = 0.0  # seconds that it has been going
+        self._keeper = Keeper()  # one that stands still would do so for ever, if this process were killed
         with entry.log.open("wb") as log:
             self._process = subprocess.Popen(
                 entry.words, cwd=folder, env=entry.variables, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
+        self._keeper.watch(self._process.pid)
         self._signal(signal.SIGSTOP)
 
     def go_on(self, seconds: float, sleep: Callable[[subprocess.Popen[Any], float], None]) -> None:
@@ -69,7 +72,7 @@ class Turn:
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
         sleep_beside(self._process, GRACE_S)
-        self._signal(signal.SIGKILL)
+        self._keeper.close()
         self._process.wait()
 
     def _signal(self, number: int) -> None:

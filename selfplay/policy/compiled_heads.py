@@ -113,6 +113,12 @@ def _array(sizes: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 @numba.njit(nogil=True)
+def _lanes(rows):
+    """Rows of a tile: also where there are none, since a range may not step by 0."""
+    return max(1, min(LANES, rows))
+
+
+@numba.njit(nogil=True)
 def _tile(width, heads, lanes):
     """What ``_load`` and ``_masses`` fill: x, e [L, lanes], S, M [heads, lanes], product and entropy [lanes]."""
     x, e = np.empty((width, lanes), np.float32), np.empty((width, lanes), np.float32)
@@ -243,7 +249,7 @@ def _write_gradient(logits, index, actions, first, rows, binary, sizes, x, e, ma
 
 @numba.njit(nogil=True, cache=True)
 def _draw(logits, uniform, binary, sizes, actions, logprob):
-    lanes = min(LANES, len(logits))
+    lanes = _lanes(len(logits))
     x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     point, below = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     chosen = np.empty(lanes, np.int32)
@@ -276,7 +282,7 @@ def _draw(logits, uniform, binary, sizes, actions, logprob):
 
 @numba.njit(nogil=True, cache=True)
 def _logprob_entropy(logits, actions, binary, sizes, logprob, entropies):
-    lanes = min(LANES, len(logits))
+    lanes = _lanes(len(logits))
     x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     for first in range(0, len(logits), lanes):
         rows = min(lanes, len(logits) - first)
@@ -298,7 +304,7 @@ def _ppo(
     d policy / d log pi = -ratio A where the unclipped term is the smaller, else 0; d value / d V = V - R where the
     unclipped square is the larger, else 0. Comparisons let NaN through, so that a gradient shows it.
     """
-    lanes = min(LANES, len(logits))
+    lanes = _lanes(len(logits))
     x, e, mass, mean, product, entropy = _tile(logits.shape[1], len(sizes), lanes)
     along_p, along_h = np.zeros(lanes, np.float32), np.full(lanes, -entropy_coefficient, np.float32)
     for first in range(0, len(logits), lanes):

@@ -98,7 +98,9 @@ def set_parameters(network: nn.Module, params: dict[str, NDArray[np.generic]]) -
 
 def _still(network: nn.Module) -> frozenset[str]:
     """Names of parameters that nobody trains, as those of a model below its adapter."""
-    return frozenset(name for name, parameter in network.named_parameters() if not parameter.requires_grad)
+    # One parameter may have two names, as ends of a language model that share an embedding; the state has both.
+    named = network.named_parameters(remove_duplicate=False)
+    return frozenset(name for name, parameter in named if not parameter.requires_grad)
 
 
 def frozen_copy(network: ActorCritic) -> ActorCritic:

@@ -9,7 +9,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-_OURS: Final = 3  # references to an array that nobody else has: the list's, the name's and that of the question
+
+def _alike(array: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> bool:
+    return array.dtype == dtype and array.shape[1:] == shape[1:]
+
+
+def _references(arrays: list[NDArray[Any]], place: int) -> int:
+    """How many there are to an array of a list, those of the list and of this question included."""
+    return sys.getrefcount(arrays[place])
+
+
+_OURS: Final = _references([np.empty(0)], 0)  # to one that nobody else has: releases of Python count differently
 
 
 class Reused:
@@ -23,12 +33,10 @@ class Reused:
         """An array of this shape and type, its numbers undefined; or the beginning of a longer one."""
         with self._mutex:
             smaller = []
-            for place in range(len(self._kept)):  # enumerate would hold one more reference
-                array = self._kept[place]
-                alike = array.dtype == dtype and array.shape[1:] == shape[1:]
-                if alike and sys.getrefcount(array) == _OURS:
-                    if len(array) >= shape[0]:
-                        return array[: shape[0]]
+            for place in range(len(self._kept)):  # a name for the array would be one more reference
+                if _alike(self._kept[place], shape, dtype) and _references(self._kept, place) == _OURS:
+                    if len(self._kept[place]) >= shape[0]:
+                        return self._kept[place][: shape[0]]
                     smaller.append(place)
             for place in reversed(smaller):
                 del self._kept[place]

@@ -46,6 +46,7 @@ class _Round:
     core: frozenset[str]
     behind: frozenset[str]  # who had not answered the last one when this one was asked
     leaves: bool
+    alone_s: float  # for which it stays open where all are given up, counted from the last delivery to any question
     since: float
     half_s: float | None = None  # after which half had delivered
 
@@ -66,6 +67,7 @@ class Board(Generic[R]):
         timeout_s: ``--collect-timeout``; None follows the median.
         limits: What the median is held to.
         leave_behind: Whether slow runners are left behind with jobs that are timed.
+        patience_s: After the last delivery, how long jobs that are timed wait where all runners are given up.
         clock: Of tests.
     """
 
@@ -76,6 +78,7 @@ class Board(Generic[R]):
         limits: Limits | None = None,
         *,
         leave_behind: bool = False,
+        patience_s: float = 0.0,
         clock: Clock | None = None,
     ) -> None:
         self._expected = set(runners)
@@ -83,7 +86,9 @@ class Board(Generic[R]):
         self._timeout_s = timeout_s
         self._limits = limits or Limits()
         self._leave_behind = leave_behind
+        self._patience_s = patience_s
         self._clock = clock or MonotonicClock()
+        self._delivered = self._clock.time()  # when somebody last did
         self._left: dict[str, Job[R]] = {}  # of the question before, of those who were left behind with it
         self._late: dict[str, Any] = {}
         self._stragglers: dict[str, float] = {}
@@ -104,9 +109,10 @@ class Board(Generic[R]):
             Results by runner, without those that were given up or left behind.
         """
         self._jobs, self._results = dict(jobs), {}
-        leaves = self._leave_behind and all(job.timed for job in jobs.values())
+        timed = all(job.timed for job in jobs.values())
+        leaves, alone_s = self._leave_behind and timed, self._patience_s if timed and jobs else 0.0
         asked, behind = frozenset(jobs), frozenset(self._left)
-        question = _Round(asked, asked.intersection(core), behind, leaves, self._clock.time())
+        question = _Round(asked, asked.intersection(core), behind, leaves, alone_s, self._clock.time())
         left: dict[str, Job[R]] = {}
         try:
             self._notify()
@@ -150,6 +156,7 @@ class Board(Generic[R]):
         else:
             self.dropped += 1
             return
+        self._delivered = self._clock.time()
         if job.timed:
             usual = self.median_s
             if usual is not None and seconds > max(STRAGGLES * usual, usual + NOTICEABLE_S):
@@ -190,7 +197,7 @@ class Board(Generic[R]):
         """How long the answer may still take: 0 where it is there, infinite where too little has been delivered."""
         missing = self._expected & self._jobs.keys()
         if not missing:
-            return 0.0
+            return 0.0 if self._results else max(0.0, self._delivered + question.alone_s - self._clock.time())
         if not (question.leaves and self._half(question.asked) and self._half(question.core)):
             return math.inf
         if missing <= question.behind:

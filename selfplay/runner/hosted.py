@@ -55,11 +55,9 @@ def open_block(opening: Opening, ask: Ask = directly) -> Block:
     else:
         game = make_game(opening.game, **opening.options)
     block = Block(game, opening.seed, ask)
-    arrays, document = opening.snapshot
-    if arrays:
-        block.restore(arrays, document)
-    elif not opening.live:
-        block.warm_up()
+    if not opening.live:
+        block.warm_up()  # here, where there is time for it: the first segment has the time that segments take
+    block.restore(*opening.snapshot)
     return block
 
 

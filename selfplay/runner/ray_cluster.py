@@ -102,7 +102,9 @@ def _prepare_environment() -> None:
         RAY_ENABLE_AUTO_CONNECT="0",  # whoever asks when all is over shall not start a cluster of their own by that
         RAY_DEDUP_LOGS_SKIP_REGEX=".",  # what it prints of deaths would tear the screen; supervision tells of them
         RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
+        RAY_ENABLE_UV_RUN_RUNTIME_ENV="0",  # actors run in what their node was started in
     )
+    os.environ.pop("RAY_ADDRESS", None)  # it would count for more than what was typed
 
 
 @contextmanager

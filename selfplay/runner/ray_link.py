@@ -37,11 +37,11 @@ class RayLink:
     def ready(self) -> None:
         """See ``Link``; blocks until the actor has begun."""
         with _told(self._name):
-            placed = self._place.wait(ROOM_S)
+            free = 0.0 if (placed := self._place.wait(ROOM_S)) else self._ray.available_resources().get("CPU", 0.0)
         if not placed:
-            free = self._ray.available_resources().get("CPU", 0.0)
             raise RunnerError(
-                f"{self._name}: no node of the cluster has room for its actor: it needs 1 CPU, {free:g} are free"
+                f"{self._name}: no node of the cluster has had room for its actor within {ROOM_S:g} s: it needs 1 CPU "
+                f"of one node; {free:g} are free on all together"
             )
         with _told(self._name):
             there = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(self._place)

@@ -104,10 +104,10 @@ class Remote:
 class RemoteBlock(Remote):
     """A block of games on the other end of a link (``Games``), served by a ``HostedBlock``."""
 
-    def __init__(self, link: Link, shelf: Shelf, opening: Opening) -> None:
+    def __init__(self, link: Link, shelf: Shelf, opening: Callable[[], Opening]) -> None:
         super().__init__(link)
         self._shelf = shelf
-        self._opening = opening
+        self._opening = opening  # asked once the other end is there
         self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
 
     def open(self) -> None:
@@ -117,8 +117,9 @@ class RemoteBlock(Remote):
             RunnerError: there is none, or they cannot be made.
         """
         self._reach()
-        arrays, opponents = self._opening.snapshot
-        document = {field.name: getattr(self._opening, field.name) for field in fields(self._opening)}
+        opening = self._opening()
+        arrays, opponents = opening.snapshot
+        document = {field.name: getattr(opening, field.name) for field in fields(opening)}
         self._link.call("open", document | {"snapshot": opponents}, dict(arrays))
 
     def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:

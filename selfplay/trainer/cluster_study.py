@@ -162,8 +162,9 @@ def _figures(run: Path) -> dict[str, Any]:
 
 
 def _hashes(run: Path) -> dict[str, Any]:
-    arrays = load_latest_learner(RunDir(run)).arrays
-    digest = hashlib.sha256()
+    state = load_latest_learner(RunDir(run))
+    arrays = state.arrays
+    digest = hashlib.sha256(json.dumps([state.meta.opponents, state.meta.matchmaker], sort_keys=True).encode())
     for name in sorted(arrays):
         digest.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
     return {"steps": LEARNED, "arrays": len(arrays), "sha256": digest.hexdigest()}

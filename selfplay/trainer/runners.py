@@ -10,6 +10,7 @@ from selfplay.supervision import ChildSpec, ParkPolicy, Pool, Supervisor
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 PARK_ELSEWHERE: Final = ParkPolicy(max_restarts=3, period_s=300.0)
 """Of runners whose games are on other machines: where none has room, each attempt takes a while to say so."""
+NODES_BACK_S: Final = 600.0  # for one of a cluster's nodes to come back where all with games are gone
 GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
 
 

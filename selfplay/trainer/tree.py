@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +36,7 @@ from selfplay.trainer.loop import TrainingLoop
 from selfplay.trainer.machine import usable_cores
 from selfplay.trainer.rater import RATER, Rater, RaterResource
 from selfplay.trainer.rating import LedgerKeeper
-from selfplay.trainer.runners import GRACE_S, PARK, PARK_ELSEWHERE, Runners
+from selfplay.trainer.runners import GRACE_S, NODES_BACK_S, PARK, PARK_ELSEWHERE, Runners
 from selfplay.trainer.session import update_threads
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Tree:
         self._session = session
         self._feed = feed
         self._announced = False
+        self._reached: Counter[str] = Counter()  # actors of each runner that were there
         live = session.game.live
         elsewhere = session.cluster is not None
         self._shelf = None if session.cluster is None else Shelf(session.cluster.put)
@@ -66,8 +68,9 @@ class Tree:
         if elsewhere:  # where an actor begins slowly, and rules may have to be compiled
             self._opening = SlowOpening(turns, RemoteBlock.open, FIRST_TIMEOUT_S + begins_s)
         self.board: Board[Games] = Board(
-            session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live
-        )
+            session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live,
+            patience_s=NODES_BACK_S if config.run.ray_address else 0.0,
+        )  # fmt: skip
         # rating games in emulators have deadlines of their own, each of them
         self._rater_board: Board[RaterResource] = Board([RATER], limits=Limits(math.inf, math.inf) if live else None)
         rated = config.league.track_elo
@@ -129,11 +132,16 @@ class Tree:
 
     def _open_block(self, runner: str, incarnation: int) -> Games:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
-        opening, cluster = self._opening_of(runner, incarnation), self._session.cluster
+        cluster = self._session.cluster
         if cluster is not None and self._shelf is not None:
-            return RemoteBlock(cluster.link(HostedBlock, runner), self._shelf, opening)
+            return RemoteBlock(cluster.link(HostedBlock, runner), self._shelf, lambda: self._opening_elsewhere(runner))
         with self._compilation():
-            return open_block(opening, self._ask)
+            return open_block(self._opening_of(runner, incarnation), self._ask)
+
+    def _opening_elsewhere(self, runner: str) -> Opening:
+        """Of the next games: actors that found no place, or died before they had any, do not count."""
+        self._reached[runner] += 1
+        return self._opening_of(runner, self._reached[runner])
 
     def _opening_of(self, runner: str, incarnation: int) -> Opening:
         session = self._session

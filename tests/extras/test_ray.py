@@ -72,15 +72,13 @@ def train(environment, *arguments, code=0):
     return done.stdout + done.stderr
 
 
-def weights(folder):
-    return load_latest_learner(RunDir(folder)).arrays
-
-
 def assert_equal_runs(one, other):
-    here, there = weights(one), weights(other)
-    assert here.keys() == there.keys()
-    for name in here:
-        assert np.array_equal(here[name], there[name]), name
+    here, there = load_latest_learner(RunDir(one)), load_latest_learner(RunDir(other))
+    assert here.arrays.keys() == there.arrays.keys()
+    for name in here.arrays:
+        assert np.array_equal(here.arrays[name], there.arrays[name]), name
+    assert here.meta.opponents == there.meta.opponents
+    assert here.meta.matchmaker == there.meta.matchmaker
 
 
 SMALL = ("--num-games", 6, "--rollout-length", 32, "--batch-size", 128, "--save-interval", 2)

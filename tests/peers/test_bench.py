@@ -12,6 +12,7 @@ from selfplay.peers.programs.job import Job
 from selfplay.peers.running import Answer, ask
 from selfplay.peers.venvs import PEERS, PeerError, chosen
 from selfplay.trainer.bench import ROLLOUT
+from tests.peers.processes import alive, wait_for
 
 
 @pytest.fixture
@@ -75,6 +76,16 @@ def test_the_fastest_way_is_kept(two_cores, monkeypatch, tmp_path):
         assert (row["variant"], row["threads"]) == ("serial", 2)
 
 
+def test_all_ways_that_were_tried_are_told(two_cores, monkeypatch, tmp_path):
+    installed(monkeypatch)
+    seconds = {("serial", 1): 0.5, ("serial", 2): 1.0, ("workers", 1): 2.0, ("workers", 2): 4.0}
+    fake = Fake(lambda _, job: 1.0 if job is None else seconds[job.variant, job.threads])
+    document, _ = measure(fake, tmp_path, "sample-factory")
+    row = rows_of(document)["sample-factory", 2]
+    found = {(way["variant"], way["threads"]): way["agent_steps_per_s"] for way in row["tried"]}
+    assert found == {way: 4 * 2 * ROLLOUT / each for way, each in seconds.items()}
+
+
 def test_what_fails_or_does_not_install_is_named_and_the_others_go_on(two_cores, monkeypatch, tmp_path):
     installed(monkeypatch, missing=("pufferlib",))
 
@@ -105,7 +116,7 @@ def test_figures_are_shown(tmp_path):
     rows = [
         {"system": name, "games": 4, "seats": seats, "threads": 1, "variant": "", "version": "1", "error": None,
          "agent_steps_per_s": [next(steps) * 100.0 for _ in range(3)], "rollout_share": []}
-        for name, seats in (("selfplay", 2), ("cleanrl", 2))
+        for name, seats in (("selfplay", 2), ("cleanrl", 2), ("cleanrl", 1))
     ]  # fmt: skip
     document = {"date": "today", "processor": "x", "cores": 2, "rounds": 3, "not_installed": {}, "rows": rows}
     docs = tmp_path / "docs"
@@ -114,10 +125,11 @@ def test_figures_are_shown(tmp_path):
     page.write(docs, document)
     text = (docs / "performance.md").read_text()
     assert "| cleanrl | 1 | 4 | 2 | 1 thread | 500 [450, 550] | 0.40 |" in text
+    assert "| cleanrl | 1 | 4 | 1 | 1 thread | 800 [750, 850] |  |" in text  # ours has no such figure
     assert text.startswith("a\n")
     assert text.endswith("z\n")
     assert json.loads((docs / "data" / "peers.json").read_text()) == document
-    assert (docs / "data" / "peers.svg").read_text().count("<rect") == 3  # the ground and two bars
+    assert (docs / "data" / "peers.svg").read_text().count("<rect") == 4  # the ground and three bars
 
 
 def test_one_value_is_its_own_quartiles():
@@ -127,6 +139,18 @@ def test_one_value_is_its_own_quartiles():
 def test_a_programs_answer_is_its_last_line():
     code = """print("noise"); print('{"total": [1.0], "rollout": [], "update": [], "version": "2"}')"""
     assert ask([sys.executable, "-c", code], running.environment(1)) == Answer([1.0], [], [], "2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize(
+    ("then", "seconds", "told"),
+    [("print('over')", 60, "is no answer"), ("time.sleep(1000)", 1, "had not ended after 1 s")],
+)
+def test_what_a_program_leaves_behind_ends_with_it(tmp_path, then, seconds, told):
+    code = "import subprocess, sys, time; subprocess.Popen(['sh', '-c', 'sleep 1000; true', sys.argv[1]]); "
+    with pytest.raises(PeerError, match=told):
+        ask([sys.executable, "-c", code + then, str(tmp_path)], running.environment(1), timeout=seconds)
+    wait_for(lambda: not alive(str(tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """A race makes the cells that are missing, from what systems had at each mark."""
 
 import json
+from dataclasses import replace
+from functools import partial
 from shutil import rmtree
 
 import numpy as np
@@ -13,7 +15,7 @@ from selfplay.peers.jobs import session_of, write_first_weights
 from selfplay.peers.programs.job import Job
 from selfplay.peers.race import COMMAND, Plan, Race, kept, snapshot, ways_of
 from selfplay.peers.running import Way
-from selfplay.peers.venvs import PeerError
+from selfplay.peers.venvs import PEERS, PeerError
 from selfplay.policy.policy import load_policy
 from selfplay.trainer.cli import parse
 
@@ -52,6 +54,9 @@ def test_the_two_fastest_race_as_they_were_fastest(tmp_path):
     )
     assert ways_of(path, None) == {"sample-factory": Way(2, "serial"), "cleanrl": Way(1, "")}
     assert ways_of(path, ["rllib"]) == {"rllib": Way(1, "")}
+    few = measured(tmp_path / "few.json", ("cleanrl", 2, 256, 1, "", None, [3.0]))
+    with pytest.raises(ConfigError, match="figures of 1 peers at 256 games"):
+        ways_of(few, None)
     with pytest.raises(ConfigError, match="no figures of stable-baselines3"):
         ways_of(path, ["stable-baselines3"])
     with pytest.raises(ConfigError, match="no measurement of peers"):
@@ -90,20 +95,52 @@ def test_only_missing_cells_are_made(tmp_path, monkeypatch):
     monkeypatch.setattr(Race, "_strength", lambda self, policy: {"score": float(len(load_generation(policy)[1]))})
     out, work, said = tmp_path / "out", tmp_path / "work", []
     out.mkdir()
-    (out / "selfplay-3.json").write_text("{}")
-    for _ in range(2):
-        Race(PLAN, out, work, tmp_path / "venvs", said.append).run()
-    assert trained == [["cleanrl"]]
+    done = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}, {"minutes": 1.0}]}
+    (out / "selfplay-3.json").write_text(json.dumps(done))
+    racing = partial(Race, PLAN, out, work, tmp_path / "venvs", said.append)
+    with monkeypatch.context() as ended:
+        ended.setattr(Race, "_finish", lambda *_: None)
+        racing().run()
+    racing().run()
+    assert trained == [["cleanrl"]]  # only what is measured of it was missing
     cell = json.loads((out / "cleanrl-3.json").read_text())
     assert [point["minutes"] for point in cell["points"]] == [0.5, 1.0]
+    assert (cell["way"], cell["release"]) == ({"threads": 2, "variant": ""}, " ".join(PEERS["cleanrl"].packages))
+    racing().run()
+    assert trained == [["cleanrl"]]
     (out / "cleanrl-3.json").unlink()
-    Race(PLAN, out, work, tmp_path / "venvs", said.append).run()
-    assert trained == [["cleanrl"]]  # only what is measured of it was missing
+    racing().run()
+    assert trained == [["cleanrl"]] * 2  # nothing of an older system is measured again
     assert json.loads((out / "cleanrl-3.json").read_text()) == cell
-    (out / "cleanrl-3.json").unlink()
-    rmtree(kept(work / "cleanrl-3", 1.0))
-    with pytest.raises(ConfigError, match="not finished: move it away"):
-        Race(PLAN, out, work, tmp_path / "venvs", said.append).run()
+
+
+@pytest.fixture
+def unfinished(tmp_path):
+    """A training whose cell is missing."""
+    folder = tmp_path / "work" / "cleanrl-3"
+    kept(folder, 1.0).mkdir(parents=True)
+    plan = {"games": 2, "minutes": [0.5, 1.0], "way": {"threads": 2, "variant": ""}, "release": "older"}
+    (folder / race.PLAN).write_text(json.dumps(plan))
+    return folder
+
+
+def refused(tmp_path, **changes):
+    with pytest.raises(ConfigError) as error:
+        Race(replace(PLAN, **changes), tmp_path / "out", tmp_path / "work", tmp_path, print).run()
+    return str(error.value)
+
+
+def test_what_was_made_otherwise_is_not_taken(tmp_path, unfinished):
+    assert "cleanrl-3 was trained in another way" in refused(tmp_path)
+    (unfinished / race.PLAN).unlink()
+    assert "cleanrl-3 is no training of a race" in refused(tmp_path)
+    rmtree(kept(unfinished, 1.0))
+    assert "not finished: move it away" in refused(tmp_path, systems=("cleanrl",))
+    cell = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}]}
+    (tmp_path / "out" / "cleanrl-3.json").write_text(json.dumps(cell))
+    assert "cleanrl-3.json was made with other --minutes" in refused(tmp_path)
+    (tmp_path / "out" / "cleanrl-3.json").write_text("[]")
+    assert "cleanrl-3.json is no cell" in refused(tmp_path)
 
 
 def test_strength_is_the_mean_score(tmp_path):

@@ -1,5 +1,6 @@
 """Programs take turns: one goes on, the others stand still, and nothing is left of them."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from selfplay.peers.turns import Entry, parts, take_turns
 from selfplay.peers.venvs import PeerError, environment
+from tests.peers.processes import alive, state, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -24,21 +26,16 @@ while True:
 """
 
 
-def state(pid):
-    """Letter of a process: R or S while it goes on, T while it stands still."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
 def counted(path):
     text = path.read_text() if path.exists() else ""
     return int(text or 0)
 
 
 class Watched:
-    """Sleeps until the program that goes on has counted further, and sees who stands still meanwhile."""
+    """Sleeps until the program that goes on has counted further, and the others have come to stand still."""
 
     def __init__(self, tmp_path):
-        self.folder, self.pids, self.slept, self.still = tmp_path, [], [], []
+        self.folder, self.pids, self.slept = tmp_path, [], []
 
     def entry(self, name, code=COUNTS):
         return Entry(
@@ -53,7 +50,8 @@ class Watched:
         while process.poll() is None and counted(self.folder / name) <= before:
             pass
         self.slept.append((name, seconds))
-        self.still.append([state(pid) for pid in self.pids if pid != process.pid])
+        others = [pid for pid in self.pids if pid != process.pid]
+        wait_for(lambda: all(state(pid) == "T" for pid in others))  # a signal strikes who is at work
 
 
 def test_one_goes_on_and_the_others_stand_still(tmp_path):
@@ -68,7 +66,6 @@ def test_one_goes_on_and_the_others_stand_still(tmp_path):
     )
     assert watched.slept == [("a", 30.0), ("a", 30.0), ("b", 30.0), ("b", 30.0), ("a", 40.0), ("b", 40.0)]
     assert seen == [("a", 30.0), ("a", 60.0), ("b", 30.0), ("b", 60.0), ("a", 100.0), ("b", 100.0)]
-    assert {letter for letters in watched.still for letter in letters} == {"T"}
     assert not any(Path(f"/proc/{pid}").exists() for pid in watched.pids)
 
 
@@ -90,3 +87,25 @@ def test_a_program_that_ends_is_quoted_and_the_others_are_ended(tmp_path):
 )
 def test_turns_stop_at_marks(turn, marks, expected):
     assert parts(turn, marks) == expected
+
+
+TURNS = """
+import sys
+from pathlib import Path
+from selfplay.peers.turns import Entry, take_turns
+from selfplay.peers.venvs import environment
+folder = Path(sys.argv[1])
+entries = [Entry(n, [sys.executable, "-c", sys.argv[2], str(folder / n)], environment(None), folder / n) for n in "ab"]
+take_turns(entries, folder, turn=600.0, marks=[600.0], at_mark=print)
+"""
+
+
+def test_nobody_stands_still_for_ever_when_the_race_is_killed(tmp_path):
+    racing = subprocess.Popen([sys.executable, "-c", TURNS, str(tmp_path), COUNTS], env=environment(None))
+    try:
+        wait_for(lambda: counted(tmp_path / "a"))
+        wait_for(lambda: len(alive(f"{tmp_path}/")) >= 2)
+    finally:
+        racing.kill()
+        racing.wait()
+    wait_for(lambda: not alive(f"{tmp_path}/"))

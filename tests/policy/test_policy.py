@@ -100,3 +100,18 @@ def test_a_frozen_copy_does_not_learn_along():
     assert all((before[name] == array).all() for name, array in parameters_of(frozen).items())
     assert not any(parameter.requires_grad for parameter in frozen.parameters())
     assert all(parameter.requires_grad for parameter in built.parameters())
+
+
+def test_what_stands_still_stands_still_by_all_of_its_names():
+    """As the embedding below an adapter, which is a model's output, too."""
+    ends = torch.nn.ModuleDict({"embedding": torch.nn.Embedding(3, 2), "head": torch.nn.Linear(2, 3, bias=False)})
+    ends["head"].weight = ends["embedding"].weight
+    ends.requires_grad_(requires_grad=False)
+    ends["adapter"] = torch.nn.Linear(2, 2)
+    assert set(parameters_of(ends, moving=True)) == {"adapter.weight", "adapter.bias"}
+    set_parameters(ends, parameters_of(ends, moving=True))
+
+
+def test_nobody_to_decide_for():
+    policy = Policy(policy_meta(7), network(0))
+    assert policy.act(OBS[:0], seeded()).shape == (0, 5)

@@ -95,6 +95,41 @@ def test_with_everybody_given_up_an_answer_comes_at_once():
     asyncio.run(main())
 
 
+def test_with_patience_somebody_may_come_back():
+    clock = FakeClock()
+    began = clock.time()
+
+    async def main():
+        board, jobs = Board(["a"], patience_s=60.0, clock=clock), {"a": job()}
+        board.give_up("a", "no room")
+
+        async def come_back():
+            assert await board.next_job("a") is jobs["a"]
+            clock.call_later(100, lambda: board.deliver("a", jobs["a"], 1, 1.0))
+
+        clock.call_later(59, lambda: returning.append(asyncio.ensure_future(come_back())))
+        returning = []
+        there = await board.ask(jobs), clock.time() - began
+        board.give_up("a", "no room")
+        nobody = await board.ask({"a": job()}), clock.time() - began
+        again = await board.ask({"a": job()}), clock.time() - began
+        return there, nobody, again
+
+    assert clock.run(main()) == (({"a": 1}, 159), ({}, 219), ({}, 219))
+
+
+def test_nobody_is_waited_for_with_jobs_that_are_not_timed():
+    clock = FakeClock()
+    began = clock.time()
+
+    async def main():
+        board = Board(["a"], patience_s=60.0, clock=clock)
+        board.give_up("a", "no room")
+        return await board.ask({"a": job(timed=False)}), clock.time() - began
+
+    assert clock.run(main()) == ({}, 0)
+
+
 def test_who_comes_back_is_waited_for_again():
     async def main():
         board = Board(["a", "b"])

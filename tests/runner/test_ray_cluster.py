@@ -150,6 +150,7 @@ def test_our_own_listens_to_this_machine_alone_and_leaves_nothing(installed, mon
         token = Path(os.environ["RAY_AUTH_TOKEN_PATH"])
         seen.update(mode=token.stat().st_mode & 0o777, length=len(token.read_text()), folder=token.parent)
         seen.update({name: os.environ[name] for name in ("RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")})
+        assert "RAY_ADDRESS" not in os.environ
 
     ray = installed(Ray(look))
     with connected(None, 3):
@@ -206,5 +207,5 @@ class Places:
 def test_an_actor_without_room_says_so():
     ray = Ray(free=0.0)
     ray.util = Places()
-    with pytest.raises(RunnerError, match=r"runner-007: no node of the cluster has room .* 1 CPU, 0 are free"):
+    with pytest.raises(RunnerError, match=r"runner-007: no node of the cluster has had room .* 1 CPU of one node; 0 "):
         RayLink(ray, object, "runner-007").ready()

@@ -2,12 +2,15 @@
 
 import dataclasses
 import gc
+from contextlib import suppress
+from functools import partialmethod
 
 import numpy as np
 import pytest
 
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
+from selfplay.runner.block import Block
 from selfplay.runner.chaos import Fault
 from selfplay.runner.hosted import HostedBlock, Opening, open_block
 from selfplay.runner.remote import RemoteBlock, Shelf
@@ -30,7 +33,7 @@ def opening(snapshot=({}, {})):
 
 def remote(snapshot=({}, {})):
     link = LocalLink(HostedBlock())
-    block = RemoteBlock(link, Shelf(Shared), opening(snapshot))
+    block = RemoteBlock(link, Shelf(Shared), lambda: opening(snapshot))
     block.open()
     return block, link
 
@@ -65,7 +68,7 @@ def test_segments_are_those_of_a_block_here(teacher):
 def test_a_network_crosses_once_and_is_stored_once_for_all():
     shelf = Shelf(Shared)
     first, second = LocalLink(HostedBlock()), LocalLink(HostedBlock())
-    blocks = [RemoteBlock(link, shelf, opening()) for link in (first, second)]
+    blocks = [RemoteBlock(link, shelf, opening) for link in (first, second)]
     order = orders(1)[0]
     again = dataclasses.replace(order, iteration=1)
     for block in blocks:
@@ -121,4 +124,27 @@ def test_games_that_refuse_their_options_say_so():
     link = LocalLink(HostedBlock())
     bad = dataclasses.replace(opening(), options=OPTIONS | {"stage": "nowhere"})
     with pytest.raises(Exception, match="nowhere"):
-        RemoteBlock(link, Shelf(Shared), bad).open()
+        RemoteBlock(link, Shelf(Shared), lambda: bad).open()
+
+
+def test_games_are_not_taken_by_an_end_that_is_not_there():
+    class Nowhere(LocalLink):
+        def ready(self):
+            raise RunnerError("no room")
+
+    taken = []
+    for link in (Nowhere(HostedBlock()), LocalLink(HostedBlock())):
+        block = RemoteBlock(link, Shelf(Shared), lambda: taken.append(1) or opening())
+        with suppress(RunnerError):
+            block.open()
+    assert taken == [1]
+
+
+def test_games_in_progress_are_compiled_for_before_the_first_segment(monkeypatch):
+    before, _ = remote()
+    before.collect(orders(1)[0])
+    calls = []
+    for name in ("warm_up", "restore"):
+        monkeypatch.setattr(Block, name, partialmethod(lambda self, *_, name: calls.append(name), name=name))
+    remote(before.snapshot())
+    assert calls == ["warm_up", "restore"]

@@ -14,6 +14,8 @@ from tests.scripts.commands import mistake
         (("--peers", "tianshou"), "tianshou: unknown"),
         (("--rounds", "0"), "--rounds must be at least 1"),
         (("--games", "4,0"), "--games must be whole numbers from 1"),
+        (("--games", "4", "--write"), "--write replaces the whole table"),
+        (("--peers", "rllib,cleanrl", "--write"), "--write replaces the whole table"),
     ],
 )
 def test_bench_peers(arguments, told, monkeypatch, capsys):

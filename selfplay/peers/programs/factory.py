@@ -151,6 +151,7 @@ def make_games(*arguments: Any, **options: Any) -> Games:  # noqa: ANN401
 def make_model(*arguments: Any) -> Any:  # noqa: ANN401
     """Its network, with the first weights."""
     job, model = asked(), default_make_actor_critic_func(*arguments)
+    torch.set_num_threads(job.threads)  # processes of its own have chosen for themselves
     layers_of(model).read(job.weights)
     register_optimizer_step_post_hook(Keeper(model, job))
     return model
@@ -166,7 +167,7 @@ def main() -> None:
         _, runner = make_runner(parse_full_cfg(parse_sf_args(line)[0], line))
         runner.register_observer(Timer(laps))
         runner.init()
-        torch.set_num_threads(job.threads)  # it has chosen for itself
+        torch.set_num_threads(job.threads)  # so has this one, in the end
         runner.run()
     laps.answer(version("sample-factory"))
 

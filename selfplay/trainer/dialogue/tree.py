@@ -29,7 +29,7 @@ from selfplay.trainer.dialogue.loop import WordsLoop
 from selfplay.trainer.dialogue.players import writer_of
 from selfplay.trainer.dialogue.rater import RATER, WordsRater, WordsRaterResource
 from selfplay.trainer.rating import LedgerKeeper
-from selfplay.trainer.runners import GRACE_S, PARK, PARK_ELSEWHERE, Runners
+from selfplay.trainer.runners import GRACE_S, NODES_BACK_S, PARK, PARK_ELSEWHERE, Runners
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,7 +48,10 @@ class WordsTree:
         cluster = session.cluster
         weights = None if cluster is None else Published(cluster.put)
         self._elsewhere = None if cluster is None or weights is None else Elsewhere(session, cluster, weights)
-        self.board: Board[Words] = Board(session.runners, limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S))
+        patience_s = NODES_BACK_S if session.config.run.ray_address else 0.0
+        self.board: Board[Words] = Board(
+            session.runners, limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S), patience_s=patience_s
+        )
         # How long a batch takes that reads models first tells nothing about the next one.
         self._rater_board: Board[WordsRaterResource] = Board([RATER], limits=Limits(math.inf, math.inf))
         self._ledger = LedgerKeeper(session.run.ledger)
