@@ -57,7 +57,9 @@ def open_block(opening: Opening, ask: Ask = directly) -> Block:
     block = Block(game, opening.seed, ask)
     if not opening.live:
         block.warm_up()  # here, where there is time for it: the first segment has the time that segments take
-    block.restore(*opening.snapshot)
+    arrays, document = opening.snapshot
+    if arrays:
+        block.restore(arrays, document)
     return block
 
 
