@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from selfplay.errors import ConfigError  # noqa: E402
 from selfplay.peers.venvs import PEERS, chosen, default_folder  # noqa: E402
-from selfplay.trainer.cli import Parser, exit_code, whole_numbers  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code, exit_when_told, whole_numbers  # noqa: E402
 
 if TYPE_CHECKING:
     import argparse
@@ -38,8 +37,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the figures into docs/")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args()
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, lambda number, _: sys.exit(128 + number))  # so that what runs ends with us
+    exit_when_told()  # so that what runs ends with us
     return exit_code("bench_peers.py", lambda: run(options))
 
 

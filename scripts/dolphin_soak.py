@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -24,11 +23,12 @@ def main() -> int:
     if options.minutes <= 0 or options.num_games < 1 or (options.folder and options.folder.exists()):
         print("dolphin_soak.py: --minutes and --num-games must be above 0, --folder a new folder", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the trainer ends with us
+    from selfplay.trainer.cli import exit_when_told
     from selfplay.trainer.dolphin_soak import failures, soak, table
     from selfplay.trainer.machine import processor, usable_cores
     from selfplay.trainer.pages import put_between
 
+    exit_when_told()  # so that the trainer ends with us
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "soak").absolute()
         figures = soak(folder, options.minutes, options.num_games, lambda text: print(text, file=sys.stderr))

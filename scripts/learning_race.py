@@ -6,7 +6,6 @@ Cells that are finished, in docs/data/race/, are not made again. Writes docs/per
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from selfplay.errors import ConfigError  # noqa: E402
 from selfplay.peers.venvs import chosen, default_folder  # noqa: E402
-from selfplay.trainer.cli import Parser, exit_code, whole_numbers  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code, exit_when_told, whole_numbers  # noqa: E402
 
 if TYPE_CHECKING:
     import argparse
@@ -39,8 +38,7 @@ def main() -> int:
     parser.add_argument("--venvs", type=Path, default=default_folder(), metavar="DIR", help="environments of the peers")
     parser.add_argument("--write", action="store_true", help="put curves and table into docs/")
     options = parser.parse_args()
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, lambda number, _: sys.exit(128 + number))  # so that what runs ends with us
+    exit_when_told()  # so that what runs ends with us
     return exit_code("learning_race.py", lambda: run(options))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import sys
 import tempfile
 from importlib.util import find_spec
@@ -18,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from selfplay.errors import ConfigError  # noqa: E402
-from selfplay.trainer.cli import Parser, exit_code  # noqa: E402
+from selfplay.trainer.cli import Parser, exit_code, exit_when_told  # noqa: E402
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +41,7 @@ def main() -> int:
         parser.error("--minutes must be above 0")
     if options.folder and options.folder.exists():
         parser.error(f"--folder {options.folder} exists; name a new one")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the trainer ends with us
+    exit_when_told()  # so that the trainer ends with us
     return exit_code("soak.py", lambda: run(options))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -61,7 +60,7 @@ def check(given: argparse.Namespace) -> None:
 def run(given: argparse.Namespace) -> int:
     """Torture, print, exit code."""
     check(given)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the run that is tortured ends with us
+    cli.exit_when_told()  # so that the run that is tortured ends with us
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.folder or Path(temporary) / "torture").absolute()
         ordeal = Ordeal(folder, given.kills, given.seed, given.game_type, given.deterministic, tuple(given.arguments))

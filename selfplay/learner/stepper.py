@@ -61,8 +61,9 @@ class Stepper:
         self.threads = threads if self.device.type == "cpu" else 1
         self._max_grad_norm = max_grad_norm
         self._longest = CHUNK if self.device.type == "cpu" else sys.maxsize
-        self._helpers = max(1, self.threads - 1)
-        self._pool = ThreadPoolExecutor(self._helpers, "learner", initializer=torch.set_num_threads, initargs=(1,))
+        self._helpers = self.threads - 1
+        workers = max(1, self._helpers)  # a pool of none is an error
+        self._pool = ThreadPoolExecutor(workers, "learner", initializer=torch.set_num_threads, initargs=(1,))
         self._begun = False
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:

@@ -17,13 +17,14 @@ from selfplay.trainer.command_line import (
     Program,
     check_name,
     exit_code,
+    exit_when_told,
     shown,
     weights,
     whole_numbers,
 )
 from selfplay.trainer.dialogue import config as words
 
-__all__ = ["Parser", "exit_code", "make_parser", "parse", "shown", "weights", "whole_numbers"]
+__all__ = ["Parser", "exit_code", "exit_when_told", "make_parser", "parse", "shown", "weights", "whole_numbers"]
 
 EPILOG: Final = """games of words have flags of their own: --game-type matching --help
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,6 +102,13 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def exit_when_told() -> None:
+    """At SIGTERM or SIGHUP leave as at an error, which ends what was started; what nohup has ignored stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def shown(value: object) -> str:
