@@ -1,12 +1,14 @@
 # make train         set up on first use, train for about three minutes, show the leaderboard
 # make test          set up on first use, run the tests
+# make test-all      all tests with coverage: also those that start processes or a browser, or cover all characters
 # make test-ray      install Ray; two actors of a real cluster must play what threads play
 # make test-extras   install what others made; the tests beside it
 # make check         style, types, the direction of imports, and that no source runs or opens what others hand over
+# make bench         measure speed and memory of the training loop
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
 #          TORCH_INDEX=URL          take torch from this package index (see README)
-#          ARGS="..."               more arguments for train, or those of pytest in place of test's own
+#          ARGS="..."               more arguments for train and bench, or those of pytest in place of test's own
 #          JOBS=4                   processes that share the tests (2)
 
 PYTHON ?= python3
@@ -30,7 +32,7 @@ STAMP := .venv/.installed
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help .venv train test test-ray test-extras check format clean
+.PHONY: help .venv train test test-all test-ray test-extras check bench format clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -57,7 +59,10 @@ train: .venv
 	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: .venv
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov -n $(JOBS) --dist loadfile)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile)
+
+test-all: .venv
+	$(BIN)/python -m pytest -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile $(ARGS)
 
 test-ray: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'
@@ -79,7 +84,10 @@ check: .venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/check_sources.py
+	$(BIN)/python -m scripts.studies.check_sources
+
+bench: .venv
+	$(BIN)/python -m scripts.studies.bench $(ARGS)
 
 format: .venv
 	$(BIN)/ruff check --fix .

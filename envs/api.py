@@ -102,8 +102,12 @@ class VectorGame(Protocol):
         """Start every game anew, one seed per game; first observations [B, P, D]."""
         ...
 
-    def step(self, actions: Actions) -> StepBatch:
-        """Every seat acts once: ``actions`` int8 [B, P, A]."""
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
+        """Every seat acts once: ``actions`` int8 [B, P, A].
+
+        ``acts`` [B, P] marks the seats that decide in this step, by default all. The actions of the others are ignored:
+        their controls stay as they are, or, in a game without controls, they play their first legal action.
+        """
         ...
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:

@@ -45,6 +45,7 @@ def check_game(make: MakeGame, *, num_games: int = 3, steps: int = 300, seed: in
     if chance:
         _check_seeds_matter(make, seeds, actions, (first, batches))
     _check_snapshot(make, seeds, actions, batches)
+    _check_acts(make, seeds, actions, (first, batches))
     _check_bad_actions(make, seeds, actions)
 
 
@@ -203,6 +204,37 @@ def _check_snapshot(
         again = [copy.deepcopy(block.step(each)) for each in actions[half:]]
         _check_same((obs, again), (batches[half - 1].obs, batches[half:]), what)
         _check_same((obs, again), (obs, rest), what)
+
+
+def _check_acts(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:
+    """``acts`` of all seats changes nothing, and the actions of seats that do not act are ignored."""
+    game, twin, restored = (make(len(seeds)) for _ in range(3))
+    every = np.ones(actions.shape[1:3], np.bool_)
+    played = game.reset(seeds).copy(), [copy.deepcopy(game.step(each, every)) for each in actions]
+    _check_same(played, wanted, "every seat acts")
+    for each in (game, twin, restored):
+        each.reset(seeds)
+    rng = np.random.default_rng(len(actions))
+    for t in range(len(actions)):
+        acts = rng.random(every.shape) < 0.5
+        chosen, other = (_some_legal(game, rng, f"step {t}") for _ in range(2))
+        other[acts] = chosen[acts]
+        batch = game.step(chosen, acts)
+        difference = _difference(batch, twin.step(other, acts))
+        _require(not difference, f"{difference} differs with the actions of seats that do not act", f"step {t}")
+        if t == len(actions) // 2:
+            restored.restore(twin.snapshot())
+            difference = _difference(game.step(chosen, ~every), restored.step(chosen, ~every))
+            _require(not difference, f"{difference} differs after a restored snapshot, no seat acting", f"step {t}")
+            twin.step(chosen, ~every)
+
+
+def _some_legal(game: VectorGame, rng: np.random.Generator, where: str) -> NDArray[np.int8]:
+    """A random legal action for every seat, int8 [B, P, A]."""
+    if game.legal is None:
+        actions: NDArray[np.int8] = random_actions(rng, game.actions, 1, game.num_games, game.num_seats)[0]
+        return actions
+    return _among(game.legal, game.actions, rng, where)
 
 
 def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> None:

@@ -8,23 +8,24 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import DolphinError, GameError, UnknownNameError
-from envs.known.block import TableGame
-from envs.known.kuhn import Kuhn
-from envs.known.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
-from envs.known.mixup import MixUp
-from envs.known.table import action_spec, enumerate_states
-from envs.melee import bots, watched
+from envs.melee import bots, external_frames, rated
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.dolphin import roster
 from envs.melee.mock import MockMelee, rules_are_compiled
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.tables import CHARACTERS
+from envs.rated import RatedGame, ScriptedPlayer
+from envs.solved.block import TableGame
+from envs.solved.kuhn import Kuhn
+from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
+from envs.solved.mixup import MixUp
+from envs.solved.table import Player, action_spec, always, enumerate_states, uniform
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
     from envs.dialogue.contract import DialogueEntry
-    from envs.known.rules import Rules
-    from envs.known.table import Table
+    from envs.solved.rules import Rules
+    from envs.solved.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class GameEntry:
     actions: ActionSpec
     encoder_version: int  # of the observations: another number, another meaning
     ladder: tuple[str, ...]  # scripted players, weakest first
-    fighter: bool  # characters fight on a stage, frame by frame: what can be rated and watched
+    fighter: bool  # characters fight on a stage, frame by frame: what can be watched
+    rated: RatedGame  # its scripted players, and how matches are played
     starts_at_once: Callable[[], bool]  # False while a first step would compile rules
     prepare: Callable[[], None] | None = None  # compiles for all processes that the games will live in
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
@@ -44,9 +46,10 @@ class GameEntry:
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
 
 
-def _known(rules: Rules[Any], encoder_version: int = 1) -> GameEntry:
-    """A game that is written down whole."""
-    table = cache(lambda: enumerate_states(rules))
+def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_version: int = 1) -> GameEntry:
+    """A game that is written down whole, with its scripted players beside a random one."""
+    players = {"random": uniform(rules), **players}
+    table = cache(lambda: enumerate_states(rules, players))
     return GameEntry(
         make=lambda num_games: TableGame(table(), num_games),
         obs_width=len(rules.observe(rules.starts()[0], 0)),
@@ -54,6 +57,7 @@ def _known(rules: Rules[Any], encoder_version: int = 1) -> GameEntry:
         encoder_version=encoder_version,
         ladder=(),
         fighter=False,
+        rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         starts_at_once=lambda: True,
         table=table,
     )
@@ -75,31 +79,35 @@ _MOCK: Final = GameEntry(
     encoder_version=ENCODER_VERSION,
     ladder=bots.LADDER,
     fighter=True,
+    rated=rated.MOCK,
     starts_at_once=rules_are_compiled,
 )
 _DOLPHIN: Final = replace(  # all that policies see and do is the same
     _MOCK,
     make=_dolphin,
+    rated=rated.DOLPHIN,
     ladder=roster.CPU,
-    starts_at_once=watched.rules_are_compiled,
-    prepare=watched.compile_rules,
+    starts_at_once=external_frames.rules_are_compiled,
+    prepare=external_frames.compile_rules,
     live=True,
     characters=roster.CHARACTERS,
 )
+_KUHN: Final = Kuhn()
+_MIXUP: Final = MixUp()
 GAMES: Final[dict[str, GameEntry]] = {
     "mock": _MOCK,
     "dolphin": _DOLPHIN,
-    "rps": _known(ROCK_PAPER_SCISSORS),
-    "pennies": _known(MATCHING_PENNIES),
-    "kuhn": _known(Kuhn()),
-    "mixup": _known(MixUp()),
+    "rps": _known("rps", ROCK_PAPER_SCISSORS, {"rock": always(ROCK_PAPER_SCISSORS, "rock")}),
+    "pennies": _known("pennies", MATCHING_PENNIES, {"heads": always(MATCHING_PENNIES, "heads")}),
+    "kuhn": _known("kuhn", _KUHN, {"always_bet": always(_KUHN, "bet"), "equilibrium": _KUHN.equilibrium}),
+    "mixup": _known("mixup", _MIXUP, {action: always(_MIXUP, action) for action in _MIXUP.actions}),
 }
-KNOWN: Final = tuple(name for name, entry in GAMES.items() if entry.table is not None)
+SOLVED: Final = tuple(name for name, entry in GAMES.items() if entry.table is not None)
 """Games with known answers."""
 
 
 DIALOGUE: Final = ("matching", "kuhn_text")
-"""Games of words; what is known of them is loaded where one is asked for (``find_dialogue``)."""
+"""Dialogue games; what is known of them is loaded where one is asked for (``find_dialogue``)."""
 
 
 def find_game(name: str) -> GameEntry:
@@ -107,24 +115,24 @@ def find_game(name: str) -> GameEntry:
 
     Raises:
         UnknownNameError: there is none.
-        GameError: it is a game of words.
+        GameError: it is a dialogue game.
     """
     if name in DIALOGUE:
-        raise GameError(f"{name} is a game of words, which is not played here (valid: {', '.join(sorted(GAMES))})")
+        raise GameError(f"{name} is a dialogue game, which is not played here (valid: {', '.join(sorted(GAMES))})")
     if name not in GAMES:
         raise UnknownNameError("game", name, (*GAMES, *DIALOGUE))
     return GAMES[name]
 
 
 def find_dialogue(name: str) -> DialogueEntry:
-    """The game of words of that name.
+    """The dialogue game of that name.
 
     Raises:
         UnknownNameError: there is none.
-        GameError: it is no game of words, or what these games need is not installed.
+        GameError: it is no dialogue game, or what these games need is not installed.
     """
     if name in GAMES:
-        raise GameError(f"{name} is no game of words (valid: {', '.join(sorted(DIALOGUE))})")
+        raise GameError(f"{name} is no dialogue game (valid: {', '.join(sorted(DIALOGUE))})")
     if name not in DIALOGUE:
         raise UnknownNameError("game", name, (*GAMES, *DIALOGUE))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from envs.errors import GameError
 
 Parts = dict[str, NDArray[Any]]
+Arrays = Mapping[str, NDArray[Any]]
 
 
-def copied(parts: Parts) -> Parts:
+def copied(parts: Arrays) -> Parts:
     """The arrays as they are now."""
     return {name: np.array(array) for name, array in parts.items()}
 

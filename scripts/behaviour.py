@@ -1,82 +1,11 @@
 """Count what players of replay files do, and a policy in the mock: attacks, shields, approach and more a minute."""
 
-from __future__ import annotations
-
-import json
-import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
 
-from typing import TYPE_CHECKING
-
-from selfplay.errors import ConfigError
-from selfplay.trainer.cli import Parser, exit_code
-
-if TYPE_CHECKING:
-    import argparse
-
-    from selfplay.trainer.behaving import Column
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog="behaviour.py", description=__doc__, allow_abbrev=False)
-    made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, and those below it")
-    made.add_argument("--character", metavar="NAME", help="whose seats count (default: all; policy: as trained)")
-    made.add_argument("--player", metavar="NAME", help="whose seats of the files count, by port or name (default: all)")
-    made.add_argument("--policy", metavar="PATH", help="policy or run folder")
-    made.add_argument("--opponent", metavar="NAME|PATH", help="whom the policy meets (default: itself)")
-    made.add_argument("--games", type=int, default=20, metavar="N", help="of the policy (default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of games and intervals (default: %(default)s)")
-    made.add_argument("--json", action="store_true", help="as JSON")
-    return made
-
-
-def run(options: argparse.Namespace) -> None:
-    """Count and print."""
-    from selfplay.trainer import behaving
-
-    if options.replays is None and options.policy is None:
-        raise ConfigError("nothing to count: --replays, --policy or both are needed")
-    if options.player is not None and options.replays is None:
-        raise ConfigError(f"--player {options.player}: it picks seats of files, --replays is missing")
-    if options.opponent is not None and options.policy is None:
-        raise ConfigError(f"--opponent {options.opponent}: it meets a policy, --policy is missing")
-    columns, unreadable = [], []
-    if options.replays is not None:
-        folder = behaving.folder_games(options.replays, options.character, options.player)
-        unreadable = folder.unreadable
-        columns.append(behaving.column(options.player or str(options.replays), folder.games, options.seed))
-    if options.policy is not None:
-        columns.append(_of_policy(options))
-    if options.json:
-        print(json.dumps({"columns": [asdict(column) for column in columns], "unreadable": unreadable}))
-        return
-    for problem in unreadable:
-        print(f"left out: {problem}", file=sys.stderr)
-    print("\n".join(behaving.table(columns)))
-
-
-def _of_policy(options: argparse.Namespace) -> Column:
-    from selfplay.trainer import behaving
-    from selfplay.trainer.players import chosen_rules
-    from selfplay.trainer.recording import opponent, policy
-
-    player = policy(options.policy)
-    other = player if options.opponent is None else opponent(options.opponent)
-    characters, rules = chosen_rules((player, other), options.character)
-    games = list(behaving.mock_games(player, other, options.games, characters, rules, options.seed))
-    return behaving.column(f"{player.id} against {other.id}", games, options.seed)
-
-
-def main() -> int:
-    """Run the command; the exit code."""
-    return exit_code("behaviour.py", lambda: run(parser().parse_args()))
-
+from selfplay.commands.cli.behaviour import main
 
 if __name__ == "__main__":
     sys.exit(main())

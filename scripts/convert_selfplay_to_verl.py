@@ -1,42 +1,11 @@
 """Make train.parquet and val.parquet, a row for each seat of a game, of the games in a folder."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from selfplay.trainer.command_line import Parser, exit_code
-
-if TYPE_CHECKING:
-    import argparse
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog="convert_selfplay_to_verl.py", description=__doc__, allow_abbrev=False)
-    made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the games")
-    made.add_argument(
-        "--states", action="store_true", help="write states.parquet too: a row for each state, for on-policy training"
-    )
-    made.add_argument("--resume", action="store_true", help="keep tables that were made of these games")
-    return made
-
-
-def run(options: argparse.Namespace) -> None:
-    """Read, convert, write."""
-    from selfplay.trainer.dialogue.files.rows import convert
-
-    convert(options.folder, options.states, options.resume, lambda line: print(line, flush=True))
-
-
-def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    options = parser().parse_args()
-    return exit_code("convert_selfplay_to_verl.py", lambda: run(options))
-
+from selfplay.commands.cli.convert_games import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,98 +1,11 @@
 """Examine this machine: what training needs, and what real games in Dolphin need, a line each with its remedy."""
 
-from __future__ import annotations
-
-import json
-import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
-from selfplay.trainer.doctor import software
-from selfplay.trainer.doctor.finding import Plan
-
-if TYPE_CHECKING:
-    import argparse
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line; flags that the training has, too, mean what they mean there."""
-    from selfplay.trainer.command_line import Parser
-
-    made = Parser(prog="doctor.py", description=__doc__, allow_abbrev=False)
-    made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin: its folder or executable")
-    made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image")
-    made.add_argument("--fast", action="store_true", help="do not hash the image, which reads 1.4 GB")
-    made.add_argument("--headless", action="store_true", help="emulators are to run without windows")
-    made.add_argument("--fast-forward", action="store_true", help="they are to run as fast as the machine can")
-    made.add_argument(
-        "--slippi-port", type=int, default=SLIPPI_PORT, metavar="N", help="first of their ports (default: %(default)s)"
-    )
-    made.add_argument("--num-games", type=int, default=1, metavar="N", help="emulators (default: %(default)s)")
-    made.add_argument(
-        "--checkpoint",
-        type=Path,
-        default=Path("checkpoints"),
-        metavar="DIR",
-        help="where runs go (default: %(default)s)",
-    )
-    made.add_argument("--json", action="store_true", help="as JSON")
-    return made
-
-
-def plan_of(options: argparse.Namespace) -> Plan:
-    """What the arguments ask for.
-
-    Raises:
-        ConfigError: a number is out of range.
-    """
-    from selfplay.errors import ConfigError
-
-    if not FIRST_PORT <= options.slippi_port <= LAST_PORT:
-        raise ConfigError(f"--slippi-port {options.slippi_port}: {FIRST_PORT} to {LAST_PORT} is valid")
-    if options.num_games < 1:
-        raise ConfigError(f"--num-games {options.num_games}: at least 1 is needed")
-    return Plan(
-        dolphin=options.dolphin,
-        iso=options.iso,
-        slippi_port=options.slippi_port,
-        num_games=options.num_games,
-        headless=options.headless,
-        fast_forward=options.fast_forward,
-        hash_disc=not options.fast,
-        checkpoints=options.checkpoint,
-    )
-
-
-def run(options: argparse.Namespace) -> int:
-    """Examine, print; 1 where something failed."""
-    from selfplay.trainer.doctor.examination import examine
-
-    found = []
-    for finding in examine(plan_of(options)):
-        found.append(finding)
-        if not options.json:
-            print(finding.line(), flush=True)
-    passed = all(finding.level != "FAIL" for finding in found)
-    if options.json:
-        print(json.dumps({"passed": passed, "checks": [asdict(finding) for finding in found]}))
-    return 0 if passed else 1
-
-
-def main() -> int:
-    """Run the command; the exit code."""
-    try:
-        from selfplay.trainer.command_line import exit_code
-    except ImportError:  # an old Python, or packages that are missing: that much can be told all the same
-        print("\n".join(check().line() for check in (software.system, software.python, software.packages)))
-        return 1
-    return exit_code("doctor.py", lambda: run(parser().parse_args()))
-
+from selfplay.commands.cli.doctor import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,54 +1,11 @@
-"""Print one game of words with its masks in columns: of a file that was written, or played now by a model."""
-
-from __future__ import annotations
+"""Print one dialogue game with its masks in columns: of a file that was written, or played now by a model."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from selfplay.trainer.command_line import Parser, exit_code
-
-if TYPE_CHECKING:
-    import argparse
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog="inspect_dialogue.py", description=__doc__, allow_abbrev=False)
-    what = made.add_mutually_exclusive_group(required=True)
-    what.add_argument("--games", type=Path, metavar="FILE", help="a selfplay_games.jsonl, its settings.json beside it")
-    what.add_argument("--model", metavar="NAME", help="tiny, a Hugging Face name, or a folder; plays a game")
-    made.add_argument("--game-id", metavar="ID", help="of the file (its first game)")
-    made.add_argument("--game", default="matching", metavar="NAME", help="that is played (%(default)s)")
-    made.add_argument("--game-size", metavar="N", help="of the matching (4 with tiny, else 8)")
-    made.add_argument("--temperature", default=1.0, metavar="F", help="of sampling (%(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the game that is played (%(default)s)")
-    made.add_argument("--start-tokens", metavar="N", help="that tiny is taught with, where it is made")
-    return made
-
-
-def run(options: argparse.Namespace) -> None:
-    """Find or play, then print."""
-    from selfplay.trainer.dialogue.files.settings import make_settings
-    from selfplay.trainer.dialogue.inspection import inspect_file, inspect_played
-
-    values = dict(vars(options))
-    path, game_id = values.pop("games"), values.pop("game_id")
-    if path is not None:
-        inspect_file(path, game_id, print)
-        return
-    several = {"games": 2, "games_per_state": 2, "baseline": "group", "iteration": 0, "exp_name": "inspected"}
-    usual = {"top_p": 1.0, "max_new_tokens": None, "max_length": 100}
-    inspect_played(make_settings({**values, **several, **usual}), print)
-
-
-def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    options = parser().parse_args()
-    return exit_code("inspect_dialogue.py", lambda: run(options))
-
+from selfplay.commands.cli.inspect_dialogue import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,80 +1,11 @@
 """Record games of the mock between scripted players and policies as .slp files, a data set for imitation."""
 
-from __future__ import annotations
-
-import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
 
-from typing import TYPE_CHECKING
-
-from selfplay.trainer.cli import Parser, exit_code
-
-if TYPE_CHECKING:
-    import argparse
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line; ``players`` are pairs of a kind and a name, in the order of the line."""
-    made = Parser(prog="record_replays.py", description=__doc__, allow_abbrev=False)
-    made.add_argument(
-        "--bot", dest="players", action="append", type=lambda name: ("bot", name), metavar="NAME",
-        help="scripted player who plays; may be given again, and mixed with --policy",
-    )  # fmt: skip
-    made.add_argument(
-        "--policy", dest="players", action="append", type=lambda path: ("policy", path), metavar="PATH",
-        help="policy or run folder that plays; may be given again",
-    )  # fmt: skip
-    made.add_argument(
-        "--opponent", action="append", default=[], metavar="NAME|PATH",
-        help="whom they meet; may be given again (default: each other)",
-    )  # fmt: skip
-    made.add_argument("--games", type=int, default=20, metavar="N", help="(default: %(default)s)")
-    made.add_argument("--out", type=Path, default=Path("replays"), metavar="DIR", help="(default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
-    made.add_argument("--character", metavar="NAME", help="of players (default: as the first policy was trained)")
-    made.add_argument("--opponent-character", metavar="NAME", help="of those they meet")
-    made.add_argument("--stage", metavar="NAME", help="(default: as the first policy was trained)")
-    made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap (default: as in training)")
-    return made
-
-
-def run(options: argparse.Namespace) -> None:
-    """Play, write and print."""
-    from selfplay.checkpoint import check_folder
-    from selfplay.trainer import recording
-    from selfplay.trainer.players import chosen_rules
-
-    check_folder(options.out, "--out")
-    load = {"bot": recording.bot, "policy": recording.policy}
-    players = [load[kind](name) for kind, name in options.players or ()]
-    opponents = [recording.opponent(name) for name in options.opponent]
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    characters, rules = chosen_rules((*players, *opponents), *given)
-    everybody = {player.id: player for player in (*players, *opponents)}
-    pairings = recording.pairings_of(
-        [p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed
-    )
-    orders = recording.orders_of(pairings, rules, options.seed, options.out)
-    there = sum(order.path.exists() for order in orders)
-    frames = 0
-    for progress in recording.record(orders, everybody, rules):
-        frames = progress.frames
-        print(f"{progress.files} of {len(orders)} games, {frames:,} frames", flush=True)
-    print(
-        f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
-    )
-    print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
-    print(f"next: python scripts/train_from_replays.py --replays {options.out} --epochs 10")
-
-
-def main() -> int:
-    """Run the command; the exit code."""
-    return exit_code("record_replays.py", lambda: run(parser().parse_args()))
-
+from selfplay.commands.cli.record import main
 
 if __name__ == "__main__":
     sys.exit(main())

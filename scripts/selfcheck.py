@@ -1,79 +1,11 @@
 """Check that training learns: play games with known answers, and say how far from unbeatable what they gave is."""
 
-from __future__ import annotations
-
-import json
-import os
 import sys
-import time
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-# Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from selfplay.errors import ConfigError
-from selfplay.trainer.cli import Parser, exit_code
-
-if TYPE_CHECKING:
-    import argparse
-
-    from selfplay.trainer.selfcheck import Finding
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog="selfcheck.py", description=__doc__, allow_abbrev=False)
-    made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="of the runs (default: %(default)s)")
-    made.add_argument("--games", metavar="NAME,NAME", help="only these (default: all)")
-    made.add_argument("--json", action="store_true", help="as JSON")
-    return made
-
-
-def run(options: argparse.Namespace) -> int:
-    """Train, judge, print; 1 where a recommended player lies outside its band."""
-    from selfplay.trainer.selfcheck import CASES, check
-
-    seeds = [int(seed) for seed in options.seeds.split(",") if seed.isdigit()]
-    games = options.games.split(",") if options.games else list(CASES)
-    if not seeds or ",".join(map(str, seeds)) != options.seeds:
-        raise ConfigError(f"--seeds {options.seeds}: whole numbers are needed, with commas between them")
-    if unknown := [game for game in games if game not in CASES]:
-        raise ConfigError(f"--games {unknown[0]}: unknown (valid: {', '.join(CASES)})")
-    started = time.monotonic()
-    found: list[Finding] = []
-    if not options.json:
-        print(f"{'game':<8} {'seed':>4} {'last':>7} {'average':>8} {'recommended':>12} {'band':>6}")
-    for game in games:
-        for seed in seeds:
-            found.append(check(game, CASES[game], seed))
-            if not options.json:
-                print(row(found[-1]), flush=True)
-    seconds = time.monotonic() - started
-    passed = all(finding.passed for finding in found)
-    if options.json:
-        runs = [asdict(finding) | {"passed": finding.passed} for finding in found]
-        print(json.dumps({"passed": passed, "seconds": round(seconds, 1), "runs": runs}))
-    else:
-        print(f"{'All inside' if passed else 'Not all inside'} their bands; NashConv, {seconds:.0f} s")
-    return 0 if passed else 1
-
-
-def row(finding: Finding) -> str:
-    """A line of the table."""
-    return (
-        f"{finding.game:<8} {finding.seed:>4} {finding.last:>7.3f} {finding.average:>8.3f} "
-        f"{finding.recommended:>12.3f} {finding.band:>6.2f}{'' if finding.passed else '  outside'}"
-    )
-
-
-def main() -> int:
-    """Run the command; the exit code."""
-    return exit_code("selfcheck.py", lambda: run(parser().parse_args()))
-
+from selfplay.commands.cli.selfcheck import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,55 +1,11 @@
-"""Train the model that played the games of a folder on its train.parquet; leaves checkpoint/ there.
+"""Train the model that played the games of a folder on its train.parquet; leaves checkpoint/ there."""
 
-One process, or those that torchrun starts: each takes a GPU of its own, of those that CUDA_VISIBLE_DEVICES shows.
-"""
-
-from __future__ import annotations
-
-import argparse
-import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
 
-from selfplay.trainer.command_line import Parser, exit_code
-
-FLAGS = {
-    "batch_rows": ("--batch-rows", "rows, a seat of a game each, of a step of the optimiser (64)"),
-    "micro_rows": ("--micro-rows", "rows of a forward pass on each GPU (8)"),
-    "epochs": ("--epochs", "passes over the games (2)"),
-    "learning_rate": ("--learning-rate", "of AdamW (2e-4 for tiny, else 1e-6)"),
-    "kl": ("--kl", "weight of KL to the model before (0 for tiny, else 0.001)"),
-    "advantage": ("--advantage", "dr_grpo, grpo or rloo (dr_grpo)"),
-}
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog="train_dialogue.py", description=__doc__, allow_abbrev=False)
-    made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the tables")
-    for name, (flag, text) in FLAGS.items():
-        made.add_argument(flag, dest=name, default=argparse.SUPPRESS, metavar="N", help=text)
-    made.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda:N or auto (%(default)s)")
-    made.add_argument("--resume", action="store_true", help="keep a checkpoint that was trained in the same way")
-    return made
-
-
-def run(options: argparse.Namespace) -> None:
-    """Validate, train."""
-    from selfplay.trainer.dialogue.files.training import train, training_settings
-
-    values = dict(vars(options))
-    folder, device, resume = (values.pop(name) for name in ("folder", "device", "resume"))
-    train(folder, training_settings(values), device, resume, lambda line: print(line, flush=True))
-
-
-def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    options = parser().parse_args()
-    return exit_code("train_dialogue.py", lambda: run(options))
-
+from selfplay.commands.cli.train_dialogue import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,105 +1,12 @@
 """Show the supervision tree of a run, while it trains and afterwards, and how its children died. Needs no torch."""
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-for library in ("OPENBLAS", "OMP"):  # threads of numpy spin
-    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-from selfplay.errors import ConfigError, SelfPlayError  # noqa: E402
-from selfplay.report.standing import printable  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.console import Console
-
-    from selfplay.checkpoint import RunDir
-
-NEWEST = 5  # crashes that are told of in a line each
-WIDE = 2000  # columns, where nobody's terminal must be kept to
-EVERY_S = 1.0
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog="tree.py", description=__doc__, allow_abbrev=False)
-    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
-    made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports as a whole")
-    form = made.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="as JSON")
-    form.add_argument("--watch", action="store_true", help="draw it again each second, until the trainer has ended")
-    return made
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of crashes such as 3")
-    return int(text)
-
-
-def show(options: argparse.Namespace) -> None:
-    """Read, draw."""
-    from rich.console import Console
-
-    from selfplay.checkpoint.run_dir import RunDir
-    from selfplay.league.runs import resolve_run
-    from selfplay.report.tree import view
-    from selfplay.trainer.inquest import examine
-
-    run = RunDir(resolve_run(options.run, ROOT / "checkpoints"))
-    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
-    if options.watch:
-        watch(run, console, options.crashes)
-        return
-    found = examine(run, options.crashes or NEWEST)
-    if options.json:
-        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: what a stranger wrote stays escaped
-    else:
-        console.print(view(found, options.crashes is not None))
-
-
-def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Draw the tree again and again, until the trainer has ended or somebody has seen enough.
-
-    Raises:
-        ConfigError: nobody watches: the output is no terminal.
-    """
-    from rich.live import Live
-
-    from selfplay.report.tree import view
-    from selfplay.trainer.inquest import examine
-
-    if not console.is_terminal:
-        raise ConfigError("--watch needs a terminal")
-    found = examine(run, crashes or NEWEST)
-    with Live(view(found, crashes is not None), console=console, auto_refresh=False) as live:
-        while found.trainer is not None:
-            sleep(EVERY_S)
-            found = examine(run, crashes or NEWEST)
-            live.update(view(found, crashes is not None), refresh=True)
-
-
-def main() -> int:
-    """Run the command; the exit code."""
-    try:
-        show(parser().parse_args())
-    except SelfPlayError as error:
-        print(f"tree.py: {printable(str(error))}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 0
-    return 0
-
+from selfplay.commands.cli.tree import main  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ROOT / "checkpoints"))

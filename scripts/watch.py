@@ -1,102 +1,12 @@
 """Watch a fight, a replay file or a game of two players of a run, as a page, GIF or MP4, or in the terminal."""
 
-from __future__ import annotations
-
-import argparse
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
 
-from envs.errors import GameError  # noqa: E402
-from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError  # noqa: E402
-from selfplay.report.fight import show  # noqa: E402
-
-if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog="watch.py", description=__doc__)
-    made.add_argument(
-        "what",
-        nargs="?",
-        metavar="FILE_OR_RUN",
-        help="a replay file (.slp), or a run or a policy: its folder, or its name in checkpoints/ (default: the newest "
-        "run)",
-    )
-    made.add_argument(
-        "players",
-        nargs="*",
-        metavar="PLAYER",
-        help="who fights, of a run: gen_N, a policy folder, or a scripted player (default: the newest generation "
-        "against itself; with one player: the newest generation against it; of a policy likewise)",
-    )
-    made.add_argument("--out", type=Path, metavar="PATH", help="file to write: .html, .gif, .mp4, or, of a run, .slp")
-    made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
-    made.add_argument("--from", dest="start", type=float, default=0.0, metavar="S", help="start after S seconds")
-    made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 20)")
-    which = made.add_mutually_exclusive_group()
-    which.add_argument("--seed", type=int, default=0, help="of the game of a run (default: %(default)s)")
-    which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
-    return made
-
-
-def film_and_path(options: argparse.Namespace) -> tuple[Film, Path]:
-    """What is to be shown, and the file to write, which nobody needs who watches in the terminal."""
-    show.check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
-    if show.is_replay(options.what):
-        if options.players or options.game is not None:
-            raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
-        path = options.out or Path(Path(options.what).stem + ".html")
-        return show.replay_film(options.what).part(options.start, show.seconds_for(path, options.seconds)), path
-    from selfplay.checkpoint import is_policy
-    from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.league.runs import RUN_FILE, resolve_run
-    from selfplay.trainer.watching import fight
-
-    folder = resolve_run(options.what, ROOT / "checkpoints", (RUN_FILE, POLICY_FILE))
-    seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
-    if options.game is not None:
-        film = _rated(folder, options)
-        return film.part(options.start, seconds), options.out or folder / f"game-{film.title.rpartition(' ')[2]}.gif"
-    film = fight(folder, options.players, options.seed, None if seconds is None else options.start + seconds)
-    place = Path() if is_policy(folder) else folder  # nothing is added to a policy
-    path = options.out or place / f"{film.names[0]}-vs-{film.names[1]}.gif"
-    return film.part(options.start, seconds), path
-
-
-def _rated(folder: Path, options: argparse.Namespace) -> Film:
-    from selfplay.checkpoint import RunDir
-    from selfplay.trainer.replaying import Replayer, rated_game
-
-    if options.players:
-        raise ConfigError("--game names who plays: leave the players out")
-    run = RunDir(folder)
-    game = rated_game(run, options.game)
-    try:
-        return Replayer(run).film(game)
-    except IncompatibleError as error:
-        raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
-
-
-def main() -> int:
-    """Run the command; the exit code."""
-    options = parser().parse_args()
-    try:
-        film, path = film_and_path(options)
-        lines = show.play(film) if options.terminal else [show.write(film, path)]
-    except (SelfPlayError, GameError) as error:
-        print(f"watch.py: {error}", file=sys.stderr)
-        return 2
-    print("\n".join(lines))
-    return 0
-
+from selfplay.commands.cli.watch import main  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ROOT / "checkpoints"))

@@ -1,4 +1,4 @@
-"""Supervised self-play training. ``import selfplay`` alone loads no torch; names load what they need."""
+"""Supervised self-play training. ``import selfplay`` does not import torch; attributes are loaded lazily."""
 
 from __future__ import annotations
 

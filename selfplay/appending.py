@@ -1,4 +1,4 @@
-"""Files that only grow, by whole pieces: of one that the disk refuses nothing stays."""
+"""Appends to files without leaving partial writes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 @final
 class Appender:
-    """Writes whole pieces behind what a file holds; it must be the file's only writer.
+    """Appends to a file, of which it must be the only writer.
 
     Args:
-        descriptor: Of the file, opened for appending; it is closed by ``close``.
-        what: How errors name it.
+        descriptor: file descriptor opened for appending; ``close`` closes it.
+        what: name of the file in error messages.
     """
 
     def __init__(self, descriptor: int, what: str) -> None:
-        self.size = os.fstat(descriptor).st_size  # of the whole pieces
+        self.size = os.fstat(descriptor).st_size  # without partial writes
         self._descriptor = descriptor
         self._what = what
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Of a file that is made where there is none; DiskError where that cannot be done."""
+        """Open or create a file; DiskError on failure."""
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
@@ -36,13 +36,13 @@ class Appender:
         return cls(descriptor, str(path))
 
     def write(self, data: bytes, *, sync: bool = False) -> None:
-        """Append a piece; with ``sync`` wait until the disk has it.
+        """Append data; with ``sync`` also fsync.
 
         Raises:
-            DiskError: it refused. The file is as it was, or will be before the next piece.
+            DiskError: writing failed; partial data is removed at the latest before the next write.
         """
         try:
-            if os.fstat(self._descriptor).st_size != self.size:  # a part, which a failing disk did not let go
+            if os.fstat(self._descriptor).st_size != self.size:  # a partial write that could not be removed
                 os.ftruncate(self._descriptor, self.size)
             rest = memoryview(data)
             while rest:
@@ -56,7 +56,7 @@ class Appender:
         self.size += len(data)
 
     def close(self) -> None:
-        """Give the file back; a second call does nothing."""
+        """Close the file; closing twice is allowed."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

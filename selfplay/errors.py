@@ -1,23 +1,23 @@
-"""Errors of the trainer and everything around it.
+"""Errors of the package.
 
-SelfPlayError             root; the message says what happened, where, and what to do about it
-├── ConfigError           a flag, a config value or a path that cannot be used (exit code 2)
-│   ├── RunExistsError    the folder already holds a run, which is never overwritten
-│   └── RunLockedError    another trainer works in this run folder
-├── CheckpointError       a saved file could not be written or read
-│   ├── NotARunError      no run, policy or learner state is where one was asked for (exit code 2)
-│   ├── CorruptError      a file is missing, torn, altered or hostile; names the file and the reason
-│   ├── DiskError         the disk is full or refuses; what was there before is as it was
-│   ├── IncompatibleError intact, but of a format or content that this version cannot use
-│   └── ImmutableError    a generation of this name exists with other weights
-├── LeagueError           a match, a rating or the ledger is inconsistent
+SelfPlayError             base class
+├── ConfigError           invalid flag, configuration value or path (exit code 2)
+│   ├── RunExistsError    the folder already holds a run
+│   └── RunLockedError    another trainer uses this run folder
+├── CheckpointError       a file cannot be written or read
+│   ├── NotARunError      no run, policy or learner state at this path (exit code 2)
+│   ├── CorruptError      a file is missing, incomplete or invalid
+│   ├── DiskError         the disk is full or failed; existing files are unchanged
+│   ├── IncompatibleError a valid file of a format or content that this version does not support
+│   └── ImmutableError    a generation of this name has other weights
+├── LeagueError           a match, a rating or the ledger is invalid
 ├── RunnerError           a game runner or its host failed
-│   ├── ServerError       a server that writes replies cannot be started, or fails too often
-│   └── HangingError      more threads and children hang than may (exit code 4)
-└── LearnerError          an update cannot be made or gave numbers that are not finite
+│   ├── InjectedFaultError a fault on purpose (--chaos) that fails the whole runner
+│   ├── ServerError       an inference server cannot start, or fails too often
+│   └── HangingError      too many abandoned threads and children (exit code 4)
+└── LearnerError          an update failed or is not finite
 
-The games have a tree of their own, ``envs.errors.GameError``. Errors of other libraries are converted once, where
-they enter, by ``boundary``; nothing else catches them.
+Games have their own tree, ``envs.errors.GameError``. ``boundary`` converts errors of other libraries at the call.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 class SelfPlayError(Exception):
-    """Root of everything that selfplay raises on purpose; ``exit_code`` is what a script ends with."""
+    """Base of all errors of selfplay; ``exit_code`` is the exit code of a script."""
 
     exit_code: ClassVar[int] = 1
 
 
 class ConfigError(SelfPlayError):
-    """A value of the user that cannot be used; the message is one clear line."""
+    """Invalid user input; the message is one line."""
 
     exit_code: ClassVar[int] = 2
 
@@ -46,29 +46,29 @@ class RunExistsError(ConfigError):
 
 
 class RunLockedError(ConfigError):
-    """Another process trains in this run folder."""
+    """Another process uses this run folder."""
 
 
 class CheckpointError(SelfPlayError):
-    """A saved file could not be written or read."""
+    """A file cannot be written or read."""
 
 
 class NotARunError(CheckpointError):
-    """Nothing of the wanted kind lies at this path."""
+    """No run, policy or state at this path."""
 
     exit_code: ClassVar[int] = 2
 
 
 class CorruptError(CheckpointError):
-    """A file is missing, torn, altered or hostile."""
+    """A file is missing, incomplete or invalid."""
 
 
 class DiskError(CheckpointError):
-    """The disk is full or refuses to take something; what was there before is as it was."""
+    """The disk is full or failed; existing files are unchanged."""
 
 
 class IncompatibleError(CheckpointError):
-    """An intact file that this version cannot use."""
+    """A valid file that this version does not support."""
 
 
 class ImmutableError(CheckpointError):
@@ -83,12 +83,16 @@ class RunnerError(SelfPlayError):
     """A game runner or its host failed."""
 
 
+class InjectedFaultError(RunnerError):
+    """A fault on purpose (``--chaos``) that fails the whole runner."""
+
+
 class ServerError(RunnerError):
-    """A server that writes replies cannot be started, or has failed so often that the run should end."""
+    """An inference server cannot start, or has failed too often."""
 
 
 class HangingError(RunnerError):
-    """More threads and children hang than the run may leave behind: another process, with none, can go on."""
+    """Too many threads and children are abandoned; a new process can resume the run."""
 
     exit_code: ClassVar[int] = 4
 
@@ -99,9 +103,9 @@ class LearnerError(SelfPlayError):
 
 @contextmanager
 def boundary(kind: type[SelfPlayError], what: str) -> Iterator[None]:
-    """Convert a foreign exception to ``kind``, once; ``what`` says what was tried, the cause is kept.
+    """Convert exceptions to ``kind``, with the message prefix ``what`` and the original as cause.
 
-    Errors of our own tree pass unchanged, and so do ``KeyboardInterrupt``, ``SystemExit`` and cancellation.
+    ``SelfPlayError``, ``KeyboardInterrupt``, ``SystemExit`` and cancellation pass unchanged.
     """
     try:
         yield

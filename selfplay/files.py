@@ -1,4 +1,4 @@
-"""``envs.files`` with errors of our own tree, which name the file."""
+"""``envs.files`` with ``SelfPlayError`` exceptions that name the file."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from envs import files
 from selfplay.errors import CorruptError, DiskError, SelfPlayError, boundary, describe
 
 PASSING: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""What goes by, and says nothing about the file: whoever takes it for damage would go on without the file."""
+"""Temporary errors, which do not mean that the file is damaged."""
 
 
 @contextmanager
 def opened(path: Path, kind: type[SelfPlayError] = CorruptError, *, follow: bool = False) -> Iterator[int]:
-    """See ``envs.files.opened``; what is wrong with the file is an error of ``kind``."""
+    """See ``envs.files.opened``; errors are of type ``kind``."""
     with _named(path, kind), files.opened(path, follow=follow) as handle:
         yield handle
 
 
 def read_file(path: Path, limit: int, kind: type[SelfPlayError] = CorruptError, *, follow: bool = False) -> bytes:
-    """The content of a plain file of at most ``limit`` bytes.
+    """Read a plain file.
 
     Args:
         path: the file.
-        limit: in bytes.
-        kind: of the error where it cannot be had.
-        follow: a link, as users name them; what lies in a folder of others is never followed out of it.
+        limit: maximum size in bytes.
+        kind: type of errors.
+        follow: follow links; only for paths given by the user.
     """
     with _named(path, kind):
         return files.read_plain(path, limit, follow=follow)

@@ -1,4 +1,4 @@
-"""The only source of randomness: every stream's seed follows from the run's seed and the stream's name."""
+"""Derives the seed of every random stream from the run's seed and the name of the stream."""
 
 from __future__ import annotations
 

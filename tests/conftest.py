@@ -14,13 +14,22 @@ from pathlib import Path
 import pytest
 from blockbuster import blockbuster_ctx
 
-from tests.dialogue_checks import pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401  (hooks of pytest)
+from selfplay.supervision import tasks as supervision_tasks
+from tests.support.dialogue_checks import (
+    pytest_runtest_logreport,  # noqa: F401  (hooks of pytest)
+    pytest_sessionfinish,  # noqa: F401  (hooks of pytest)
+)
 
 # Waiting threads of OpenMP sleep instead of spinning; must be set before torch or Numba start theirs.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 GRACE_S = 2.0  # how long a thread or process may take to end after its test
-PLAYS_GAMES = ("envs", "peers", "runner", "trainer", "scripts")  # folders whose tests run the compiled rules
+PLAYS_GAMES = ("commands", "envs", "runner", "scripts", "studies", "support", "train")  # whose tests run the rules
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Tests beside other trainers import those for seconds: only where they are asked for."""
+    return True if collection_path.name == "extras" and "not extras" in config.option.markexpr else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,7 +58,8 @@ def compiled_rules() -> None:
 def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test that leaves an asyncio task, a thread or a child process; see the marker ``leaves``.
 
-    Loops are in debug mode, so that coroutines that were never awaited name their origin.
+    In the full suite loops are in debug mode, which finds calls from other threads and the origin of coroutines that
+    were never awaited, and doubles what tests of supervision take. Elsewhere PYTHONASYNCIODEBUG=1 asks for it.
     """
     allowed = {marker.args[0] for marker in request.node.iter_markers("leaves")}
     tasks: list[str] = []
@@ -59,8 +69,16 @@ def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
         tasks.extend(repr(task) for task in asyncio.all_tasks(loop))
         cancel_all(loop)
 
+    leave = supervision_tasks._leave
+
+    async def note_and_leave() -> None:
+        tasks.extend(repr(task) for task in asyncio.all_tasks() if task is not asyncio.current_task())
+        await leave()
+
     monkeypatch.setattr(asyncio.runners, "_cancel_all_tasks", note_and_cancel)
-    monkeypatch.setattr(asyncio.coroutines, "_is_debug_mode", lambda: True)
+    monkeypatch.setattr(supervision_tasks, "_leave", note_and_leave)
+    if "not full" not in request.config.option.markexpr:
+        monkeypatch.setattr(asyncio.coroutines, "_is_debug_mode", lambda: True)
     threads, children = set(threading.enumerate()), _children()
     yield
     left = {

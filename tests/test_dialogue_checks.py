@@ -1,10 +1,10 @@
-"""The report of the checks of games of words."""
+"""The report of the checks of dialogue games."""
 
 from pathlib import Path
 from types import SimpleNamespace
 
-import tests.dialogue_checks as checks
-from tests.dialogue_checks import CHECKS, GAME, pytest_runtest_logreport, text_of
+import tests.support.dialogue_checks as checks
+from tests.support.dialogue_checks import CHECKS, GAME, pytest_runtest_logreport, text_of
 
 
 def test_one_line_a_check_and_one_game(monkeypatch):
@@ -20,7 +20,7 @@ def test_one_line_a_check_and_one_game(monkeypatch):
     ):
         pytest_runtest_logreport(SimpleNamespace(nodeid=name, when=when, outcome=outcome, user_properties=properties))
     assert text_of(found, games).splitlines() == [
-        "3 checks of games of words, 1 failed",
+        "3 checks of dialogue games, 1 failed",
         "",
         "game     failed   envs/dialogue/test_b.py::test_b",
         "game     skipped  envs/dialogue/test_c.py::test_c",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.options import by_path
-from selfplay.trainer import cli
-from selfplay.trainer.cli import make_parser, shown
-from selfplay.trainer.imitation import cli as imitation_cli
+from selfplay.config import fighting_cli as cli
+from selfplay.config import imitation_cli
+from selfplay.config.command_line import make_parser, shown
+from selfplay.config.options import by_path
 
 DOCS = Path(__file__).parent.parent / "docs"
 GUIDE = DOCS / "guide.md"
@@ -19,7 +19,7 @@ MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end
 
 def sections(page):
     """Flags of the parser of a page by section, ``--help`` and the automatic ``--no-...`` left out."""
-    groups = {group.title: group._group_actions for group in PAGES[page].make_parser()._action_groups}
+    groups = {group.title: group._group_actions for group in make_parser(PAGES[page].PROGRAM)._action_groups}
     return {
         title: [action for action in actions if not isinstance(action, argparse._HelpAction)]
         for title, actions in groups.items()
@@ -61,7 +61,7 @@ def test_pages_name_flags_and_settings_that_exist(page):
         r"`(--[a-z][^`]*)`", text
     )
     flags = {flag for part in ours for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)}
-    known = set(make_parser()._option_string_actions)
+    known = set(make_parser(cli.PROGRAM)._option_string_actions)
     assert flags - known == set()
     settings = {name for part in ours for name in re.findall(r"--set ([a-z]+\.[a-z_]+)=", part)}
     parser_settings = {f"{group}.{name}" for group, model in groups().items() for name in model.model_fields}
@@ -69,7 +69,7 @@ def test_pages_name_flags_and_settings_that_exist(page):
 
 
 def groups():
-    from selfplay.config import Config
+    from selfplay.config.fighting import Config
 
     return {name: type(getattr(Config(), name)) for name in Config.model_fields}
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.verbs import VERBS
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -23,6 +25,7 @@ ROOT = Path(__file__).parent.parent
         ("selfplay.replays.batches", "torch"),
         ("selfplay.report", "torch"),
         ("selfplay.supervision", "numpy"),
+        *((f"selfplay.commands.cli.{verb.replace('-', '_')}", "numpy") for verb in VERBS),
     ],
 )
 def test_import_leaves_out(module, absent):

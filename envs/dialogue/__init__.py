@@ -1,1 +1,1 @@
-"""Games of words: two seats take turns in writing."""
+"""Dialogue games: two seats take turns in writing."""

@@ -1,6 +1,6 @@
-"""The contract of a game of words between two seats: text in, a turn or a verdict out.
+"""The contract of a dialogue game between two seats: text in, a turn or a verdict out.
 
-Who plays need not know the rules: a seat reads its ``system`` text once, then, whenever it is to move, what
+A player need not know the rules: a seat reads its ``system`` text once, then, whenever it is to move, what
 ``observe`` has for it, and answers with text. One object is one game; nothing here is shared between games.
 """
 
@@ -14,7 +14,7 @@ SEATS: Final = 2
 AGREED: Final = "agreed"
 LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "turns", "refused", "cut_off", "context", "failed"
 """Why a game ended otherwise: no turns left, too many refused replies, a reply cut off at its token limit, a
-conversation longer than the model's context, an error of who generates."""
+conversation longer than the model's context, an error of the generator."""
 
 JsonObject = dict[str, Any]
 Rules = Any
@@ -25,11 +25,11 @@ State = Any
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One reply of a seat, as the game took it."""
+    """One reply of a seat, as the game parsed it."""
 
     seat: int
     text: str  # whole
-    private: str  # of it, what stands before the tag: nobody else reads it
+    private: str  # the part before the tag, which the other seat does not read
     kind: str  # the tag's word; "" where there is none
     error: str | None = None  # why the game refused it, as the seat is told; None: it counts
 
@@ -43,7 +43,7 @@ class Verdict:
 
 
 class DialogueGame(Protocol):
-    """One game. A reply that breaks the rules is no exception but a turn with an ``error``, told to its mover alone."""
+    """One game. A reply that breaks the rules gives a turn with an ``error``, shown to its mover alone."""
 
     @property
     def mover(self) -> int:
@@ -61,15 +61,15 @@ class DialogueGame(Protocol):
         ...
 
     def system(self, seat: int) -> str:
-        """The rules as a seat is told them, before everything else; "" where it is told none."""
+        """The rules for a seat, shown before everything else; "" if it is told none."""
         ...
 
     def observe(self, seat: int) -> str:
-        """What the seat has not been told yet; asking for it means that it has been told."""
+        """The text that the seat has not seen yet; a call marks it as seen."""
         ...
 
     def act(self, text: str) -> Turn:
-        """The mover's reply, without the token that ends it.
+        """Play the mover's reply, without the token that ends it.
 
         Raises:
             GameError: the game is over.
@@ -79,7 +79,7 @@ class DialogueGame(Protocol):
     def fail(self, reason: str) -> None:
         """End the game without agreement: reward 0 for both seats, in zero-sum games too, less penalties.
 
-        Where losing is worse than that, an end that the mover brought about is penalised, too.
+        Where losing is worse than that, an end that the mover caused is penalised as well.
 
         Raises:
             GameError: the game is over.
@@ -87,32 +87,32 @@ class DialogueGame(Protocol):
         ...
 
     def record(self) -> JsonObject:
-        """The state, and what was done with it, as JSON."""
+        """The state and all turns as JSON."""
         ...
 
 
 class Scripted(Protocol):
-    """A scripted player for one seat of one game; it reads what its seat is told, and nothing else."""
+    """A scripted player for one seat of one game; it reads only the text that its seat is shown."""
 
     def reply(self, observation: str) -> str:
-        """What to write now. ``observation`` is all that the seat was told since its last reply."""
+        """The next reply. ``observation`` is all text that the seat was shown since its last one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """A conversation of which the last reply alone is taught."""
+    """A conversation whose last reply is the training target."""
 
     read: tuple[str, ...]  # before each reply
     wrote: tuple[str, ...]
 
 
 class Situation(Protocol):
-    """Where a seat has to choose, as the seat knows it."""
+    """An information set: a decision of a seat, with the text that it has seen."""
 
     @property
     def seat(self) -> int:
-        """Whose turn it is."""
+        """The seat to move."""
         ...
 
     @property
@@ -122,12 +122,12 @@ class Situation(Protocol):
 
     @property
     def texts(self) -> Sequence[str]:
-        """What the seat was told and what it replied, in turns; told first and last."""
+        """Observations and replies of the seat in turn, an observation first and last."""
         ...
 
     @property
     def replies(self) -> Sequence[str]:
-        """Those that the rules allow."""
+        """The legal replies."""
         ...
 
 
@@ -137,7 +137,7 @@ Chances = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """What can be said without playing of a game that is small enough to be written down."""
+    """Exact values of a game that is small enough to be solved."""
 
     situations: Callable[[Any], Sequence[Situation]]  # (rules) -> every one, once
     nash_conv: Callable[[Sequence[Chances], Sequence[float]], float]  # of a mixture: its players, their weights
@@ -145,15 +145,15 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class DialogueEntry:
-    """What a trainer needs to know of a game of words."""
+    """What a trainer needs to know of a dialogue game."""
 
     rules: type[Rules]
     configure: Callable[[bool, Mapping[str, Any]], Rules]  # (for the embedded model, settings that were given) -> rules
     states: Callable[[Rules, Sequence[int]], list[State]]  # (rules, seeds) -> a state each
-    load: Callable[[object], State]  # the state that a ``record`` began with, whatever else is in it
+    load: Callable[[object], State]  # the state that a ``record`` began with, other fields are ignored
     start: Callable[[Rules, State], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Rules, int], Scripted]]  # name -> (rules, seed); weakest first
-    teacher: str  # whose games the embedded model begins with
+    teacher: str  # scripted player whose games the embedded model is first trained on
     drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after talk or at once); or none
     words: Callable[[Rules], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing

@@ -1,8 +1,8 @@
-"""Exercises in the matching game: what to propose with what one knows by now.
+"""Exercises in the matching game: propose the best assignment given what the conversation has told so far.
 
-A whole game shows one proposal after much talk; so a model that has read only games knows how to speak long before it
-can add up what it sees and what it was told. Drills are conversations of the teacher with itself, about tables that
-need not be hard, cut off at the first proposal, which alone is taught.
+A game has one proposal after much talk, so a model that is trained on games alone learns to talk long before it learns
+to combine its own cells with those it was told. A drill is a conversation of the teacher with itself, on a table that
+need not be hard, cut off at the first proposal. Only that proposal is a training target.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MESSAGES: Final = 3
 
 
 def matching_drills(rules: MatchingRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
-    """A drill for each seed; with or without talk before the proposal."""
+    """A drill for each seed, with or without talk before the proposal."""
     return [_drill(rules, np.random.default_rng(seed), talk) for seed in seeds]
 
 

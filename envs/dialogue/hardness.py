@@ -1,8 +1,8 @@
-"""Which of many tables are so hard that talking pays: dialop's filter, compiled.
+"""Find tables that are hard enough to make talking pay: dialop's filter, compiled.
 
 Of random 8 x 8 tables one in some thousands passes, and each asks for up to three best assignments. They are found by
 dynamic programming over the sets of columns that the first rows take (Held and Karp, 1962): 2^n sums of at most n.
-All that is compiled is in this file, whose changes the cache of compiled code sees.
+All compiled functions are in this file, because Numba's cache watches one file for changes.
 Letters in shapes: N tables, n rows and as many columns.
 """
 
@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 
 
 class _Memory(NamedTuple):
-    """What the search writes; compiled rules create no arrays."""
+    """Scratch arrays of the search; compiled rules cannot create arrays."""
 
     sums: Floats  # [2^n] by set of columns: the largest sum of the first rows
     last: Ints  # [2^n] and the column of the last of them
@@ -36,11 +36,11 @@ def first_hard(tables: Floats, masks: Bools, unseen: float, hardness: float) -> 
     Args:
         tables: [N, n, n] what cells are worth.
         masks: [2, N, n, n] what each player sees.
-        unseen: What a player takes a cell for that it does not see.
-        hardness: How many times.
+        unseen: Value that a player assumes for a cell that it does not see.
+        hardness: Factor.
 
     Returns:
-        The number, or -1 where there is none.
+        The number, or -1 if there is none.
     """
     return int(_first_hard(tables, masks, float(unseen), float(hardness), _memory(tables.shape[-1])))
 
@@ -109,7 +109,7 @@ def _row_maxima(table: Floats) -> float:
 
 @rule
 def _alone(table: Floats, mask: Bools, unseen: float, memory: _Memory) -> float:
-    """What the assignment is worth that looks best to who sees the cells of a mask."""
+    """Value of the assignment that is best on the cells of a mask."""
     for row in range(len(table)):
         for column in range(len(table)):
             memory.seen[row, column] = table[row, column] if mask[row, column] else unseen

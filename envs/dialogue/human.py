@@ -1,7 +1,7 @@
-"""Finished games of the matching as dialop's logs hold them, people's and ours: checked, and the reward computed anew.
+"""Finished matching games from dialop's logs, played by people or by models: checked, with rewards recomputed.
 
-In the interface that people used a player could write twice in a row; consecutive entries of a player are one turn
-here. Names are looked at only where they are those of this project: an assignment is what its ids say.
+In dialop's interface a player could write twice in a row; consecutive entries of a player are one turn here. An
+assignment is read from its ids; names are checked only where they are those of this project.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """What a player did before the other one did something: an answer, messages and a proposal, in this order."""
+    """Consecutive entries of one player: an answer, messages and a proposal, in this order."""
 
     seat: int
     accepts: bool | None = None  # the proposal that was open; None: it does not answer
@@ -35,7 +35,7 @@ class SaidTurn:
 
 @dataclass(frozen=True, slots=True)
 class LoggedGame:
-    """A game that is over."""
+    """A finished game."""
 
     state: MatchingState
     turns: tuple[SaidTurn, ...]
@@ -45,7 +45,7 @@ class LoggedGame:
 
 
 def read_games(lines: Iterable[str]) -> tuple[list[LoggedGame], Counter[str]]:
-    """Games, one a line as JSON, and how often they differ from our own in which way.
+    """Games, one JSON document a line, and counts of their differences from our own games by kind.
 
     Raises:
         GameError: a line is no such game, or its numbers do not agree; names the line and the place in it.
@@ -65,7 +65,7 @@ def read_game(document: object) -> LoggedGame:
     """A game from its JSON.
 
     Raises:
-        GameError: it is no such game, or what is written in it does not follow from the rest.
+        GameError: it is no such game, or its entries contradict each other.
     """
     state = MatchingState.from_json(document)
     log = document.get("action_log") if isinstance(document, dict) else None
@@ -86,11 +86,11 @@ def read_game(document: object) -> LoggedGame:
 
 
 class _Reader:
-    """Reads a log, an entry after the other."""
+    """Reads a log entry by entry."""
 
     def __init__(self, state: MatchingState) -> None:
         self._rules = MatchingRules(size=len(state.table))
-        self._open: tuple[int, Pairs] | None = None  # who proposed what
+        self._open: tuple[int, Pairs] | None = None  # seat and pairs of the open proposal
         self._parts: list[SaidTurn] = []
         self.agreed: Pairs | None = None
         self.notes: list[str] = []
@@ -115,7 +115,7 @@ class _Reader:
         self._parts.append(part)
 
     def turns(self) -> tuple[SaidTurn, ...]:
-        """All that was read, by turns."""
+        """Everything read so far, by turns."""
         return tuple(_merged(seat, list(parts)) for seat, parts in groupby(self._parts, lambda part: part.seat))
 
     def _propose(self, seat: int, text: str, ids: object) -> Pairs:

@@ -1,6 +1,6 @@
-"""Kuhn poker as text: a view of ``envs.known.kuhn``, which has the rules.
+"""Kuhn poker as text: a view of ``envs.solved.kuhn``, which has the rules.
 
-A reply is `[pass]` or `[bet]`. Rewards are what the seats win of each other, in antes.
+A reply is `[pass]` or `[bet]`. Rewards are winnings in antes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Final, final
 
 import numpy as np
 
-from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, JsonObject, Turn, Verdict
+from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, JsonObject, Turn
 from envs.dialogue.parsing import refused, take_apart
+from envs.dialogue.turns import TurnGame
 from envs.errors import GameError
-from envs.known.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
+from envs.solved.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
 
 CARDS: Final = ("jack", "queen", "king")
 FOLD, SHOWDOWN = "fold", "showdown"
@@ -35,7 +36,7 @@ class KuhnRules:
     told: str = "full"  # `full`, the rules; or `nothing`
 
     def __post_init__(self) -> None:
-        """Refuse what is no game.
+        """Check the settings.
 
         Raises:
             GameError: names the setting.
@@ -50,14 +51,14 @@ class KuhnRules:
 
 
 def deal(rules: KuhnRules, seeds: Sequence[int]) -> list[Hand]:
-    """A hand for each seed, whatever the other seeds are."""
+    """A hand for each seed; a hand depends on its own seed alone."""
     del rules  # all games are dealt alike
     starts = KUHN.starts()
     return [starts[int(np.random.default_rng(seed).integers(len(starts)))] for seed in seeds]
 
 
 def hand_from_json(document: object) -> Hand:
-    """The deal of a written game.
+    """The deal of a game that was saved as JSON.
 
     Raises:
         GameError: it is none.
@@ -69,21 +70,19 @@ def hand_from_json(document: object) -> Hand:
 
 
 @final
-class KuhnText:
+class KuhnText(TurnGame):
     """One game (``DialogueGame``)."""
 
+    name = "kuhn_text"
+
     def __init__(self, rules: KuhnRules, hand: Hand) -> None:
+        super().__init__(rules.retries, rules.error_penalty, [_opening(rules, card) for card in hand.cards])
         self.rules = rules
         self.hand = hand
-        self.verdict: Verdict | None = None
-        self.turns: list[Turn] = []
-        self._refused = [0, 0]  # replies of each seat
-        self._tries = 0  # refused in this turn
-        self._news = [[_opening(rules, card)] for card in hand.cards]
 
     @property
     def mover(self) -> int:
-        """See ``DialogueGame``; of a game that is over, who moved last."""
+        """See ``DialogueGame``; of a finished game, the seat that moved last."""
         if self.hand.done not in MOVES:
             return self.turns[-1].seat
         return next(seat for seat in range(2) if tuple(KUHN.legal(self.hand, seat)) != (WAIT,))
@@ -92,31 +91,24 @@ class KuhnText:
         """See ``DialogueGame``."""
         return "" if self.rules.told == "nothing" else _system(self.rules)
 
-    def observe(self, seat: int) -> str:
-        """See ``DialogueGame``."""
-        news, self._news[seat] = self._news[seat], []
-        return "\n".join(news)
-
     def act(self, text: str) -> Turn:
         """See ``DialogueGame``."""
-        if self.verdict is not None:
-            raise GameError("kuhn_text: the game is over")
+        self._check_running()
         reply = take_apart(text, KINDS)
         turn = Turn(self.mover, text, reply.private, reply.kind, None if reply.kind else _NO_MOVE)
         self.turns.append(turn)
         if turn.error is None:
             self._take(turn)
-        else:
-            self._refuse(turn)
+        elif self._refuse(turn.seat, turn.error):
+            self._finish(0.0, REFUSED)
         return turn
 
     def fail(self, reason: str) -> None:
         """See ``DialogueGame``."""
-        if self.verdict is not None:
-            raise GameError("kuhn_text: the game is over")
-        if reason in BY_MOVER:  # or who holds the worse card would rather write on for ever
+        self._check_running()
+        if reason in BY_MOVER:  # else the seat with the worse card would gain by never ending the game
             self._refused[self.mover] += 1
-        self._end(0.0, reason)
+        self._finish(0.0, reason)
 
     def record(self) -> JsonObject:
         """See ``DialogueGame``."""
@@ -127,23 +119,15 @@ class KuhnText:
         actions = [WAIT, WAIT]
         actions[turn.seat] = KUHN.actions.index(turn.kind)
         self.hand = KUHN.after(self.hand, (actions[0], actions[1]))
-        self._news[1 - turn.seat].append(_told(self.rules, turn.kind))
+        self._unseen[1 - turn.seat].append(_told(self.rules, turn.kind))
         self._tries = 0
         payoff = KUHN.payoff(self.hand)
         if payoff is not None:
             swapped = self.hand._replace(cards=self.hand.cards[::-1])
-            self._end(payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN)  # a fold asks for no cards
+            self._finish(payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN)  # a fold asks for no cards
 
-    def _refuse(self, turn: Turn) -> None:
-        self._news[turn.seat].append(refused(str(turn.error)))
-        self._refused[turn.seat] += 1
-        self._tries += 1
-        if self._tries > self.rules.retries:
-            self._end(0.0, REFUSED)
-
-    def _end(self, payoff: float, reason: str) -> None:
-        first, second = (self.rules.error_penalty * refused for refused in self._refused)
-        self.verdict = Verdict((payoff - first, -payoff - second), reason)
+    def _finish(self, payoff: float, reason: str) -> None:
+        self._end((payoff, -payoff), reason)
 
 
 def _system(rules: KuhnRules) -> str:
@@ -171,6 +155,6 @@ def _told(rules: KuhnRules, kind: str) -> str:
 
 
 def words(rules: KuhnRules) -> list[str]:
-    """Pieces that all texts of the game consist of, where the players are told nothing."""
+    """Vocabulary of all texts of the game if the players are not told the rules."""
     del rules  # the same for all
     return [f"[{kind}]" for kind in KINDS] + [f" {card}" for card in CARDS] + ["\n", refused(_NO_MOVE)]

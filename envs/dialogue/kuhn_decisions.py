@@ -1,7 +1,4 @@
-"""Every situation of Kuhn poker as text, and a player's answers to them as ``envs.known.exact`` judges them.
-
-Whoever has the probabilities that a model gives to the legal replies knows its exact NashConv.
-"""
+"""Every information set of Kuhn poker as text, and the exact NashConv of a model's probabilities of legal replies."""
 
 from __future__ import annotations
 
@@ -14,19 +11,19 @@ import numpy as np
 
 from envs.dialogue.kuhn import KUHN, KuhnRules, KuhnText
 from envs.errors import GameError
-from envs.known import exact
-from envs.known.kuhn import Hand
-from envs.known.table import enumerate_states
+from envs.solved import exact
+from envs.solved.kuhn import Hand
+from envs.solved.table import enumerate_states
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import Chances
-    from envs.known.exact import Floats
-    from envs.known.table import Table
+    from envs.solved.exact import Floats
+    from envs.solved.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A situation in which a seat has to choose."""
+    """An information set."""
 
     seat: int
     card: int
@@ -37,13 +34,13 @@ class Decision:
 
     @property
     def key(self) -> tuple[int, str]:
-        """What the seat knows: its card and what was done."""
+        """Name of the information set: the seat's card and the moves so far."""
         return self.card, self.done
 
 
 @cache
 def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
-    """Every situation in which a player can find itself, once."""
+    """Every information set once."""
     found: dict[tuple[int, str], Decision] = {}
     plays: list[tuple[Hand, tuple[str, ...]]] = [(hand, ()) for hand in KUHN.starts()]
     for hand, replies in plays:  # grows meanwhile
@@ -65,7 +62,7 @@ def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
 
 
 def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -> Floats:
-    """A player as ``envs.known.exact`` takes it, [N, 2, M], before the axis of strategies.
+    """A player as ``envs.solved.exact`` takes it, [N, 2, M], before the axis of strategies.
 
     Args:
         table: Of the game, ``envs.registry.GAMES["kuhn"].table()``.
@@ -90,7 +87,7 @@ def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -
 
 
 def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
-    """NashConv of a mixture of players, see ``envs.known.exact``; the chances are in the order of ``decisions``.
+    """NashConv of a mixture of players, see ``envs.solved.exact``; the chances are in the order of ``decisions``.
 
     Raises:
         GameError: see ``strategy``.

@@ -1,8 +1,8 @@
-"""Exercises in Kuhn poker as text: to say which card one holds.
+"""Exercises in Kuhn poker as text: name your own card.
 
-The teacher plays alike with every card, so that a model that has read nothing but its games has learned not to look at
-the card, and self-play then finds no difference between the cards that it could build on. An exercise is a situation of
-the game, and the answer is the card; the fewer exercises there are, the surer it is that a move is asked for.
+The teacher plays the same with every card, so a model that is trained on its games alone learns to ignore the card, and
+self-play cannot start from that. An exercise is an information set, and the answer is the card. Too many exercises
+would make the model answer with a card where a move is asked for.
 """
 
 from __future__ import annotations

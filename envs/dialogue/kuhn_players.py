@@ -9,7 +9,7 @@ import numpy as np
 
 from envs.dialogue.kuhn import CARDS, KINDS
 from envs.dialogue.parsing import is_refusal, take_apart
-from envs.known.kuhn import MOVES
+from envs.solved.kuhn import MOVES
 
 Bets = Mapping[tuple[int, str], float]
 """Probability of a bet, by card and what was done."""

@@ -1,7 +1,7 @@
 """The reviewer-paper matching of dialop: two players who see parts of a table agree on an assignment.
 
 Replies are `[message] text`, `[propose] Proposal:` with a line ` - Paper: Reviewer` for every paper, and, once there
-is a proposal, `[accept]` or `[reject]`. The reward of both is what the accepted assignment is worth, as a share of the
+is a proposal, `[accept]` or `[reject]`. The reward of both is the value of the accepted assignment as a share of the
 best one; without agreement it is 0.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn, Verdict
+from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn
 from envs.dialogue.human import read_game
-from envs.dialogue.parsing import Reply, refused, take_apart
+from envs.dialogue.parsing import Reply, take_apart
 from envs.dialogue.proposals import Pairs, parse_proposal, refusal
 from envs.dialogue.states import number
+from envs.dialogue.turns import TurnGame
 from envs.dialogue.wording import KINDS, opening, system, told
 from envs.errors import GameError
 
@@ -22,28 +23,26 @@ if TYPE_CHECKING:
 
 
 @final
-class Matching:
+class Matching(TurnGame):
     """One game (``DialogueGame``); seat 0 begins."""
+
+    name = "matching"
 
     def __init__(self, rules: MatchingRules, state: MatchingState) -> None:
         if len(state.table) != rules.size:
             raise GameError(f"matching: a state of size {len(state.table)} for a game of size {rules.size}")
+        super().__init__(rules.retries, rules.error_penalty, [opening(rules, state, seat) for seat in range(2)])
         self.rules = rules
         self.state = state
         self.mover = 0
-        self.verdict: Verdict | None = None
         self.proposal: Pairs | None = None
         self.score = 0.0  # share of the best assignment that was agreed on
-        self.turns: list[Turn] = []
         self._taken = 0  # turns that count
-        self._refused = [0, 0]  # replies of each seat
-        self._tries = 0  # refused in this turn
-        self._news: list[list[str]] = [[opening(rules, state, seat)] for seat in range(2)]
         self._log: list[JsonObject] = []
 
     @classmethod
     def from_record(cls, rules: MatchingRules, document: object) -> Matching:
-        """A game as its ``record`` left it; what was private in it, and what was refused, is not in there.
+        """A game from its ``record``, which has no private text and no refused replies.
 
         Raises:
             GameError: it is no record of a game under these rules.
@@ -59,15 +58,9 @@ class Matching:
         """See ``DialogueGame``."""
         return system(self.rules)
 
-    def observe(self, seat: int) -> str:
-        """See ``DialogueGame``."""
-        news, self._news[seat] = self._news[seat], []
-        return "\n".join(news)
-
     def act(self, text: str) -> Turn:
         """See ``DialogueGame``."""
-        if self.verdict is not None:
-            raise GameError("matching: the game is over")
+        self._check_running()
         reply = take_apart(text, KINDS)
         error = self._problem(reply)
         if error is None and reply.kind == "propose":
@@ -78,15 +71,14 @@ class Matching:
         self.turns.append(turn)
         if error is None:
             self._take(reply)
-        else:
-            self._refuse(error)
+        elif self._refuse(self.mover, error):
+            self._finish(REFUSED)
         return turn
 
     def fail(self, reason: str) -> None:
         """See ``DialogueGame``."""
-        if self.verdict is not None:
-            raise GameError("matching: the game is over")
-        self._end(reason)
+        self._check_running()
+        self._finish(reason)
 
     def record(self) -> JsonObject:
         """See ``DialogueGame``; field names are dialop's."""
@@ -95,7 +87,7 @@ class Matching:
         return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": number(worth)}
 
     def _problem(self, reply: Reply) -> str | None:
-        """Why a reply is against the rules; whether a proposal is one is another question."""
+        """Why a reply is against the rules; does not check that a proposal is valid."""
         if not reply.kind:
             return refusal("tag")
         answers = reply.kind in ("accept", "reject")
@@ -109,15 +101,15 @@ class Matching:
 
     def _take(self, reply: Reply) -> None:
         self._log.append(self._entry(reply))
-        self._news[1 - self.mover].append(told(self.rules, reply.kind, reply.body))
+        self._unseen[1 - self.mover].append(told(self.rules, reply.kind, reply.body))
         self._taken += 1
         self._tries = 0
         self.mover = 1 - self.mover
         if reply.kind == "accept" and self.proposal is not None:
             self.score = self.state.worth(self.proposal) / self.state.best
-            self._end(AGREED)
+            self._finish(AGREED)
         elif self._taken >= self.rules.max_turns:
-            self._end(LONG)
+            self._finish(LONG)
         elif reply.kind == "reject":
             self.proposal = None
 
@@ -133,20 +125,12 @@ class Matching:
         response = {"accept": reply.kind == "accept", "from_player": seat}
         return {"type": "proposal_response", "player": seat, "response": response}
 
-    def _refuse(self, error: str) -> None:
-        self._news[self.mover].append(refused(error))
-        self._refused[self.mover] += 1
-        self._tries += 1
-        if self._tries > self.rules.retries:
-            self._end(REFUSED)
-
-    def _end(self, reason: str) -> None:
-        paid = [self.score - self.rules.error_penalty * refused for refused in self._refused]
-        self.verdict = Verdict((paid[0], paid[1]), reason)
+    def _finish(self, reason: str) -> None:
+        self._end((self.score, self.score), reason)
 
 
 def _reply(entry: JsonObject) -> str:
-    """What a player must have written for a line of the log."""
+    """The reply that gives this line of the log."""
     if entry["type"] == "message":
         return f"[message] {entry['message']['data']}"
     if entry["type"] == "proposal":

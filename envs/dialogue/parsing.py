@@ -1,6 +1,6 @@
-"""What a reply says, and how its mover is told that it does not count.
+"""Parse replies, and the message to a mover whose reply is refused.
 
-The last tag counts, case does not, and what stands before it is private.
+The last tag counts, in any case; the text before it is private.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TAG: Final = re.compile(r"\[(\w+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply taken apart: ``private``, then the tag's word in lower case, then ``body``."""
+    """A parsed reply: ``private``, then the tag's word in lower case, then ``body``."""
 
     private: str
     kind: str  # "" where there is no tag
@@ -37,10 +37,10 @@ def take_apart(text: str, kinds: tuple[str, ...]) -> Reply:
 
 
 def refused(error: str) -> str:
-    """Why a reply does not count, as its mover reads it."""
+    """The message to the mover of a refused reply."""
     return ERROR + error
 
 
 def is_refusal(observation: str) -> bool:
-    """Whether a seat is told that its reply was ``refused``; it is told nothing else then."""
+    """Whether an observation is the message of ``refused``."""
     return observation.startswith(ERROR)

@@ -1,4 +1,4 @@
-"""Assignments of the matching game as text, and back; and every sentence with which it refuses a reply."""
+"""Assignments of the matching game to and from text, and the messages that refuse a reply."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def refusal(what: str, *details: object) -> str:
 
 
 def parse_proposal(body: str, rules: MatchingRules) -> Pairs | str:
-    """The pairs that a proposal names, or what is wrong with it.
+    """The pairs of a proposal, or the reason why it is invalid.
 
     Names match exactly, and each is found in the whole list of names, wherever in the proposal it stands.
     """

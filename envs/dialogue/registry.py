@@ -1,4 +1,4 @@
-"""The games of words, and what a trainer needs to know of each. Needs the extra `dialogue`; see ``envs.registry``."""
+"""The dialogue games, and what a trainer needs to know of each. Needs the extra `dialogue`; see ``envs.registry``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAYERS_VERSION: Final = 1
 """Of the scripted players of all games: games with them are rated together only where it is the same."""
 
 if TYPE_CHECKING:
-    from envs.known.kuhn import Hand
+    from envs.solved.kuhn import Hand
 
 
 def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
@@ -37,7 +37,7 @@ def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
 
 
 def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
-    """Rewards by who plays: any assignment, the mean of what each player finds alone, the best."""
+    """Reference rewards: a random assignment, the mean of both solo assignments, the best."""
     anything = float(state.table.sum()) / rules.size
     alone = sum(state.solo(seat, rules.unseen) for seat in range(2)) / 2
     return {"random": anything / state.best, "solo": alone / state.best, "optimum": 1.0}
@@ -49,7 +49,7 @@ def _kuhn(embedded: bool, settings: Mapping[str, Any]) -> KuhnRules:
 
 
 def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
-    """None: what a hand is worth depends on who plays it."""
+    """None: the value of a hand depends on the players."""
     del rules, hand
     return {}
 

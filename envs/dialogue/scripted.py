@@ -1,6 +1,6 @@
 """Scripted players of the matching game, of several strengths: opponents, teachers and rating anchors.
 
-They say what they know as triples, read the triples of the other seat, and propose what looks best to them.
+They tell their cells as triples, read the triples of the other seat, and propose the best assignment by what they know.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from envs.dialogue.wording import Fact, facts_in, facts_text, heard, table_in
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a player plays."""
+    """Settings of a player."""
 
     messages: tuple[int, int] = (0, 0)  # that it sends before it proposes: from, to
     facts: tuple[int, int] = (1, 3)  # in a message of the laptop's game, and more in larger ones: from, to
@@ -68,7 +68,7 @@ class MatchingPlayer:
         return self._said
 
     def _try_again(self) -> str:
-        """After a refusal, which the rules as this player knows them do not explain: the other thing one can do."""
+        """The other kind of reply, after a refusal that the rules as this player knows them do not explain."""
         self._said = "[reject]" if self._said.startswith("[propose]") else self._propose()
         return self._said
 
@@ -108,7 +108,7 @@ class MatchingPlayer:
         return "[accept]" if left <= 3 or worth >= self._style.bar * judged[rows, columns].sum() else "[reject]"
 
     def _judged(self, noise: float) -> Floats:
-        """What the cells seem to be worth, in points of the player's own table."""
+        """Estimated values of all cells, in points of the player's own table."""
         own = self._own or {}
         values = np.full((self._rules.size,) * 2, self._scale() * self._rules.unseen)
         for cell, value in self._heard.items():
@@ -118,14 +118,14 @@ class MatchingPlayer:
         return np.asarray(values + self._rng.normal(0.0, noise * self._scale(), values.shape) if noise else values)
 
     def _scale(self) -> float:
-        """The factor of the own table, as it seems."""
+        """Estimate of the factor of the player's own table."""
         own = self._own or {}
         if not self._rules.scaled or not own:
             return 1.0
         return max(1.0, float(np.mean(list(own.values()))) / ((self._rules.values - 1) / 2))
 
     def _exchange(self) -> float:
-        """Points of the own table for one of the other's: by cells that both know, else by their means."""
+        """Points of the own table per point of the other's: from cells that both know, else from the means."""
         own = self._own or {}
         if not self._rules.scaled or not self._heard:
             return 1.0

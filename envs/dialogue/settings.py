@@ -1,4 +1,4 @@
-"""Settings of a game by name, as a user or a file gives them."""
+"""Settings of a game by name, from a user or a file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""States of the matching game: who knows what of a table, and how good the best assignment is.
+"""States of the matching game: a table, the cells that each seat sees, and the value of the best assignment.
 
-The rules of how states are drawn are those of dialop (Lin et al., "Decision-Oriented Dialogue for Human-AI
+States are drawn as dialop does (Lin et al., "Decision-Oriented Dialogue for Human-AI
 Collaboration", TACL 2024). Letters in shapes: N states, n reviewers and as many papers.
 """
 
@@ -38,7 +38,7 @@ class MatchingRules:
     size: int = 8  # n, 2 to 8
     known: float = 0.4  # probability that a player sees a cell
     values: int = 100  # cells are worth 0 to values - 1
-    unseen: float = 50.0  # what a cell is worth that nobody sees
+    unseen: float = 50.0  # assumed value of a cell that a seat does not see
     hardness: float = 1.25  # the best assignment is more than that times what either player would choose alone
     scaled: bool = True  # each player sees values times a factor of its own, from 1 to 10
     max_turns: int = 30  # in all
@@ -48,7 +48,7 @@ class MatchingRules:
     told: str = "full"  # `full`, the rules and an example; or `nothing`
 
     def __post_init__(self) -> None:
-        """Refuse what is no game.
+        """Check the settings.
 
         Raises:
             GameError: names the setting.
@@ -87,9 +87,9 @@ LAPTOP: Final = MatchingRules(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchingState:
-    """A game before its first word."""
+    """The start of a game."""
 
-    table: Floats  # [n, n] reviewers x papers, cells that nobody sees included
+    table: Floats  # [n, n] reviewers x papers, unseen cells included
     masks: Bools  # [2, n, n] what each player sees
     scales: tuple[float, float]
     best: float  # what the best assignment is worth
@@ -105,7 +105,7 @@ class MatchingState:
         return float(sum(self.table[reviewer, paper] for reviewer, paper in pairs))
 
     def solo(self, seat: int, unseen: float) -> float:
-        """What the assignment is worth that looks best to a seat alone; of equal ones, the hardness filter's choice."""
+        """Value of the assignment that is best on a seat's own cells; ties go to the hardness filter's choice."""
         return _worth(self.table, best_columns(np.where(self.masks[seat], self.table, unseen)))
 
     def to_json(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class MatchingState:
 
     @classmethod
     def from_json(cls, document: object) -> MatchingState:
-        """The state of a game that was written as JSON; other fields are ignored.
+        """The state from JSON; other fields are ignored.
 
         Raises:
             GameError: a field is missing, of another shape, or its numbers do not agree.
@@ -139,7 +139,7 @@ class MatchingState:
         if best <= 0:
             raise GameError("matching: no assignment of this table is worth anything")
         told = rest.get("best_assignment_reward", best)
-        if not isinstance(told, (int, float)) or not abs(told - best) <= 1e-6:
+        if not isinstance(told, (int, float)) or not best - 1e-6 <= told <= best + 1e-6:
             raise GameError(f"matching: best_assignment_reward is {told!r}, but the best assignment is worth {best:g}")
         return cls(values, np.array(masks, np.bool_), (_scale("scale1", own), _scale("scale2", other)), best)
 
@@ -177,16 +177,16 @@ def assignment(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def draw_states(rules: MatchingRules, seeds: Sequence[int]) -> list[MatchingState]:
-    """A state for each seed, whatever the other seeds are.
+    """A state for each seed; a state depends on its own seed alone.
 
     Raises:
-        GameError: such states do not occur.
+        GameError: no such state was found.
     """
     return [_draw(rules, seed) for seed in seeds]
 
 
 def _draw(rules: MatchingRules, seed: int) -> MatchingState:
-    """Tables are drawn until one is so hard that talking pays (dialop's filter)."""
+    """Draw tables until one is hard enough to make talking pay (dialop's filter)."""
     rng = np.random.default_rng(seed)
     shape = (BATCH, rules.size, rules.size)
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""Pieces of which the texts of the matching game consist: what an embedded model has one token for."""
+"""The vocabulary of the matching game: pieces of text for which an embedded model has one token each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def words(rules: MatchingRules) -> list[str]:
     """All pieces, each once.
 
-    Where the table is told as triples and the rules are not told, every observation and every reply of a scripted
-    player is a row of them, taken greedily, the longest first; but for what a refused reply is told to have said.
+    With the table told as triples and without rules, every observation and every reply of a scripted player splits
+    into pieces greedily, the longest first. Only the quotation in the message about a refused reply may not.
     """
     most = int((rules.values - 1) * LARGEST_FACTOR) if rules.scaled else rules.values - 1
     pieces = [f"[{kind}]" for kind in KINDS]

@@ -1,7 +1,7 @@
-"""What the players of the matching game are told, in words, and how those words are read again.
+"""The texts of the matching game that its players read, and parsers for them.
 
-Two ways of telling (``MatchingRules.told``): `full`, for a model that knows language, with rules and an example; and
-`nothing`, for one that learns the game from games alone: bare cells, and what the partner said.
+``MatchingRules.told`` is `full`, with rules and an example, for a model that knows language; or `nothing`, the bare
+cells and the partner's messages, for a model that learns the game from games alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fact = tuple[int, int, int]
 
 
 def system(rules: MatchingRules) -> str:
-    """The rules, with an example; nothing where the players are told nothing."""
+    """The rules with an example; "" if the players are told nothing."""
     if rules.told == "nothing":
         return ""
     return "\n\n".join([_aim(rules), _moves(rules), _example(rules)])
@@ -107,7 +107,7 @@ def _example(rules: MatchingRules) -> str:
 
 
 def opening(rules: MatchingRules, state: MatchingState, seat: int) -> str:
-    """The table as a seat sees it; no tag is in it."""
+    """The table as a seat sees it, without any tag."""
     shown = state.shown(seat)
     if rules.table == "triples":
         if rules.told == "nothing":
@@ -128,15 +128,15 @@ def told(rules: MatchingRules, kind: str, body: str) -> str:
 
 
 def heard(observation: str) -> Reply:
-    """What the partner said, of all that a seat was told since its last reply; kind "" where that was nothing.
+    """The partner's reply within an observation; kind "" if there is none.
 
-    What is said holds no further tag, since the last one counts, and neither does an ``opening``.
+    It holds no further tag, since the last one counts, and neither does an ``opening``.
     """
     return take_apart("" if is_refusal(observation) else observation, KINDS)
 
 
 def table_in(rules: MatchingRules, observation: str) -> list[Fact]:
-    """Cells of the table that the first observation of a seat begins with."""
+    """Cells of the table in the first observation of a seat."""
     shown = heard(observation).private
     if rules.table == "triples":
         return facts_in(rules, shown)
@@ -162,6 +162,6 @@ _FACT: Final = re.compile(rf"\b({'|'.join(PAPERS)}) ({'|'.join(REVIEWERS)}) ([0-
 
 
 def facts_in(rules: MatchingRules, text: str) -> list[Fact]:
-    """Cells of the game that a text names in that form, whatever else is in it."""
+    """Cells of the game that a text names as triples."""
     found = [(REVIEWERS.index(who), PAPERS.index(what), int(value)) for what, who, value in _FACT.findall(text)]
     return [fact for fact in found if max(fact[:2]) < rules.size]

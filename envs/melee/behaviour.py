@@ -1,4 +1,4 @@
-"""What players do in a game, counted: attacks, shields, dodges, jumps, approach, self-destructs, stocks, damage.
+"""Counts of what players do in a game: attacks, shields, dodges, jumps, approach, self-destructs, stocks, damage.
 
 A pure function of the frames, so that games of people, of other programs and of the mock can be compared. It looks at
 positions, percent, stocks and the categories of actions (``actions.CATEGORIES``), which every version of a replay file
@@ -7,18 +7,18 @@ records. Only frames from GO on count (frame 0 and later).
     attacks        changes into an attack, special move or grab; of a jab's hits the first counts, of a special move in
                    several states the first state. Attacks from the ledge and from the floor do not count
     specials       those of them that are special moves
-    grabs          those of them that are grabs, whether they catch anybody or not
+    grabs          those of them that are grabs, whether they connect or not
     shields        changes into the shield from anything but the shield and being hit in it
     dodges         changes into a spot dodge, a roll or an air dodge; not techs, and not rolls from ledge or floor
     jumps          changes into a jump or an air jump, and what leaves the jump squat as an aerial or an air dodge
-    self_destructs stocks lost by a player who, since it last could act on the ground or hung on a ledge, or since it
-                   came back, was neither in hitstun nor tumbling, grabbed, lying on the floor or dizzy
+    self_destructs stocks lost without having been in hitstun, tumbling, grabbed, lying on the floor or dizzy since the
+                   player could last act on the ground, hung on a ledge or respawned
     stocks_lost    all stocks lost
     damage         percent that the opponent's damage rose by
-    apart          seconds of approach: more than 30 units from an opponent who is alive, and able to act before and
-                   after the frame
-    gained         units by which movement in that time shortened the way to where the opponent stood a frame before;
-                   movement away counts against it. ``gained`` by ``apart`` is the speed of the approach
+    apart          seconds of approach: more than 30 units from an opponent that is alive, with the player able to act
+                   before and after the frame
+    gained         units by which the player moved nearer in that time to the opponent's place of the frame before;
+                   negative away from it. ``gained`` / ``apart`` is the speed of the approach
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COUNTS: Final = (
 # Of one seat; NaN where the file does not record what a number needs.
 BEHAVIOUR: Final = np.dtype([(name, "f8") for name in ("minutes", "apart", "gained", *COUNTS)])
 
-FAR: Final = 30.0  # units between two players who are not in each other's reach
+FAR: Final = 30.0  # units between players that cannot reach each other
 FRAMES_A_MINUTE: Final = 3600
 
 _SPECIALS: Final = ("special",)
@@ -68,8 +68,8 @@ def behaviour(state: GameState, end: End | None = None) -> NDArray[np.void]:
 
     Args:
         state: T frames of the game: game [T], players [T, 2]; frames may be missing.
-        end: How it ended. A game that a stock decided may lack its last frame, as those of the mock do: who was placed
-            last and has one stock in the last row has lost it, and that is counted too.
+        end: How it ended. A game that a stock decided may lack its last frame, as those of the mock do: the seat that
+            was placed last and has one stock in the last row has lost it, and that is counted too.
     """
     result = records(BEHAVIOUR, NUM_SEATS)
     frames, players = state.game["frame"], state.players
@@ -105,7 +105,7 @@ def _among(category: NDArray[np.int8], names: tuple[str, ...]) -> _Bools:
 
 
 def _starts(category: NDArray[np.int8]) -> dict[str, _Bools]:
-    """Where what is counted begins, [T, 2] each; never in the first row, of which nobody knows what was before."""
+    """First rows of the counted actions, [T, 2] each; never the first row, since the one before it is unknown."""
     changes = np.zeros(category.shape, bool)
     changes[1:] = category[1:] != category[:-1]
     before = np.concatenate((category[:1], category[:-1]))
@@ -130,7 +130,7 @@ def _lost(stocks: NDArray[np.int32], end: End | None) -> NDArray[np.int32]:
 
 
 def _beaten_before(category: NDArray[np.int8]) -> _Bools:
-    """Whether a stock that is lost in a row, or after the last one, follows from what the opponent did, [T + 1, 2]."""
+    """Whether the opponent caused the stock lost in a row or after the last one, [T + 1, 2]."""
     rows = np.arange(len(category))[:, None]
     safe = np.maximum.accumulate(np.where(_among(category, _SAFE), rows, -1))
     beaten = np.maximum.accumulate(np.where(_among(category, _BEATEN), rows, -1))

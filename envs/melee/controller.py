@@ -1,10 +1,10 @@
-"""Discrete actions <-> what hands do on a GameCube controller, exactly, full right and full trigger included.
+"""Discrete actions <-> GameCube controller inputs, exactly, including full stick and full trigger.
 
 An action is 13 small integers: 8 buttons (0 or 1), main stick x and y, c-stick x and y (0..16, 8 is the centre,
 16 is full right or up) and one shoulder (0..4, 4 is the full trigger). Sticks decode to multiples of 1/8, which
 are multiples of 10 of the 160 positions that the game distinguishes; the trigger to multiples of 1/4.
 
-Actions are given as the seat *sees* the game (see ``observation``): where the view is mirrored, x codes are too.
+Actions are given in the view of the seat (see ``observation``): where the view is mirrored, x codes are too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ CENTRE: Final = 8
 ACTION_SPEC: Final = ActionSpec(
     binary=len(BUTTONS),
     sizes=(STICK_CODES,) * len(AXES) + (SHOULDER_CODES,),
-    rest=(-1, -1, CENTRE, CENTRE, 0),  # a c-stick that is always out attacks without end; the main stick must move
+    rest=(
+        -1,
+        -1,
+        CENTRE,
+        CENTRE,
+        0,
+    ),  # a c-stick that is never centred attacks all the time; the main stick may move
 )
 MAIN_X, MAIN_Y, C_X, C_Y, SHOULDER = range(len(BUTTONS), len(FIELDS))
 NEUTRAL: Final = np.array([0] * len(BUTTONS) + [CENTRE] * len(AXES) + [0], np.int8)

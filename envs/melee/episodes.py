@@ -1,17 +1,14 @@
 """Episodes of the mock, compiled: steps of many games, delay lines, scripted seats, rewards, ends and new starts.
 
-Everything here is an array with one row a game; ``MockMelee`` owns them. Records are those of ``state``, the memory of
-the rules and of the scripted players, and ``EPISODE`` and ``STATS`` below.
+``games``, ``options`` and ``out`` are the groups of arrays of ``arrays``; ``b`` is the index of a game.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from envs.melee import bots
-from envs.melee.bots.hands import release
+from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.compile import compiled, rule
@@ -27,35 +24,13 @@ WIDTH: Final = ACTION_SPEC.width  # as plain numbers, which compiled rules can r
 NUM_BUTTONS: Final = ACTION_SPEC.binary
 ENDED_BY: Final = ("stocks", "timer", "cap")
 
-# Counts of one episode, for each seat.
-STATS: Final = np.dtype(
-    [
-        ("stocks", "i4"),  # left at the end
-        ("percent", "f8"),  # at the end
-        ("stocks_taken", "i4"),
-        ("damage", "f8"),  # dealt
-        ("damage_taken", "f8"),
-        ("self_destructs", "i4"),
-        ("frames", "i4"),
-        ("ended", "i4"),  # index into ENDED_BY
-        ("reward_stock", "f8"),
-        ("reward_damage", "f8"),
-    ],
-    align=True,
-)
-
-# What a block knows of a game beside its state.
-EPISODE: Final = np.dtype(
-    [("seed", "i8"), ("number", "i4"), ("frames", "i4"), ("cap", "i4"), ("clock", "i4")], align=True
-)
-
 
 @compiled
-def start_episode(b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap):
-    """Start the next episode of game ``b``; its seed follows from the game's seed and the episode's number."""
-    offset = spawn_offset(episode[b].seed, episode[b].number)
-    _forget_episode(b, episode, controllers, chosen, line, bot_memory, sums, cap)
-    start_game(game[b], players[b], memory[b], tables, offset)
+def start_episode(b, games, tables, cap):
+    """Start the next episode of a game; its seed follows from the game's seed and the episode's number."""
+    offset = spawn_offset(games.episode[b].seed, games.episode[b].number)
+    _reset_episode(b, games, cap)
+    start_game(games.game[b], games.players[b], games.memory[b], tables, offset)
 
 
 @rule
@@ -65,20 +40,20 @@ def spawn_offset(seed, number):
 
 
 @rule
-def _forget_episode(b, episode, controllers, chosen, line, bot_memory, sums, cap):
-    """Count one more episode; nothing is held, on its way or summed up yet."""
-    own = episode[b]
+def _reset_episode(b, games, cap):
+    """Count one more episode, release all controllers and set the sums to zero."""
+    own = games.episode[b]
     own.number += 1
     own.frames = 0
     own.cap = cap
     own.clock = 0
     for seat in range(2):
-        release(controllers[b, seat])
-        release(chosen[b, seat])
-        for i in range(len(line[b, seat])):
-            release(line[b, seat, i])
-        bot_memory[b, seat].kind = -1
-        sums[b, seat, :] = 0.0
+        release(games.controllers[b, seat])
+        release(games.chosen[b, seat])
+        for i in range(len(games.line[b, seat])):
+            release(games.line[b, seat, i])
+        games.bot_memory[b, seat].kind = -1
+        games.sums[b, seat, :] = 0.0
 
 
 @rule
@@ -92,75 +67,85 @@ def _copy(source, target):
 
 
 @compiled
-def step_games(
-    frame_skip, bot_skip, cap, delay, weights, episode, game, players, controllers, memory, bot_kind, bot_memory,
-    chosen, line, mirrored, sums, tables, obs, reward, terminated, truncated, final_obs, score, stats,
-):  # fmt: skip
-    """Play one step of every game and write what it gave; finished games start anew. See ``MockMelee.step``."""
-    for b in range(len(game)):
-        _scripted_choices(b, bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables)
-        _enter_choices(b, frame_skip, delay, episode, chosen, line)
-        before_0, before_1 = players[b, 0].stocks, players[b, 1].stocks
-        dealt_0, dealt_1 = memory[b, 0].damage_dealt, memory[b, 1].damage_dealt
+def step_games(options, games, tables, out):
+    """Play one step of every game and write its results; finished games start anew. See ``MockMelee.step``."""
+    for b in range(len(games.game)):
+        _scripted_choices(b, options.bot_skip, games, tables)
+        _enter_choices(b, options.frame_skip, games)
+        before = _counts(b, games)
         over = 0
-        for _ in range(frame_skip):
-            over = _frame(b, episode, game, players, controllers, memory, line, tables)
-            if over == 1 or episode[b].frames >= episode[b].cap:
+        for _ in range(options.frame_skip):
+            over = _frame(b, games, tables)
+            if over == 1 or games.episode[b].frames >= games.episode[b].cap:
                 break
-        dealt_0, dealt_1 = memory[b, 0].damage_dealt - dealt_0, memory[b, 1].damage_dealt - dealt_1
-        _settle(
-            b, over, (before_0, before_1), dealt_0, dealt_1, weights, episode, game, players, controllers, memory,
-            sums, tables, reward, terminated, truncated, final_obs, score, stats,
-        )  # fmt: skip
-        if terminated[b] or truncated[b]:
-            start_episode(b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap)
-        for seat in range(2):
-            mirrored[b, seat] = encode_seat(
-                game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, obs[b, seat]
-            )
+        _settle(b, over, before, options, games, tables, out)
+        if out.terminated[b] or out.truncated[b]:
+            start_episode(b, games, tables, options.cap)
+        _observe(b, games, tables, out.obs)
 
 
 @rule
-def _scripted_choices(b, bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables):
+def _counts(b, games):
+    """Stocks of both seats, and the damage that both have dealt."""
+    players, memory = games.players[b], games.memory[b]
+    return players[0].stocks, players[1].stocks, memory[0].damage_dealt, memory[1].damage_dealt
+
+
+@rule
+def _observe(b, games, tables, obs):
+    players = games.players[b]
+    for seat in range(2):
+        games.mirrored[b, seat] = encode_seat(
+            games.game[b], players[seat], players[1 - seat], games.controllers[b, seat], tables, obs[b, seat]
+        )
+
+
+@rule
+def _scripted_choices(b, bot_skip, games, tables):
     """Let scripted players choose, where it is their turn."""
     for seat in range(2):
-        if bot_kind[b, seat] >= 0 and episode[b].clock % bot_skip == 0:
-            _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables)
+        if games.bots[b, seat] >= 0 and games.episode[b].clock % bot_skip == 0:
+            _bot_chooses(b, seat, games, tables, games.chosen)
 
 
 @rule
-def _enter_choices(b, frame_skip, delay, episode, chosen, line):
+def _enter_choices(b, frame_skip, games):
     """What seats have chosen goes into their delay lines."""
     for seat in range(2):
-        _enter(chosen[b, seat], line[b, seat], episode[b].clock + delay[b, seat], frame_skip)
+        first = games.episode[b].clock + games.delay[b, seat]
+        _enter(games.chosen[b, seat], games.line[b, seat], first, frame_skip)
 
 
 @rule
-def _settle(
-    b, over, before, dealt_0, dealt_1, weights, episode, game, players, controllers, memory, sums, tables, reward,
-    terminated, truncated, final_obs, score, stats,
-):  # fmt: skip
-    """Reward of a step whose frames have been played, and what there is to say of an episode that it ended."""
-    terminated[b] = over == 1
-    truncated[b] = over == 0 and episode[b].frames >= episode[b].cap
-    stock, damage = reward_terms(before, players[b, 0], players[b, 1], dealt_0, dealt_1, weights[0], weights[1])
-    reward[b, 0] = stock + damage
-    reward[b, 1] = -reward[b, 0]
-    sums[b, 0, 0] += stock
-    sums[b, 0, 1] += damage
-    sums[b, 1, 0] -= stock
-    sums[b, 1, 1] -= damage
-    if terminated[b] or truncated[b]:
-        _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats)
+def _settle(b, over, before, options, games, tables, out):
+    """Reward of a step whose frames have been played, and the results of an episode that it ended.
+
+    ``before``: ``_counts`` at the start of the step.
+    """
+    players, memory, sums = games.players[b], games.memory[b], games.sums[b]
+    out.terminated[b] = over == 1
+    out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
+    dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
+    stock, damage = reward_terms(
+        (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
+    )
+    out.reward[b, 0] = stock + damage
+    out.reward[b, 1] = -out.reward[b, 0]
+    sums[0, 0] += stock
+    sums[0, 1] += damage
+    sums[1, 0] -= stock
+    sums[1, 1] -= damage
+    if out.terminated[b] or out.truncated[b]:
+        _finish(b, over, games, tables, out)
 
 
 @rule
-def _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, chosen, tables):
+def _bot_chooses(b, seat, games, tables, controllers):
     """Let the scripted player of a seat choose; a new one begins with a seed of its own."""
-    bot = bot_memory[b, seat]
-    if bot.kind != bot_kind[b, seat]:
-        bots.start_bot(bot, bot_kind[b, seat], mix(mix(episode[b].seed, episode[b].number), seat + 11))
-    bots.decide(bot, game[b], players[b, seat], players[b, 1 - seat], tables, chosen[b, seat])
+    bot, kind, episode, players = games.bot_memory[b, seat], games.bots[b, seat], games.episode[b], games.players[b]
+    if bot.kind != kind:
+        bots.start_bot(bot, kind, mix(mix(episode.seed, episode.number), seat + 11))
+    bots.decide(bot, games.game[b], players[seat], players[1 - seat], tables, controllers[b, seat])
 
 
 @rule
@@ -171,49 +156,54 @@ def _enter(controller, line, first, frames):
 
 
 @rule
-def _frame(b, episode, game, players, controllers, memory, line, tables):
+def _frame(b, games, tables):
     """One frame with the controllers that have arrived; 1 when the game is over."""
-    place = episode[b].clock % len(line[b, 0])
-    for seat in range(2):
-        _copy(line[b, seat, place], controllers[b, seat])
-    over = advance_frame(game[b], players[b], memory[b], controllers[b], tables)
-    episode[b].clock += 1
-    episode[b].frames += 1
+    _read_line(b, games, games.controllers)
+    over = advance_frame(games.game[b], games.players[b], games.memory[b], games.controllers[b], tables)
+    games.episode[b].clock += 1
+    games.episode[b].frames += 1
     return over
 
 
 @rule
-def _finish(b, over, episode, game, players, controllers, memory, sums, tables, final_obs, score, stats):
+def _read_line(b, games, controllers):
+    """Copy the controllers of the next frame out of the delay lines."""
+    place = games.episode[b].clock % len(games.line[b, 0])
+    for seat in range(2):
+        _copy(games.line[b, seat, place], controllers[b, seat])
+
+
+@rule
+def _finish(b, over, games, tables, out):
     """Last observations, score and counts of an episode that has just ended."""
-    first, second = players[b, 0], players[b, 1]
-    lead = first.stocks - second.stocks
-    if lead == 0 and first.percent != second.percent:
-        lead = 1 if first.percent < second.percent else -1
-    score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
-    score[b, 1] = 1.0 - score[b, 0]
-    by_stocks = first.stocks == 0 or second.stocks == 0
+    players, memory = games.players[b], games.memory[b]
+    lead = players[0].stocks - players[1].stocks
+    if lead == 0 and players[0].percent != players[1].percent:
+        lead = 1 if players[0].percent < players[1].percent else -1
+    out.score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
+    out.score[b, 1] = 1.0 - out.score[b, 0]
+    by_stocks = players[0].stocks == 0 or players[1].stocks == 0
     ended = 0 if by_stocks else (1 if over == 1 else 2)
     for seat in range(2):
-        row = stats[b, seat]
-        row.stocks = players[b, seat].stocks
-        row.percent = players[b, seat].percent
-        row.stocks_taken = STOCKS - players[b, 1 - seat].stocks
-        row.damage = memory[b, seat].damage_dealt
-        row.damage_taken = memory[b, 1 - seat].damage_dealt
-        row.self_destructs = memory[b, seat].self_destructs
-        row.frames = episode[b].frames
+        row = out.stats[b, seat]
+        row.stocks = players[seat].stocks
+        row.percent = players[seat].percent
+        row.stocks_taken = STOCKS - players[1 - seat].stocks
+        row.damage = memory[seat].damage_dealt
+        row.damage_taken = memory[1 - seat].damage_dealt
+        row.self_destructs = memory[seat].self_destructs
+        row.frames = games.episode[b].frames
         row.ended = ended
-        row.reward_stock = sums[b, seat, 0]
-        row.reward_damage = sums[b, seat, 1]
-        encode_seat(game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, final_obs[b, seat])
+        row.reward_stock = games.sums[b, seat, 0]
+        row.reward_damage = games.sums[b, seat, 1]
+    _observe(b, games, tables, out.final_obs)
 
 
 @compiled
-def hold_actions(actions, mirrored, bot_kind, acts, chosen):
-    """Put actions [B, P, 13] into the hands of those who act; see ``controller.decode`` and ``mirror``.
+def hold_actions(actions, acts, games):
+    """Set ``games.chosen`` from actions [B, P, 13] where ``acts`` [B, P]; see ``controller.decode`` and ``mirror``.
 
-    A scripted player never acts. Returns whether all actions were such that a controller can express; where one was
-    not, nothing has changed.
+    Scripted players are left out. False if a controller cannot express one of the actions; then nothing has changed.
     """
     for b in range(len(actions)):
         for seat in range(2):
@@ -222,10 +212,10 @@ def hold_actions(actions, mirrored, bot_kind, acts, chosen):
                     return False
     for b in range(len(actions)):
         for seat in range(2):
-            if bot_kind[b, seat] >= 0 or not acts[b, seat]:
+            if games.bots[b, seat] >= 0 or not acts[b, seat]:
                 continue
-            code, hand = actions[b, seat], chosen[b, seat]
-            side = -1.0 if mirrored[b, seat] else 1.0
+            code, hand = actions[b, seat], games.chosen[b, seat]
+            side = -1.0 if games.mirrored[b, seat] else 1.0
             hand.main_x = side * (float(code[MAIN_X]) - CENTRE) / CENTRE
             hand.main_y = (float(code[MAIN_Y]) - CENTRE) / CENTRE
             hand.c_x = side * (float(code[C_X]) - CENTRE) / CENTRE
@@ -239,111 +229,86 @@ def hold_actions(actions, mirrored, bot_kind, acts, chosen):
 
 
 @compiled
-def choose_inputs(bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables):
-    """Let the scripted players of games choose whose frames come from elsewhere."""
-    for b in range(len(game)):
-        _scripted_choices(b, bot_skip, episode, game, players, bot_kind, bot_memory, chosen, tables)
+def begin_step(options, games, tables, before):
+    """Begin a step of one game whose frames an emulator plays: choices go into the delay lines.
 
-
-@compiled
-def begin_step(frame_skip, delay, episode, players, memory, chosen, line, start):
-    """The beginning of a step of one such game: what seats chose goes into their delay lines.
-
-    ``start`` [4] gets the stocks of both seats, and the damage that both have dealt.
+    ``before`` [4] gets the stocks of both seats, and the damage that both have dealt.
     """
-    _enter_choices(0, frame_skip, delay, episode, chosen, line)
-    for seat in range(2):
-        start[seat] = players[0, seat].stocks
-        start[2 + seat] = memory[0, seat].damage_dealt
+    _scripted_choices(0, options.bot_skip, games, tables)
+    _enter_choices(0, options.frame_skip, games)
+    before[0], before[1], before[2], before[3] = _counts(0, games)
 
 
 @compiled
-def next_inputs(episode, line, inputs):
-    """The controllers that have arrived for the next frame of such games, into ``inputs`` [B, P]."""
-    for b in range(len(episode)):
-        place = episode[b].clock % len(line[b, 0])
-        for seat in range(2):
-            _copy(line[b, seat, place], inputs[b, seat])
+def next_inputs(games, inputs):
+    """Write the controllers of the next frame of one such game into ``inputs`` [1, P]."""
+    _read_line(0, games, inputs)
 
 
 @compiled
-def count_frame(episode, before, players, memory):
-    """Count a frame that was played elsewhere: damage, self-destructs, time; 1 where a seat has no stock left.
+def count_frame(games, previous):
+    """Count a frame that an emulator has played: damage, self-destructs, time; 1 if a seat has no stock left.
 
-    Damage is what percent rose by. ``before``: PLAYER [B, P] of the frame before.
+    Damage is the rise of percent. ``previous``: PLAYER [1, P] of the frame before.
     """
     over = 0
-    for b in range(len(episode)):
-        for seat in range(2):
-            was, is_now, own = before[b, seat], players[b, seat], memory[b, seat]
-            if is_now.stocks < was.stocks:
-                if own.last_hit_by_frames > CREDIT_FRAMES:
-                    own.self_destructs += 1
-                own.last_hit_by_frames = NEVER
-            elif is_now.percent > was.percent:
-                memory[b, 1 - seat].damage_dealt += is_now.percent - was.percent
-                own.last_hit_by_frames = 0
-            else:
-                own.last_hit_by_frames += 1
-            if is_now.stocks <= 0:
-                over = 1
-        episode[b].clock += 1
-        episode[b].frames += 1
+    for seat in range(2):
+        was, is_now, own = previous[0, seat], games.players[0, seat], games.memory[0, seat]
+        if is_now.stocks < was.stocks:
+            if own.last_hit_by_frames > CREDIT_FRAMES:
+                own.self_destructs += 1
+            own.last_hit_by_frames = NEVER
+        elif is_now.percent > was.percent:
+            games.memory[0, 1 - seat].damage_dealt += is_now.percent - was.percent
+            own.last_hit_by_frames = 0
+        else:
+            own.last_hit_by_frames += 1
+        if is_now.stocks <= 0:
+            over = 1
+    games.episode[0].clock += 1
+    games.episode[0].frames += 1
     return over
 
 
 @compiled
-def settle_step(
-    over, start, weights, episode, game, players, controllers, memory, mirrored, sums, tables, obs, reward,
-    terminated, truncated, final_obs, score, stats,
-):  # fmt: skip
-    """The end of a step of one such game: as ``step_games``, but nothing starts anew.
+def settle_step(over, before, options, games, tables, out):
+    """End a step of one such game as ``step_games`` does, but start no new episode.
 
-    ``over``: whether the game has ended. ``start``: see ``begin_step``.
+    ``over``: 1 if the game has ended. ``before``: see ``begin_step``.
     """
-    dealt_0, dealt_1 = memory[0, 0].damage_dealt - start[2], memory[0, 1].damage_dealt - start[3]
-    _settle(
-        0, over, (start[0], start[1]), dealt_0, dealt_1, weights, episode, game, players, controllers, memory, sums,
-        tables, reward, terminated, truncated, final_obs, score, stats,
-    )  # fmt: skip
+    _settle(0, over, before, options, games, tables, out)
+    _observe(0, games, tables, out.obs)
+
+
+@compiled
+def reset_episode(games, cap):
+    """Begin the next episode of one such game: see ``start_episode``."""
+    _reset_episode(0, games, cap)
     for seat in range(2):
-        mirrored[0, seat] = encode_seat(
-            game[0], players[0, seat], players[0, 1 - seat], controllers[0, seat], tables, obs[0, seat]
-        )
+        clear_memory(games.memory[0, seat])
 
 
 @compiled
-def forget_episodes(episode, memory, controllers, chosen, line, bot_memory, sums, cap):
-    """The next episode of such games begins: see ``start_episode``."""
-    for b in range(len(episode)):
-        _forget_episode(b, episode, controllers, chosen, line, bot_memory, sums, cap)
-        for seat in range(2):
-            clear_memory(memory[b, seat])
-
-
-@compiled
-def play_games(inputs, cap, episode, game, players, controllers, memory, chosen, line, bot_memory, sums, tables):
+def play_games(inputs, games, tables, cap):
     """Play raw controllers [T, B, P] of every game, resets included. See ``MockMelee.play``."""
-    for b in range(len(game)):
+    for b in range(len(games.game)):
         for t in range(len(inputs)):
             for seat in range(2):
-                _copy(inputs[t, b, seat], controllers[b, seat])
-            over = advance_frame(game[b], players[b], memory[b], controllers[b], tables)
-            episode[b].frames += 1
-            if over == 1 or episode[b].frames >= episode[b].cap:
-                start_episode(
-                    b, episode, game, players, memory, controllers, chosen, line, bot_memory, sums, tables, cap
-                )
+                _copy(inputs[t, b, seat], games.controllers[b, seat])
+            over = advance_frame(games.game[b], games.players[b], games.memory[b], games.controllers[b], tables)
+            games.episode[b].frames += 1
+            if over == 1 or games.episode[b].frames >= games.episode[b].cap:
+                start_episode(b, games, tables, cap)
 
 
 @compiled
-def play_frame(b, bot_skip, bot_kind, episode, game, players, controllers, memory, bot_memory, tables):
-    """Play one frame of game ``b`` with its controllers as they are; 1 when the game is over, and nothing starts anew.
+def play_frame(bot_skip, games, tables):
+    """Play one frame of one game with its controllers as they are; 1 when it is over, and no episode starts anew.
 
-    Scripted players take theirs in hand every ``bot_skip`` frames of the episode.
+    Scripted players choose theirs every ``bot_skip`` frames of the episode.
     """
     for seat in range(2):
-        if bot_kind[b, seat] >= 0 and episode[b].frames % bot_skip == 0:
-            _bot_chooses(b, seat, episode, game, players, bot_kind, bot_memory, controllers, tables)
-    episode[b].frames += 1
-    return advance_frame(game[b], players[b], memory[b], controllers[b], tables)
+        if games.bots[0, seat] >= 0 and games.episode[0].frames % bot_skip == 0:
+            _bot_chooses(0, seat, games, tables, games.controllers)
+    games.episode[0].frames += 1
+    return advance_frame(games.game[0], games.players[0], games.memory[0], games.controllers[0], tables)

@@ -1,12 +1,12 @@
-"""Examples for imitation: what a seat of a replay saw, and what its player did when that could take effect.
+"""Examples for imitation: observations of a seat of a replay, labelled with the actions that its player then took.
 
     replay = read_replay("game.slp")
     for seat in range(2):
         made = examples(replay, seat, frame_skip=4, delay=2, tables=load_tables())
 
 A seat that plays with frame skip k and delay D decides every k frames; what it chooses on seeing frame N is first the
-input of frame N+1+D and is held for k frames. So the decision on frame N is labelled with what the player's hands did
-on the frames N+1+D .. N+D+k, and a policy that gives the label plays as the player did. Observations come from the one
+input of frame N+1+D and is held for k frames. So the decision on frame N is labelled with the player's inputs on the
+frames N+1+D .. N+D+k, and a policy that outputs the label plays as the player did. Observations come from the
 encoder, actions are given in the view of the seat on frame N.
 """
 
@@ -53,10 +53,10 @@ def examples(replay: Replay, seat: int, frame_skip: int, delay: int, tables: Tab
     """The decisions of a seat.
 
     The first is on the first row of frame 0 or later. A gap in the frame numbers ends a stream; the next begins on the
-    row behind it. A decision whose label frames are not all there is left out.
+    row behind it. A decision with missing label frames is left out.
 
-    Several controllers in the frames of a label become one: of main stick, c-stick and shoulder the codes that stand
-    there together most often, among equals the earliest; a button counts if it is pressed in any of the frames.
+    The controllers in the frames of a label become one: the most frequent combination of main stick, c-stick and
+    shoulder codes, the earliest among equals; a button is pressed if it is pressed in any of the frames.
 
     Args:
         replay: A game.
@@ -90,10 +90,10 @@ def examples(replay: Replay, seat: int, frame_skip: int, delay: int, tables: Tab
 
 
 def known(state: GameState) -> GameState:
-    """A copy of the state of a file for the encoder: what is not known is 0.
+    """A copy of a file's state for the encoder, with 0 for unknown values.
 
-    Files mark with NaN and -1 what their version does not record. Numbers of a damaged file that are not finite are
-    not known either. Frame numbers and the stage stay as they are.
+    Unknown are NaN and -1, for fields that the file's version does not record, and other numbers of a damaged file that
+    are not finite. Frame numbers and the stage are unchanged.
     """
     players = _finite(state.players)
     for name in _MAY_BE_ABSENT:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.arrays import STATS
+from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
-from envs.melee.episodes import ENDED_BY, STATS, play_games, start_episode, step_games
-from envs.melee.fight import Fight
-from envs.melee.physics.compile import is_compiled, plain
+from envs.melee.episodes import ENDED_BY, play_games, start_episode, step_games
+from envs.melee.physics.compile import is_compiled
 from envs.melee.state import NUM_SEATS
 from envs.snapshots import copied, put_back
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ENDED_BY", "STATS", "MockMelee", "neutral_actions", "rules_are_compiled"]
 
 
-class MockMelee(Fight):
-    """B games (``VectorGame``); see ``Fight`` for the arguments."""
+class MockMelee(MeleeGame):
+    """B games (``VectorGame``); see ``MeleeGame`` for the arguments."""
 
     def reset(self, seeds: Seeds) -> F32:
         """See ``VectorGame.reset``."""
@@ -34,45 +35,32 @@ class MockMelee(Fight):
         return self._observe()
 
     def _start(self, b: int) -> None:
-        start_episode(
-            b, self._episode, self.state.game, self.state.players, self._memory, self.state.controllers, self._chosen,
-            self._line, self._bot_memory, self._sums, self._tables, self.max_episode_frames,
-        )  # fmt: skip
+        start_episode(b, self._games, self._tables, self.max_episode_frames)
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``, and ``Fight`` for those who act.
+        """See ``VectorGame.step``, and ``MeleeGame`` for ``acts``.
 
         Raises:
             ActionError: see ``controller.check_actions``.
         """
         self._choose(actions, acts)
-        batch, state = self._batch, self.state
-        step_games(
-            self.frame_skip, self.bot_skip, self.max_episode_frames, self._delay, self._rewards, plain(self._episode),
-            plain(state.game), plain(state.players), plain(state.controllers), plain(self._memory), self.bots,
-            plain(self._bot_memory), plain(self._chosen), plain(self._line), self._mirrored, self._sums, self._tables,
-            batch.obs, batch.reward, batch.terminated, batch.truncated, batch.final_obs, batch.score,
-            plain(batch.stats.view(np.recarray)),
-        )  # fmt: skip
-        return batch
+        step_games(self._options(), self._games, self._tables, self._out)
+        return self._batch
 
     def play(self, controllers: NDArray[np.void]) -> None:
         """Play raw CONTROLLER frames [T, B, P], resets included, with no delay, reward or observation."""
-        play_games(
-            controllers, self.max_episode_frames, self._episode, self.state.game, self.state.players,
-            self.state.controllers, self._memory, self._chosen, self._line, self._bot_memory, self._sums, self._tables,
-        )  # fmt: skip
+        play_games(controllers, self._games, self._tables, self.max_episode_frames)
         self._observe()
 
     @property
     def memory_bytes(self) -> int:
-        """Of game states, memories, controllers on their way, and observations, over all games."""
+        """Size of game states, memories, delay lines and observations of all games."""
         batch = self._batch
         kept = (*self._parts().values(), batch.obs, batch.final_obs, batch.reward, batch.stats)
         return sum(array.nbytes for array in kept)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to do."""
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """See ``VectorGame.snapshot``."""
@@ -88,12 +76,8 @@ class MockMelee(Fight):
         return self._observe()
 
     def _parts(self) -> dict[str, NDArray[Any]]:
-        state = self.state
-        parts: dict[str, NDArray[Any]] = {
-            "game": state.game, "players": state.players, "controllers": state.controllers, "memory": self._memory,
-            "bots": self.bots, "bot_memory": self._bot_memory, "episode": self._episode, "line": self._line,
-            "sums": self._sums, "delay": self._delay, "chosen": self._chosen,
-        }  # fmt: skip
+        parts = self._games._asdict()
+        del parts["mirrored"]  # follows from the state
         return {f"{name}-{_layout(array.dtype)}": _as_bytes(array) for name, array in parts.items()}
 
 
@@ -104,15 +88,15 @@ def _as_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _layout(dtype: np.dtype[Any]) -> str:
-    """A short name of a type, so that bytes of another layout are not taken for it."""
+    """Checksum of a type, so that a snapshot of another layout is refused."""
     return f"{zlib.crc32(str(dtype).encode()):08x}"
 
 
 def rules_are_compiled() -> bool:
-    """Whether a first step will start at once; otherwise it compiles for about half a minute."""
+    """Whether a first step starts at once or compiles for about half a minute."""
     return is_compiled(step_games)
 
 
 def neutral_actions(num_games: int) -> Actions:
-    """Hands off: int8 [B, P, 13]."""
+    """Neutral controllers: int8 [B, P, 13]."""
     return np.broadcast_to(NEUTRAL, (num_games, NUM_SEATS, len(NEUTRAL))).copy()

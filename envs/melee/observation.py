@@ -1,9 +1,9 @@
-"""GameState -> what a seat sees: one encoder for mock, Dolphin and replays.
+"""Observations of a seat from a GameState: one encoder for mock, Dolphin and replays.
 
 Each seat sees itself first, and sees the game mirrored where that puts its opponent on the right. Left and right,
 and the two seats, are therefore the same to a policy; its actions are given in the same view (``controller.mirror``).
-Features are scaled to be of the order of 1; the list in ``feature_names`` is the layout. Of a character without a
-table the traits are 0, see ``phase`` for what else is not known of it.
+Features are scaled to be of the order of 1; the list in ``feature_names`` is the layout. The traits of
+a character without a table are 0; see ``phase`` for its other features.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _stage(game, stage, side, out, at):
     out[at + 3] = stage.blast_bottom * 0.005
     for i in range(at + 4, at + 4 + 3 * _PLATFORMS):
         out[i] = 0.0
-    last = min(stage.num_surfaces - 1, _PLATFORMS)  # a fourth platform, Yoshi's Story's cloud, is not seen
+    last = min(stage.num_surfaces - 1, _PLATFORMS)  # a fourth platform, Yoshi's Story's cloud, is left out
     for i in range(1, last + 1):
         order = _order(stage, i, side, last)
         place = at + 4 + 3 * order
@@ -162,7 +162,7 @@ def _stage(game, stage, side, out, at):
 
 @rule
 def _order(stage, i, side, last):
-    """How many platforms are seen further left; a mirrored stage has the same order."""
+    """Number of platforms further left in the seat's view."""
     centre = side * (stage.surface_left[i] + stage.surface_right[i])
     before = 0
     for j in range(1, last + 1):
@@ -179,7 +179,7 @@ def _has_stage(game, tables):
 
 @compiled
 def _encode_games(game, players, controllers, first, seats, tables, out, mirrored):
-    """Seats ``first`` to ``first + seats - 1`` of every game; the first game without a table of its stage, -1 none."""
+    """Encode seats ``first`` to ``first + seats - 1``; the first game whose stage has no table, else -1."""
     for b in range(len(game)):
         if not _has_stage(game[b], tables):
             return b

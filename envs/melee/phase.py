@@ -1,6 +1,6 @@
-"""Where in its action a player is, as anybody can tell who knows the moves: busy how long, hitting when.
+"""The phase of a player's action: frames until it can act, and until its next hit.
 
-Of a character without a table, and of an action that no table has, nothing is known: not busy, no hit to come.
+Characters and actions without a table count as free to act and without hits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NO_HIT = -1.0
 
 @rule
 def character_row(p, tables):
-    """Row of the player's character in the tables, -1 if they do not have it."""
+    """Row of the player's character in the tables, -1 if there is none."""
     if 0 <= p.character < NUM_IDS:
         return tables.character_rows[p.character]
     return -1
@@ -22,7 +22,7 @@ def character_row(p, tables):
 
 @rule
 def busy_for(p, tables):
-    """Frames until a player can act again, as well as that can be seen; 0 if it can."""
+    """Estimated frames until a player can act again; 0 if it can."""
     action, frame = p.action, p.action_frame
     row = character_row(p, tables)
     if row < 0 or not 0 <= action < a.NUM_ACTIONS:

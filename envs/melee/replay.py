@@ -3,8 +3,8 @@
     replay = read_replay("game.slp")
     replay.state.players["x"]  # [T, 2]: frames, seats
 
-Row t of all arrays is one frame: ``controllers[t]`` are the inputs that led to ``players[t]``. Of a frame that was
-recorded several times (rollback) the last whole recording counts.
+Row t of all arrays is one frame: ``controllers[t]`` are the inputs that led to ``players[t]``. If a frame was
+recorded several times (rollback), the last whole recording counts.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def save_replay(path: str | Path, replay: Replay, started: datetime | None = Non
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file so that nobody sees a part of it.
+    """Write a file atomically.
 
     Raises:
         OSError: it cannot be written.

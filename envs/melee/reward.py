@@ -1,15 +1,11 @@
-"""Rewards, in reward units: zero-sum, so that nothing is gained by doing each other favours.
+"""Zero-sum rewards.
 
-A stock and a percent of damage cannot be given back, so no term can be farmed by moving to and fro.
+Stocks and damage cannot be given back, so no term can be collected repeatedly.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from envs.melee.physics.compile import compiled
-
-TERMS: Final = ("stock", "damage")
 
 
 @compiled

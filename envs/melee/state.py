@@ -1,4 +1,4 @@
-"""The one state of a Melee game, whatever produced it: mock, Dolphin or a replay file.
+"""The state of a Melee game, of the mock, Dolphin or a replay file.
 
 Units are Melee's: positions in game units (x to the right, y up), speeds in units a frame, angles in degrees,
 time in frames of 1/60 s, percent as the float behind the number on the screen. ``state.players["x"]`` is one
@@ -10,6 +10,7 @@ Numbers are 64-bit floats and 32-bit integers, so that rules give equal results 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 NUM_SEATS = 2
 STOCKS = 4  # of each player when a game starts
 
-# What a replay file or Dolphin also tells about a player. Names follow the Slippi specification.
+# The fields that replay files and Dolphin also have. Names follow the Slippi specification.
 PLAYER = np.dtype(
     [
         ("x", "f8"),
@@ -34,7 +35,7 @@ PLAYER = np.dtype(
         ("hitstun", "f8"),  # frames left
         ("action_frame", "f8"),  # frame of the action, from 0 as in the replay's state_age
         ("action", "i4"),  # Melee's action state id
-        ("character", "i4"),  # Melee's internal character id: row of the character table is another thing
+        ("character", "i4"),  # Melee's internal character id, not the row of the character table
         ("stocks", "i4"),
         ("jumps_left", "i4"),
         ("on_ground", "i4"),  # 0 or 1
@@ -43,7 +44,7 @@ PLAYER = np.dtype(
     align=True,
 )
 
-# One controller on one frame: what the player's hands do, before the game applies its dead zones.
+# One controller on one frame, before the game applies its dead zones.
 CONTROLLER = np.dtype(
     [
         ("main_x", "f8"),  # -1..1
@@ -86,4 +87,14 @@ class GameState:
 
 def records(dtype: np.dtype[np.void], *shape: int) -> NDArray[np.void]:
     """A zeroed structured array whose elements have attributes, compiled (``array[i].x``) and uncompiled alike."""
-    return np.zeros(shape, dtype).view(np.recarray)
+    return np.zeros(shape, _record(dtype))
+
+
+def as_records(array: NDArray[np.void]) -> NDArray[np.void]:
+    """The same memory, as ``records`` gives it."""
+    return array.view(np.ndarray).view(_record(array.dtype))
+
+
+@cache  # one object a layout: Numba knows a type again by the identity of its dtype
+def _record(dtype: np.dtype[np.void]) -> np.dtype[np.void]:
+    return np.dtype((np.record, dtype))

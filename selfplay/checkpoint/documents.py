@@ -1,4 +1,4 @@
-"""JSON documents as bytes: strict both ways, with limits on what is read."""
+"""Strict JSON encoding and decoding, with size limits."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ MAX_JSON_BYTES: Final = MAX_TEXT_BYTES
 
 
 def encode_json(document: JsonObject, what: str) -> bytes:
-    """The document as UTF-8 with a final newline; NaN and infinity are refused, since JSON has no word for them."""
+    """Encode as UTF-8 with a final newline; CheckpointError for NaN and infinity."""
     with boundary(CheckpointError, f"cannot write {what} as JSON"):
         return (json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
 
 
 def decode_json(data: bytes, what: str) -> JsonObject:
-    """The object in ``data``.
+    """Decode a JSON object.
 
     Raises:
-        CorruptError: larger than MAX_JSON_BYTES, not UTF-8, not JSON, nested too deeply, with a key twice, with
-            NaN or infinity, or not an object.
+        CorruptError: larger than MAX_JSON_BYTES, invalid or too deeply nested JSON, duplicate keys, NaN or infinity,
+            or not an object.
     """
     if len(data) > MAX_JSON_BYTES:
         raise CorruptError(f"{what}: {len(data)} bytes of JSON, the limit is {MAX_JSON_BYTES}")
     with boundary(CorruptError, f"{what} is not a JSON document"):
         document = parse_json(data)
     if not isinstance(document, dict):
-        raise CorruptError(f"{what}: a JSON object is needed, not {type(document).__name__}")
+        raise CorruptError(f"{what}: expected a JSON object, not {type(document).__name__}")
     return cast("JsonObject", document)
 
 
 def refuse_newer(version: object, newest: int, what: str) -> None:
-    """IncompatibleError where a document says that it is of a later format than ``newest``."""
+    """Raise IncompatibleError if ``version`` is newer than ``newest``."""
     if isinstance(version, int) and not isinstance(version, bool) and version > newest:
         raise IncompatibleError(
             f"{what}: written by a newer selfplay (format {version}; this one reads up to {newest}); update it"
@@ -47,7 +47,7 @@ def refuse_newer(version: object, newest: int, what: str) -> None:
 
 
 def parse(model: type[Model], document: JsonValue, what: str, kind: type[CheckpointError]) -> Model:
-    """The document as ``model``; else an error of ``kind`` that names the field and its fault."""
+    """Validate a document; errors of type ``kind`` name the field."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

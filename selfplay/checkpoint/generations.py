@@ -1,6 +1,6 @@
-"""Frozen policies: folders with ``policy.json`` and ``params.safetensors``, immutable once written.
+"""Frozen policies: immutable folders with ``policy.json`` and ``params.safetensors``.
 
-A generation ``gen_N`` is the policy folder that iteration N of a run left under ``generations/``.
+Generation ``gen_N`` is the policy saved after iteration N of a run, under ``generations/``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _EXPLOITER_ID: Final = re.compile(r"[a-z_]+_exploiter_([0-9]{1,12})")
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Where a generation lies; its weights have not been read."""
+    """A generation folder; its weights are not loaded."""
 
     id: str
     iteration: int
@@ -41,12 +41,12 @@ class Generation:
 
 
 def weights_hash(params: Arrays) -> str:
-    """Sha256 over name, type, shape and bytes (little-endian, row by row) of every array, in the order of names."""
+    """Sha256 over name, dtype, shape and bytes (little-endian, C order) of all arrays, sorted by name."""
     digest = hashlib.sha256()
     for name in sorted(params):
         array = params[name]
-        if array.dtype.names is not None:  # their padding has no defined bytes
-            raise CheckpointError(f"{name}: weights are plain arrays, not structured ones")
+        if array.dtype.names is not None:  # their padding bytes are undefined
+            raise CheckpointError(f"{name}: weights must be plain arrays, not structured ones")
         little = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
         digest.update(f"{name}\0{little.dtype.str}\0{little.shape}\0".encode())
         digest.update(little.tobytes())
@@ -54,19 +54,19 @@ def weights_hash(params: Arrays) -> str:
 
 
 def save_policy(path: Path, meta: PolicyMeta, params: Arrays, replace: bool = False) -> Path:
-    """Write a policy folder; its ``weights_hash`` is computed here. Saving equal weights again changes nothing.
+    """Write a policy folder, with its ``weights_hash``. Saving equal weights again has no effect.
 
-    With ``replace`` the folder takes the place of the policy that was there, at once and whole.
+    With ``replace`` an existing policy is replaced atomically.
 
     Raises:
-        ImmutableError: the folder holds other weights, or, with ``replace``, no policy.
+        ImmutableError: the folder has other weights, or, with ``replace``, is not a policy.
         CheckpointError: it cannot be written.
     """
     digest = weights_hash(params)
     if meta.weights_hash not in (None, digest):
-        raise CheckpointError(f"{path}: the metadata carries the hash of other weights")
+        raise CheckpointError(f"{path}: weights_hash in the metadata is of other weights")
     if replace and path.exists() and not (path / POLICY_FILE).is_file():
-        raise ImmutableError(f"{path} holds no policy, so that none can take its place; move it away")
+        raise ImmutableError(f"{path} is not a policy and cannot be replaced; move it away")
     if path.exists() and not replace:
         saved, _ = load_generation(path)
         if saved.weights_hash != digest:
@@ -90,7 +90,7 @@ def save_generation(run: RunDir, meta: PolicyMeta, params: Arrays) -> Path:
 
 
 def list_generations(run: RunDir) -> list[Generation]:
-    """The generations of a run by iteration, oldest first; folders that were not written to their end are left out."""
+    """The complete generations of a run, oldest first."""
     found = []
     if run.generations.is_dir():
         for path in run.generations.iterdir():
@@ -108,20 +108,20 @@ def read_policy_meta(path: Path) -> PolicyMeta:
 
 
 def load_generation(path: Path) -> tuple[PolicyMeta, dict[str, Array]]:
-    """Metadata and parameters of a policy folder, verified against its manifest and against the hash of its weights."""
+    """Metadata and parameters of a policy folder, verified against manifest and weights hash."""
     meta = read_policy_meta(path)
     place = path / PARAMS_FILE
     params = decode_arrays(open_folder(path).read(PARAMS_FILE), str(place))
     if weights_hash(params) != meta.weights_hash:
-        raise CorruptError(f"{place}: these are not the weights whose hash {POLICY_FILE} carries")
+        raise CorruptError(f"{place}: the weights do not have the hash in {POLICY_FILE}")
     return meta, params
 
 
 def set_aside_newer(run: RunDir, iteration: int) -> list[Path]:
-    """Move generations and exploiters newer than ``iteration`` out of the way; where they went.
+    """Move generations and exploiters newer than ``iteration`` to ``.set-aside/``; returns the new paths.
 
-    Training that resumes from an older state will make others of the same names. The old ones are kept, under
-    ``.set-aside/`` beside them, since matches may have been played with them.
+    Training that resumes from an older state writes new ones with the same names. The old ones are kept, since the
+    ledger may have games of them.
     """
     newer = [generation.path for generation in list_generations(run) if generation.iteration > iteration]
     if run.exploiters.is_dir():

@@ -1,7 +1,7 @@
-"""The state of training: ``learner/iter_N`` folders, of which the newest that verifies is the one to resume from.
+"""The state of training: folders ``learner/iter_N``. A run resumes from the newest valid one.
 
-A state is a ``learner.json`` and arrays with path-like names; the arrays of ``params/...``, ``optimizer/...`` and
-``games/...`` go into one safetensors file for each first part of the name.
+A state has a ``learner.json`` and arrays with path-like names, in one safetensors file per first part of the name
+(``params/...``, ``optimizer/...``, ``games/...``).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 LEARNER_FILE: Final = "learner.json"
 ARRAYS_SUFFIX: Final = ".safetensors"
 Named = dict[tuple[str, int, int], frozenset[str]]
-"""Whom states go on with, by name, inode and time of their folder: one that is written again has another inode."""
+"""Policies that states refer to, by name, inode and mtime of the state folder; a rewritten folder has a new inode."""
 _FOLDER: Final = re.compile(r"iter_(0|[1-9][0-9]{0,11})")
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerState:
-    """A verified state; ``skipped`` says, newest first, which newer ones could not be used and why."""
+    """A verified state; ``skipped`` lists newer invalid ones with the reason, newest first."""
 
     meta: LearnerMeta
     arrays: dict[str, Array]
@@ -41,7 +41,7 @@ class LearnerState:
 
 
 def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
-    """The arrays whose name starts with ``prefix/``, by the rest of their names."""
+    """The arrays below ``prefix/``, with the prefix removed from their names."""
     start = f"{prefix.rstrip('/')}/"
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
@@ -54,11 +54,11 @@ def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Rete
 
 
 def write_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays) -> Path:
-    """Write ``learner/iter_<iteration>``, and read it back.
+    """Write ``learner/iter_<iteration>`` and verify it. Older states are not touched.
 
     Raises:
-        DiskError: it cannot be written; older states are untouched.
-        CorruptError: it does not verify; older states are untouched.
+        DiskError: it cannot be written.
+        CorruptError: verification failed.
     """
     path = run.learner / f"iter_{meta.iteration}"
     files = {LEARNER_FILE: encode_json(to_document(meta, LEARNER_MIGRATIONS), str(path / LEARNER_FILE))}
@@ -71,12 +71,12 @@ def write_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays) -> Path:
 
 
 def retain(run: RunDir, newest: int, retention: Retention) -> None:
-    """Remove the states that nothing keeps, once the one of iteration ``newest`` verifies.
+    """Remove states by the retention rule, once the one of iteration ``newest`` is valid.
 
-    States of a later iteration go, too: training has gone on from an earlier one.
+    States of later iterations are removed too, since training resumed from an earlier one.
 
     Raises:
-        DiskError: one could not be removed.
+        DiskError: a state cannot be removed.
     """
     folders = {_iteration(path): path for path in _folders(run)}
     going_on = [number for number in folders if number <= newest]
@@ -87,14 +87,14 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
 
 
 def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
-    """Generations and exploiters that a state on the disk goes on with; a damaged one names nobody.
+    """Generations and exploiters that the saved states refer to. Damaged states are skipped.
 
     Args:
-        run: Its folder.
-        known: What earlier calls have read, and will not be read again; this one adds to it.
+        run: folder of the run.
+        known: cache of earlier calls, which this call updates.
 
     Raises:
-        DiskError: one cannot be read now, but may be later.
+        DiskError: a state cannot be read at the moment.
     """
     known = {} if known is None else known
     there = {_written(path): path for path in _folders(run)}
@@ -106,14 +106,14 @@ def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
 
 
 def _written(path: Path) -> tuple[str, int, int]:
-    """What tells a folder from one of the same name that was there before."""
+    """Identifies a version of a folder."""
     with boundary(DiskError, f"cannot look at {path}"):
         found = path.stat()
     return path.name, found.st_ino, found.st_mtime_ns
 
 
 def _named(path: Path) -> frozenset[str]:
-    """Whom one state goes on with."""
+    """Policies that a state refers to."""
     with suppress(CorruptError, IncompatibleError, NotARunError):
         meta = _read_meta(open_folder(path))
         exploiters = meta.extra.get("exploiters", [])
@@ -122,16 +122,16 @@ def _named(path: Path) -> frozenset[str]:
 
 
 def has_state(run: RunDir) -> bool:
-    """Whether a state was written; not whether it verifies."""
+    """Whether any state exists, valid or not."""
     return bool(_folders(run))
 
 
 def load_latest_learner(run: RunDir) -> LearnerState:
-    """The newest state that verifies; only the one trainer of the run may call this.
+    """The newest valid state. Call it only while holding the lock of the run.
 
     Raises:
         NotARunError: the run has no state.
-        CorruptError: it has states, but none can be used; the message gives the fault of each.
+        CorruptError: all states are invalid; the message has the reason for each.
     """
     recover(run.learner)
     folders = _folders(run)
@@ -149,10 +149,10 @@ def load_latest_learner(run: RunDir) -> LearnerState:
 
 
 def verified_meta(path: Path) -> LearnerMeta:
-    """What a state says of itself, every file of it verified; its folder may have been set aside under another name.
+    """Metadata of a state after verifying all files; the folder may have been renamed.
 
     Raises:
-        CheckpointError: it is none, or a file of it is damaged.
+        CheckpointError: not a state, or a damaged file.
     """
     folder = open_folder(path)
     folder.verify()
@@ -160,15 +160,15 @@ def verified_meta(path: Path) -> LearnerMeta:
 
 
 def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
-    """One state, verified."""
+    """Load and verify a state."""
     folder = open_folder(path)
     meta = _read_meta(folder)
     if path.name != f"iter_{meta.iteration}":
-        raise CorruptError(f"{path} holds the state of iteration {meta.iteration}, so the folder was renamed")
+        raise CorruptError(f"{path} holds the state of iteration {meta.iteration}: the folder was renamed")
     arrays: dict[str, Array] = {}
     for file in sorted(folder.manifest.files.keys() - {LEARNER_FILE}):
         if not file.endswith(ARRAYS_SUFFIX):
-            raise CorruptError(f"{path / file} is no part of a state")
+            raise CorruptError(f"{path / file} is not part of a state")
         arrays |= decode_arrays(folder.read(file), str(path / file))
     return meta, arrays
 
@@ -180,7 +180,7 @@ def _read_meta(folder: StoredFolder) -> LearnerMeta:
 
 
 def _folders(run: RunDir) -> list[Path]:
-    """The folders of states, newest first."""
+    """State folders, newest first."""
     if not run.learner.is_dir():
         return []
     found = [path for path in run.learner.iterdir() if _FOLDER.fullmatch(path.name)]
@@ -188,7 +188,7 @@ def _folders(run: RunDir) -> list[Path]:
 
 
 def _iteration(path: Path) -> int:
-    """Of a state, by the name of its folder."""
+    """The iteration in the name of a state folder."""
     return int(path.name.removeprefix("iter_"))
 
 

@@ -1,4 +1,4 @@
-"""``load_checkpoint``: what a policy folder holds, as plain values; no network is built."""
+"""``load_checkpoint``: reads a policy folder without building a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The fields of the guide: parameters by name, structure of the network, place in training, configuration."""
+    """Parameters by name, network structure, position in training, and configuration of a policy."""
 
     params: dict[str, Array]
     model: NetworkSpec
@@ -29,11 +29,11 @@ class Checkpoint:
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Read a policy folder, or the newest generation of a run folder; everything is verified, no code is run.
+    """Read and verify a policy folder, or the newest generation of a run. No code is executed.
 
     Raises:
-        NotARunError, ConfigError: no policy lies there, or it is a file of the predecessor.
-        CorruptError, IncompatibleError: it cannot be trusted or not be understood; names the file.
+        NotARunError, ConfigError: no policy at this path, or a file of the predecessor.
+        CorruptError, IncompatibleError: a damaged file, or one of another format.
     """
     folder = resolve_policy(Path(path))
     meta, params = load_generation(folder)

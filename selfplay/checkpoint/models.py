@@ -1,7 +1,7 @@
-"""Frozen language models: folders that other programs can load, with ``selfplay.json`` beside the weights.
+"""Frozen language models: folders that other programs can load, with an additional ``selfplay.json``.
 
-What the model's own library writes is its matter (safetensors, configuration, tokenizer); the folder is written whole
-or not at all and verified like every other (``store``).
+The model's library writes weights, configuration and tokenizer. The folder is written atomically and verified like all
+others, see ``store``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class ModelMeta(BaseModel):
-    """What ``selfplay.json`` says of a model: where in training it was taken, and what it plays."""
+    """Content of ``selfplay.json``: position in training, and the game."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -34,16 +34,16 @@ class ModelMeta(BaseModel):
     total_steps: Count = 0  # turns
     game: Name
     rules: dict[str, JsonValue]
-    base: str  # the model that training began with
+    base: str  # model at the start of training
     created: AwareDatetime
     config: dict[str, JsonValue] = {}
 
 
 def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], replace: bool = False) -> Path:
-    """Write a model folder; ``write`` puts the model's own files into the folder that it is given.
+    """Write a model folder; ``write`` is called with a folder for the model's own files.
 
     Raises:
-        ImmutableError: the folder exists and is not to be replaced.
+        ImmutableError: the folder exists and ``replace`` is false.
         CheckpointError: it cannot be written.
     """
 
@@ -56,20 +56,20 @@ def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], rep
 
 
 def read_model(path: Path) -> ModelMeta:
-    """What is known of a model folder of ours, all files of which are verified.
+    """Metadata of a model folder after verifying all files.
 
     Raises:
-        CheckpointError: it is none, or a file of it is damaged.
+        CheckpointError: not a model folder, or a damaged file.
     """
     open_folder(path).verify()
     return read_model_meta(path)
 
 
 def read_model_meta(path: Path) -> ModelMeta:
-    """What is known of a model folder of ours; its weights are not looked at.
+    """Metadata of a model folder, without verifying the weights.
 
     Raises:
-        CheckpointError: it is none, or ``selfplay.json`` is damaged.
+        CheckpointError: not a model folder, or a damaged ``selfplay.json``.
     """
     place = str(path / MODEL_FILE)
     document = decode_json(open_folder(path).read(MODEL_FILE, MAX_JSON_BYTES), place)
@@ -77,10 +77,10 @@ def read_model_meta(path: Path) -> ModelMeta:
 
 
 def weights_of(path: Path) -> str:
-    """What tells the weights of a model folder of ours from others: a hash, taken from its manifest.
+    """Hash of the weights of a model folder, computed from its manifest.
 
     Raises:
-        CheckpointError: it is none.
+        CheckpointError: not a model folder.
     """
     files = open_folder(path).manifest.files
     digests = "".join(f"{name} {entry.sha256}\n" for name, entry in sorted(files.items()) if name.endswith(WEIGHTS))
@@ -88,5 +88,5 @@ def weights_of(path: Path) -> str:
 
 
 def is_model(path: Path) -> bool:
-    """Whether a folder is a model of ours."""
+    """Whether a folder is a model that was saved here."""
     return (path / MODEL_FILE).is_file() and (path / MANIFEST).is_file()

@@ -1,4 +1,4 @@
-"""Which policy folder a path of the user means."""
+"""Finds the policy folder for a path given by the user."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BEST: Final = "best"
-OWN_NAME: Final = "{}_policy"  # of what imitation exports, in the training's own folder
-SHARED_NAME: Final = "imitation_{}_policy"  # and beside that folder, where users find it
+OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
+SHARED_NAME: Final = "imitation_{}_policy"  # copy in the folder above
 PREDECESSOR_SUFFIXES: Final = (".bin", ".axon")
-_SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one more
+_SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one level more
 
 
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
-    """The policy folder at ``path``; of a run the generation that passed its gate, or without a gate the newest.
+    """The policy folder at ``path``; for a run its promoted generation, or without a gate the newest.
 
-    Of a folder without generations it is the best policy of imitation: ``best_policy`` in a training's own folder,
-    ``imitation_best_policy`` in the one that its policies go to.
+    For a folder of imitation it is the best policy: ``best_policy`` or ``imitation_best_policy``.
 
     Raises:
-        ConfigError: a file of the predecessor; names the nearest policy folder below ``root``.
-        NotARunError: no policy lies there; names the nearest one too.
+        ConfigError: a file of the predecessor.
+        NotARunError: no policy at this path. Both messages name the closest policy folder below ``root``.
     """
     if path.suffix.lower() in PREDECESSOR_SUFFIXES:
         raise ConfigError(f"{path} is a file of the predecessor, which cannot be read here; {_nearest(path, root)}")
@@ -49,21 +48,21 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
 
 
 def find_policies(root: Path = CHECKPOINTS) -> list[Path]:
-    """Every policy folder below ``root``, the newest first."""
+    """All policy folders below ``root``, newest first."""
     found = [path for path in walk(root, _SEARCH_DEPTH) if is_policy(path)]
     return sorted(found, key=lambda path: (modified_ns(path / MANIFEST), str(path)), reverse=True)
 
 
 def is_policy(path: Path) -> bool:
-    """Whether a policy lies here; a run is none."""
-    with boundary(NotARunError, f"{str(path)[:200]}"):  # a name that no folder can have
+    """Whether ``path`` is a policy folder."""
+    with boundary(NotARunError, f"{str(path)[:200]}"):  # an invalid file name
         return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
 
 
 def _nearest(path: Path, root: Path) -> str:
-    """What to type instead: the policy whose name, or whose run's name, is most like the path."""
+    """A hint: the policy whose name, or whose run's name, is closest to the path."""
     candidates: dict[str, Path] = {}
-    for policy in find_policies(root):  # newest first, so a run is represented by its newest generation
+    for policy in find_policies(root):  # newest first: the newest generation represents its run
         owner = policy.parent.parent if policy.parent.name == "generations" else policy
         candidates.setdefault(str(owner), policy)
     if not candidates:

@@ -1,4 +1,4 @@
-"""Which states of training stay on the disk: a rule made of several, each of which can keep a state."""
+"""Which states of training are kept on disk."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from selfplay.errors import CheckpointError
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What keeps a state. One that nothing keeps is removed, once a newer one has been read back and verified.
+    """A state is kept if any of these rules applies.
 
     Args:
-        newest: So many of the newest that verify, at least one.
-        every: The first one of every so many iterations, for ever; 0: none.
-        best: Those of these iterations.
+        newest: number of newest valid states, at least one.
+        every: keep the first state in every block of so many iterations; 0: off.
+        best: iterations to keep.
     """
 
     newest: int = 2
@@ -29,11 +29,11 @@ class Retention:
             raise CheckpointError(f"at least one state must be kept, not {self.newest}")
 
     def kept(self, iterations: Collection[int], verified: Iterable[int]) -> set[int]:
-        """Those of ``iterations`` that stay.
+        """The iterations to keep.
 
         Args:
-            iterations: Of all states on the disk.
-            verified: Of those that verify, newest first; no more of them are asked for than are needed.
+            iterations: all states on disk.
+            verified: valid states, newest first; evaluated lazily.
         """
         good = list(islice(verified, self.newest))
         if len(good) < self.newest:

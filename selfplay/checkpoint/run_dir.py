@@ -1,4 +1,4 @@
-"""The folder of a run: where everything lies in it, who may write there, and how runs are named and found."""
+"""The folder of a run: paths, lock, creation and search."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ class RunDir:
 
     @property
     def run_json(self) -> Path:
-        """How the run was started: configuration and versions."""
+        """Configuration and versions."""
         return self.path / "run.json"
 
     @property
     def summary_json(self) -> Path:
-        """How the run ended."""
+        """Summary, written when the run ends."""
         return self.path / "summary.json"
 
     @property
     def log(self) -> Path:
-        """What the terminal showed, rotated."""
+        """Log file, rotated."""
         return self.path / "log.txt"
 
     @property
     def metrics(self) -> Path:
-        """One JSON object an iteration."""
+        """One JSON object per iteration."""
         return self.path / "metrics.jsonl"
 
     @property
@@ -63,7 +63,7 @@ class RunDir:
 
     @property
     def guests(self) -> Path:
-        """Copies of policies of other runs that this one plays against."""
+        """Copies of opponents from other runs."""
         return self.path / "guests"
 
     @property
@@ -78,22 +78,22 @@ class RunDir:
 
     @property
     def tree_json(self) -> Path:
-        """What the run's supervisors and their children are doing, or did last."""
+        """Last status of the supervision tree."""
         return self.path / "tree.json"
 
     @property
     def crashes(self) -> Path:
-        """One JSON object a child that died; the newest ones."""
+        """One JSON object per crash, the newest ones."""
         return self.path / "crashes.jsonl"
 
     @property
     def stacks(self) -> Path:
-        """What all threads were doing when the event loop was found blocked."""
+        """Stacks of all threads when the event loop was blocked."""
         return self.path / "blocked.txt"
 
     @property
     def best_json(self) -> Path:
-        """Who passed the gate; absent in a run without one."""
+        """The promoted generation; absent without a gate."""
         return self.path / "best.json"
 
     @property
@@ -103,12 +103,12 @@ class RunDir:
 
     @property
     def rating_events(self) -> Path:
-        """TensorBoard's curve of ratings, made anew with each table."""
+        """TensorBoard files of the ratings, rewritten with each table."""
         return self.events / "ratings"
 
     @property
     def lock_file(self) -> Path:
-        """Locked by the one trainer of the run; holds its process id."""
+        """Locked by the trainer of the run; holds its process id."""
         return self.path / LOCK
 
     def holds_run(self) -> bool:
@@ -116,7 +116,7 @@ class RunDir:
         return self.run_json.is_file()
 
     def read_run(self) -> JsonObject:
-        """The content of ``run.json``; NotARunError without one."""
+        """Read ``run.json``; NotARunError if missing."""
         return _read_document(self.run_json)
 
     def write_run(self, document: JsonObject) -> None:
@@ -124,10 +124,10 @@ class RunDir:
         write_file(self.run_json, encode_json(document, str(self.run_json)))
 
     def read_best(self) -> str | None:
-        """The generation that passed the gate; None in a run without one.
+        """The promoted generation; None without a gate.
 
         Raises:
-            CheckpointError: the file says something else.
+            CheckpointError: the file is invalid.
         """
         if not self.best_json.exists():
             return None
@@ -141,7 +141,7 @@ class RunDir:
         write_file(self.best_json, encode_json(document, str(self.best_json)))
 
     def read_summary(self) -> JsonObject:
-        """The content of ``summary.json``; NotARunError before the run has ended."""
+        """Read ``summary.json``; NotARunError before the run has ended."""
         return _read_document(self.summary_json)
 
     def write_summary(self, document: JsonObject) -> None:
@@ -150,13 +150,13 @@ class RunDir:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Be the only trainer of this run; on entry, clear what crashed writes left behind.
+        """Lock the run for one trainer, and remove leftovers of crashed writes.
 
-        The lock is the kernel's (flock): it ends with the process, however that ends.
+        The lock (flock) is released by the kernel when the process ends.
 
         Raises:
-            RunLockedError: another trainer has it; names its process id.
-            CheckpointError: something in the folder leads out of it.
+            RunLockedError: another trainer has the lock; the message has its process id.
+            CheckpointError: the folder contains links or special files.
         """
         with boundary(CheckpointError, f"cannot open {self.lock_file}"):
             handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -170,10 +170,10 @@ class RunDir:
             os.close(handle)
 
     def trainer(self) -> str | None:
-        """The process id of the trainer that works here, as it wrote it down; None where there is none.
+        """Process id of the running trainer; None if there is none.
 
         Raises:
-            CheckpointError: the lock cannot be looked at.
+            CheckpointError: the lock file cannot be read.
         """
         with boundary(CheckpointError, f"cannot open {self.lock_file}"):
             try:
@@ -200,35 +200,35 @@ class RunDir:
                         f"another trainer (process {_owner(handle)}) works in {self.path}; "
                         "wait for it, or name another folder with --checkpoint"
                     ) from error
-                time.sleep(0.01)  # somebody may only have looked whether there is a trainer
+                time.sleep(0.01)  # ``trainer()`` of another process holds the lock briefly
         with boundary(CheckpointError, f"cannot write {self.lock_file}"):
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a folder that holds links, pipes or devices: who works in it would write and delete elsewhere.
+    """Refuse a folder that contains links, pipes or devices, since writes could go elsewhere.
 
     Raises:
-        CheckpointError: names the first.
+        CheckpointError: names the first one.
     """
     with boundary(CheckpointError, f"cannot look through {folder}"):
         for place, folders, files in os.walk(folder):
             for name in (*folders, *files):
                 kind = os.lstat(os.path.join(place, name)).st_mode
                 if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
-                    what = "a link" if stat.S_ISLNK(kind) else "no plain file"
+                    what = "a link" if stat.S_ISLNK(kind) else "not a plain file"
                     raise CheckpointError(
-                        f"{os.path.join(place, name)} is {what}: a trainer works in plain folders only; "
-                        "put what it stands for in its place, or remove it"
+                        f"{os.path.join(place, name)} is {what}: a run folder has only plain files and folders; "
+                        "replace it by its content, or remove it"
                     )
 
 
 def check_folder(path: Path, flag: str) -> None:
-    """Whether ``path`` is a folder or can become one, as far as files are in its way.
+    """Check that ``path`` is a folder or can be created.
 
     Raises:
-        ConfigError: it is a file, lies below one, or is no possible name; names the flag that the path is from.
+        ConfigError: it is a file, below a file, or an invalid name; the message names the flag.
     """
     with boundary(ConfigError, f"{flag} {path}"):  # a name that no folder can have
         for place in (path, *path.parents):
@@ -237,14 +237,14 @@ def check_folder(path: Path, flag: str) -> None:
 
 
 def create_run(path: Path, is_default: bool = False) -> RunDir:
-    """Make the folder of a new run; nothing that exists is overwritten.
+    """Create the folder of a new run; nothing is overwritten.
 
-    A path that the user named must be new or empty. Where the path is the default, the first free one of PATH,
-    PATH-2, PATH-3, ... is taken, so the same command can be typed again.
+    A path given by the user must be new or empty. For the default path the first free one of PATH, PATH-2,
+    PATH-3, ... is used.
 
     Raises:
-        RunExistsError: the folder holds a run; says what to type.
-        ConfigError: the path is a file or lies below one, or is a folder that holds something else.
+        RunExistsError: the folder holds a run.
+        ConfigError: the path is a file, below a file, or a folder with other content.
     """
     with boundary(CheckpointError, f"cannot create the run folder {path}"):
         check_folder(path.parent if is_default else path, "--checkpoint")
@@ -265,25 +265,20 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
 
 
 def find_runs(root: Path) -> list[RunDir]:
-    """Every run below ``root`` (or ``root`` itself), the one with the latest activity first."""
+    """All runs at or below ``root``, latest activity first."""
     runs = [RunDir(path) for path in walk(root, _SEARCH_DEPTH) if RunDir(path).holds_run()]
     return sorted(runs, key=_activity, reverse=True)
 
 
-def find_newest_run(root: Path) -> RunDir | None:
-    """The run below ``root`` with the latest activity."""
-    return next(iter(find_runs(root)), None)
-
-
 def resolve_run(path: Path | None = None, root: Path = CHECKPOINTS) -> RunDir:
-    """The run at ``path``, or the newest below ``root`` where none is named.
+    """The run at ``path``, or without a path the newest below ``root``.
 
     Raises:
-        NotARunError: there is none; names the newest run there is.
+        NotARunError: no run; the message names the newest run below ``root``.
     """
     if path is not None and RunDir(path).holds_run():
         return RunDir(path)
-    newest = find_newest_run(root)
+    newest = next(iter(find_runs(root)), None)
     if path is None and newest is not None:
         return newest
     hint = (
@@ -295,7 +290,7 @@ def resolve_run(path: Path | None = None, root: Path = CHECKPOINTS) -> RunDir:
 
 
 def walk(root: Path, depth: int) -> Iterator[Path]:
-    """``root`` and the folders below it, ``depth`` levels deep, in the order of names; hidden ones are left out."""
+    """``root`` and the folders up to ``depth`` levels below it, sorted by name, without hidden ones."""
     if not root.is_dir():
         return
     yield root
@@ -306,7 +301,7 @@ def walk(root: Path, depth: int) -> Iterator[Path]:
 
 
 def modified_ns(path: Path) -> int:
-    """When a file or folder last changed, in ns of wall time; 0 where it does not exist."""
+    """Modification time in ns; 0 if the path does not exist."""
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
@@ -314,7 +309,7 @@ def modified_ns(path: Path) -> int:
 
 
 def _owner(handle: int) -> str:
-    """What the holder of a lock wrote into its file: a process id."""
+    """The process id in a lock file."""
     text = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
     return text if text.isascii() and text.isdigit() else "unknown"
 
@@ -328,7 +323,7 @@ def _first_free(path: Path) -> Path:
     number, candidate = 1, path
     while True:
         try:
-            candidate.mkdir()  # the claim: of two trainers that start at once, each gets its own
+            candidate.mkdir()  # atomic: two trainers that start together get different folders
         except FileExistsError:
             number += 1
             candidate = path.with_name(f"{path.name}-{number}")

@@ -1,7 +1,7 @@
-"""What the JSON documents of a checkpoint hold, and how old ones are brought up to date.
+"""Schemas of the JSON documents of a checkpoint, and their migrations.
 
-A document carries ``format_version``. The version that this code writes is one more than the number of migrations;
-migration i turns version i + 1 into version i + 2, so the table cannot have gaps. A newer version is refused.
+A document has a ``format_version``. This code writes one more than the number of migrations; migration i converts
+version i + 1 to i + 2. Newer versions are refused.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Scalar = bool | int | float | str
 
 
 class _Document(BaseModel):
-    """Frozen, and without fields that nobody declared."""
+    """Frozen; unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class NetworkSpec(_Document):
-    """The structure of a network: enough to build it again before its weights are loaded."""
+    """The structure of a network, from which it can be rebuilt."""
 
     kind: Name = "mlp"
     obs_width: Width
     hidden: Annotated[tuple[Width, ...], Field(max_length=64)] = (128, 128)
     activation: Name = "tanh"
-    options: dict[Name, Scalar] = Field(default={}, max_length=64, description="what other kinds need")
+    options: dict[Name, Scalar] = Field(default={}, max_length=64, description="settings of other kinds")
 
 
 class ActionHeads(_Document):
@@ -51,11 +51,11 @@ class ActionHeads(_Document):
 
 
 class PolicyMeta(_Document):
-    """What ``policy.json`` says about a frozen policy.
+    """Content of ``policy.json``.
 
-    ``iteration`` and ``total_steps`` are where in training it was taken, ``frame_skip`` and ``delay`` are in frames.
-    The first of ``characters`` is its own, the last its opponent's. ``weights_hash`` is filled in on saving; ``config``
-    is the training configuration, so that a policy folder that was copied elsewhere still tells how it was made.
+    ``iteration`` and ``total_steps`` are the position in training; ``frame_skip`` and ``delay`` are in frames. The
+    first of ``characters`` is its own, the last its opponent's. ``weights_hash`` is set on saving. ``config`` is the
+    training configuration.
     """
 
     id: Name
@@ -82,11 +82,11 @@ class PolicyMeta(_Document):
 
 
 class LearnerMeta(_Document):
-    """What ``learner.json`` says: everything that training continues from, but for the arrays beside it.
+    """Content of ``learner.json``: the state of training without arrays.
 
-    ``elapsed_s`` is the training time of all sessions of the run. ``ledger_position`` counts the matches of the
-    ledger that belong to this state. ``rng`` holds the states of the random generators by name, ``opponents`` the
-    opponents in play by runner id, ``extra`` what else the trainer wants back.
+    ``elapsed_s`` is the training time over all sessions. ``ledger_position`` counts the ledger rows at this state.
+    ``rng`` has the states of random generators by name, ``opponents`` the current opponents by runner id, ``extra``
+    other data of the trainer.
     """
 
     iteration: Count
@@ -103,21 +103,21 @@ class LearnerMeta(_Document):
 
 
 def to_document(meta: BaseModel, migrations: Sequence[Migration]) -> JsonObject:
-    """The model as a JSON object of the current version."""
+    """Convert to a JSON object of the current version."""
     return {"format_version": len(migrations) + 1, **meta.model_dump(mode="json")}
 
 
 def from_document(model: type[Model], document: JsonObject, migrations: Sequence[Migration], what: str) -> Model:
-    """The model in a document of this or an older version.
+    """Load a document of this or an older version.
 
     Raises:
-        IncompatibleError: no version, a newer one, or a field that is missing, unknown or out of range.
+        IncompatibleError: missing or newer version, or an invalid field.
     """
     document = dict(document)
     version = document.pop("format_version", None)
     newest = len(migrations) + 1
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise IncompatibleError(f"{what}: format_version is {version!r}, a whole number from 1 is needed")
+        raise IncompatibleError(f"{what}: format_version is {version!r}, valid: an integer of at least 1")
     refuse_newer(version, newest, what)
     for migrate in migrations[version - 1 :]:
         document = migrate(document)

@@ -1,12 +1,11 @@
-"""Folders that are written whole or not at all, and verified when they are read.
+"""Folders that are written atomically and verified when they are read.
 
-A folder NAME is prepared as ``.tmp-NAME``: every file is written and flushed to disk, ``MANIFEST.json`` (size and
-sha256 of every file) last, then the folder itself; one rename makes it visible, and the parent is flushed. So a crash
-or a full disk at any moment leaves the old state or the new one. A folder that replaces another sets the old one
-aside as ``.old-NAME`` until the new one stands; ``recover`` clears what a crash left behind and puts an old folder
-back if its successor never arrived.
+A folder NAME is written as ``.tmp-NAME``: all files, then ``MANIFEST.json`` with size and sha256 of each, all flushed
+to disk. One rename makes it visible, and the parent is flushed. So after a crash or a full disk either the old or the
+new state exists. A replaced folder is kept as ``.old-NAME`` until the new one is in place; ``recover`` removes
+leftovers of a crash and restores an old folder without a successor.
 
-Reading trusts nothing: names, sizes and hashes are checked before a byte is interpreted, and links are not followed.
+Reading checks names, sizes and hashes before parsing, and does not follow links.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class FileEntry(BaseModel):
-    """What the manifest promises about one file."""
+    """Size and hash of one file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,7 +59,7 @@ class FileEntry(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The files of a folder; written last, so a folder that has one was written to its end."""
+    """The files of a folder. It is written last, so a folder with a manifest is complete."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -70,16 +69,16 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredFolder:
-    """A folder whose manifest has been read; each file is verified when it is read."""
+    """A folder with a loaded manifest; files are verified when they are read."""
 
     path: Path
     manifest: Manifest
 
     def read(self, name: str, limit: int = MAX_FILE_BYTES) -> bytes:
-        """The content of a file of at most ``limit`` bytes, after size and sha256 agreed with the manifest."""
+        """Read a file of at most ``limit`` bytes and check size and sha256."""
         entry = self.manifest.files.get(name)
         if entry is None:
-            raise CorruptError(f"{self.path / name}: the manifest of the folder does not list this file")
+            raise CorruptError(f"{self.path / name}: not in the manifest of the folder")
         if entry.bytes > limit:
             raise CorruptError(f"{self.path / name}: {entry.bytes} bytes, the limit is {limit}")
         with _opened(self.path / name, entry.bytes) as handle:
@@ -88,7 +87,7 @@ class StoredFolder:
         return data
 
     def verify(self) -> None:
-        """Read every file through, without keeping it; CorruptError names the first bad one."""
+        """Check all files; CorruptError names the first bad one."""
         for name, entry in self.manifest.files.items():
             digest = hashlib.sha256()
             with _opened(self.path / name, entry.bytes) as handle:
@@ -99,7 +98,7 @@ class StoredFolder:
 
 @contextmanager
 def writing(what: str) -> Iterator[None]:
-    """Convert what a disk refuses to DiskError, and anything else that fails to CheckpointError."""
+    """Convert OS errors to DiskError and other exceptions to CheckpointError."""
     with boundary(CheckpointError, what):
         try:
             yield
@@ -112,12 +111,12 @@ def writing(what: str) -> Iterator[None]:
 
 
 def open_folder(path: Path) -> StoredFolder:
-    """Read the manifest of a folder that ``write_folder`` made.
+    """Open a folder written by ``write_folder``.
 
     Raises:
         NotARunError: no such folder.
-        CorruptError: without a manifest, or with a damaged one.
-        IncompatibleError: of a newer format, which is no damage: nothing older takes its place.
+        CorruptError: missing or damaged manifest.
+        IncompatibleError: a newer format.
     """
     if not path.is_dir():
         raise NotARunError(f"{path}: no such folder")
@@ -142,14 +141,14 @@ def write_folder(path: Path, files: Mapping[str, bytes], replace: bool = False) 
 
 
 def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = False) -> Path:
-    """Write the folder ``path`` atomically; ``fill`` is given an empty one, and puts plain files into it.
+    """Write the folder ``path`` atomically; ``fill`` is called with an empty folder for the files.
 
-    They need not be flushed; that is done here.
+    On an error the old content is unchanged and nothing new is left.
 
     Raises:
-        ImmutableError: the folder exists and is not to be replaced.
-        DiskError: the disk is full or refuses; what was there before is untouched, nothing new is left.
-        CheckpointError: ``fill`` failed for another reason; likewise.
+        ImmutableError: the folder exists and ``replace`` is false.
+        DiskError: the disk is full or failed.
+        CheckpointError: ``fill`` failed for another reason.
     """
     if not replace and path.exists():
         raise ImmutableError(f"{path} exists and is never overwritten")
@@ -171,7 +170,7 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write one file atomically: a reader sees the old content or the new one, never a part."""
+    """Write one file atomically."""
     temporary = path.parent / f"{_TMP}{path.name}"
     with writing(f"cannot write {path}"):
         try:
@@ -186,7 +185,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its missing parents, so that they outlive a power loss; an existing one is left alone."""
+    """Create a folder and its parents, flushed to disk; an existing folder is kept."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -195,7 +194,7 @@ def make_folder(path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder so that a crash halfway leaves nothing that looks like it."""
+    """Remove a folder; after a crash no partial folder of this name is left."""
     trash = path.parent / f"{_TRASH}{path.name}"
     with writing(f"cannot remove {path}"):
         shutil.rmtree(trash, ignore_errors=True)
@@ -204,7 +203,7 @@ def remove_folder(path: Path) -> None:
 
 
 def recover(parent: Path) -> None:
-    """Clear what crashed writes left in ``parent``; only its one writer may call this."""
+    """Remove leftovers of crashed writes in ``parent``. Only its single writer may call this."""
     if not parent.is_dir():
         return
     with boundary(CheckpointError, f"cannot clean {parent}"):
@@ -216,7 +215,7 @@ def recover(parent: Path) -> None:
 
 
 def _manifest(folder: Path) -> bytes:
-    """Of all files in a folder, which are flushed to disk first."""
+    """Flush all files of a folder and return its manifest."""
     entries = {}
     for file in sorted(folder.iterdir()):
         _flush(file)
@@ -230,7 +229,7 @@ def _manifest(folder: Path) -> bytes:
 
 
 def _swap_in(temporary: Path, path: Path) -> None:
-    """The commit: ``temporary`` becomes ``path``; what was there is removed when the new folder is safe."""
+    """Commit: rename ``temporary`` to ``path``, then remove the replaced folder."""
     _restore(path)
     if path.exists():
         os.rename(path, path.parent / f"{_OLD}{path.name}")
@@ -238,13 +237,13 @@ def _swap_in(temporary: Path, path: Path) -> None:
     try:
         _sync_folder(path.parent)
     except OSError:
-        os.rename(path, temporary)  # an error means that nothing has changed
+        os.rename(path, temporary)  # undo, so that an error changes nothing
         raise
     _restore(path)
 
 
 def _restore(path: Path) -> None:
-    """Settle ``.old-NAME``: put it back where its successor is missing, remove it where that stands."""
+    """Restore ``.old-NAME`` if its successor is missing, else remove it."""
     old = path.parent / f"{_OLD}{path.name}"
     if not old.exists():
         return
@@ -287,7 +286,7 @@ def _flush(path: Path, flags: int = 0) -> None:
 
 @contextmanager
 def _opened(path: Path, size: int) -> Iterator[int]:
-    """A descriptor of a plain file of exactly ``size`` bytes."""
+    """Open a plain file of exactly ``size`` bytes."""
     with opened(path) as handle:
         found = os.fstat(handle).st_size
         if found != size:
@@ -297,4 +296,4 @@ def _opened(path: Path, size: int) -> Iterator[int]:
 
 def _check(path: Path, entry: FileEntry, digest: str) -> None:
     if digest != entry.sha256:
-        raise CorruptError(f"{path}: the sha256 is not that of the manifest, so the file was altered or damaged")
+        raise CorruptError(f"{path}: wrong sha256: the file was changed or damaged")

@@ -1,8 +1,7 @@
-"""Arrays by name <-> the bytes of a safetensors file.
+"""Arrays by name as safetensors bytes.
 
-Plain arrays of bool, integers and floats go in as they are; structured arrays are kept as bytes, with their fields
-described in the file's metadata. A file is checked against limits, and every tensor against the size of the file,
-before anything is allocated, so a hostile header costs nothing.
+Arrays of bool, integers and floats are stored directly; structured arrays as bytes, with their layout in the metadata.
+Limits and tensor sizes are checked before anything is allocated.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ _DTYPES: Final = frozenset("?bBhHiIlLqQefd")
 _METADATA: Final = "__metadata__"
 
 
-class _Record(BaseModel):
-    """The layout of a structured array: one scalar type and one offset in bytes per field."""
+class _RecordLayout(BaseModel):
+    """The layout of a structured array: scalar type and byte offset per field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -48,7 +47,7 @@ class _Record(BaseModel):
     align: bool
 
     def dtype(self) -> np.dtype[np.void]:
-        """The numpy type; ValueError where the fields do not fit."""
+        """The numpy dtype; ValueError if the fields do not fit."""
         return np.dtype(
             {"names": self.names, "formats": self.formats, "offsets": self.offsets, "itemsize": self.itemsize},
             align=self.align,
@@ -56,7 +55,7 @@ class _Record(BaseModel):
 
 
 class _Tensor(BaseModel):
-    """One entry of the header of a safetensors file."""
+    """A header entry of a safetensors file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,12 +65,12 @@ class _Tensor(BaseModel):
 
 
 def encode_arrays(arrays: Arrays, what: str) -> bytes:
-    """The arrays as a safetensors file; CheckpointError where a name or a type cannot be kept."""
+    """Encode arrays; CheckpointError for unsupported names or dtypes."""
     plain: dict[str, Array] = {}
     records: JsonObject = {}
     for name, array in arrays.items():
         if not _is_name(name):
-            raise CheckpointError(f"{what}: {name!r} is no name for an array")
+            raise CheckpointError(f"{what}: {name!r} is not a valid array name")
         if array.dtype.names is not None:
             layout = _layout(array.dtype, f"{what}: {name}")
             records[name] = layout.model_dump()
@@ -79,17 +78,17 @@ def encode_arrays(arrays: Arrays, what: str) -> bytes:
         elif array.dtype.char in _DTYPES:
             plain[name] = np.asarray(array, order="C")
         else:
-            raise CheckpointError(f"{what}: {name} has dtype {array.dtype}, which a checkpoint does not keep")
+            raise CheckpointError(f"{what}: {name} has dtype {array.dtype}, which is not supported")
     with boundary(CheckpointError, f"cannot serialise {what}"):
         metadata = {"records": json.dumps(records, sort_keys=True)} if records else None
         return safetensors.numpy.save(plain, metadata)
 
 
 def decode_arrays(data: bytes, what: str) -> dict[str, Array]:
-    """The arrays of a safetensors file, writable, sorted by name.
+    """Decode arrays: writable, sorted by name.
 
     Raises:
-        CorruptError: anything that ``encode_arrays`` would not have written; names ``what`` and the reason.
+        CorruptError: anything that ``encode_arrays`` would not write.
     """
     header, start = _header(data, what)
     records = _records(header.pop(_METADATA, {}), what)
@@ -98,7 +97,7 @@ def decode_arrays(data: bytes, what: str) -> dict[str, Array]:
     for name, record in records.items():
         tensor = tensors.get(name)
         if tensor is None or tensor.dtype != "U8" or tensor.shape[-1:] != [record.itemsize]:
-            raise CorruptError(f"{what}: the record {name[:80]!r} does not describe a tensor of bytes of its size")
+            raise CorruptError(f"{what}: the record {name[:80]!r} does not match its tensor")
     with boundary(CorruptError, f"{what} is not a safetensors file"):
         arrays = safetensors.numpy.load(data)
         for name, record in records.items():
@@ -107,7 +106,7 @@ def decode_arrays(data: bytes, what: str) -> dict[str, Array]:
 
 
 def _header(data: bytes, what: str) -> tuple[JsonObject, int]:
-    """The header and the byte at which the tensors start."""
+    """The header, and the offset of the tensors."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8 or size > MAX_HEADER_BYTES:
         raise CorruptError(f"{what}: a header of {size} bytes in a file of {len(data)} (limit {MAX_HEADER_BYTES})")
@@ -118,15 +117,15 @@ def _header(data: bytes, what: str) -> tuple[JsonObject, int]:
 
 
 def _tensor(name: str, entry: JsonValue, what: str) -> _Tensor:
-    """One entry of the header, after its bytes were found to be as many as its shape needs."""
+    """A header entry whose size matches its shape."""
     tensor = parse(_Tensor, entry, f"{what}: {name[:80]!r}", CorruptError)
     if not _is_name(name):
-        raise CorruptError(f"{what}: {name[:80]!r} is no name for a tensor")
+        raise CorruptError(f"{what}: {name[:80]!r} is not a valid tensor name")
     if tensor.dtype not in ITEM_BYTES:
-        raise CorruptError(f"{what}: {name} has type {tensor.dtype[:20]!r}, known are {', '.join(ITEM_BYTES)}")
+        raise CorruptError(f"{what}: {name} has type {tensor.dtype[:20]!r}, valid: {', '.join(ITEM_BYTES)}")
     begin, end = tensor.data_offsets
     if end - begin != math.prod(tensor.shape) * ITEM_BYTES[tensor.dtype]:
-        raise CorruptError(f"{what}: {name} of shape {tensor.shape} cannot lie in bytes {begin} to {end}")
+        raise CorruptError(f"{what}: {name} of shape {tensor.shape} does not fit bytes {begin} to {end}")
     return tensor
 
 
@@ -140,22 +139,23 @@ def _check_spans(spans: list[tuple[int, int]], size: int, what: str) -> None:
         raise CorruptError(f"{what}: tensors end at byte {position}, the data at {size}")
 
 
-def _records(metadata: JsonValue, what: str) -> dict[str, _Record]:
-    """The layouts of structured arrays that the metadata describes, by tensor name."""
+def _records(metadata: JsonValue, what: str) -> dict[str, _RecordLayout]:
+    """Layouts of structured arrays from the metadata, by tensor name."""
     text = metadata.get("records", "{}") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise CorruptError(f"{what}: {_METADATA} must map text to text")
     layouts = decode_json(text.encode("utf-8", "backslashreplace"), f"records of {what}")
     return {
-        name: parse(_Record, layout, f"{what}: record {name[:80]!r}", CorruptError) for name, layout in layouts.items()
+        name: parse(_RecordLayout, layout, f"{what}: record {name[:80]!r}", CorruptError)
+        for name, layout in layouts.items()
     }
 
 
-def _layout(dtype: np.dtype[np.generic], what: str) -> _Record:
+def _layout(dtype: np.dtype[np.generic], what: str) -> _RecordLayout:
     fields = [(name, *dtype.fields[name][:2]) for name in dtype.names or ()] if dtype.fields else []
     if any(field.char not in _DTYPES for _, field, _ in fields):
-        raise CheckpointError(f"{what}: a structured array may only have scalar fields of bool, integer and float")
-    return _Record(
+        raise CheckpointError(f"{what}: structured arrays may only have scalar fields of bool, integer and float")
+    return _RecordLayout(
         names=[name for name, _, _ in fields],
         formats=[field.newbyteorder("<").str for _, field, _ in fields],
         offsets=[offset for _, _, offset in fields],
@@ -164,8 +164,8 @@ def _layout(dtype: np.dtype[np.generic], what: str) -> _Record:
     )
 
 
-def _as_bytes(array: NDArray[np.void], layout: _Record) -> Array:
-    """A structured array [...] as bytes [..., itemsize]; padding is zeroed, so equal values give equal bytes."""
+def _as_bytes(array: NDArray[np.void], layout: _RecordLayout) -> Array:
+    """A structured array [...] as bytes [..., itemsize], with zeroed padding."""
     clean = np.zeros((*array.shape, 1), layout.dtype())
     for name in layout.names:
         clean[name][..., 0] = array[name]

@@ -1,1 +1,1 @@
-"""Trainers of others play our games: what they call is here. Nothing else in the package knows them."""
+"""Entry points for other trainers (TRL, verl) that play our games."""

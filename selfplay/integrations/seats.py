@@ -1,4 +1,4 @@
-"""What a seat of a game lived, in the form that trainers of others take: a prompt, and a response with a mask."""
+"""The tokens of a seat as other trainers expect them: a prompt, and a response with a mask."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatRow:
-    """One seat. Its response begins and ends with a token that the model has sampled."""
+class SeatTokens:
+    """Tokens of one seat. The response begins and ends with a sampled token."""
 
     seat: int
-    prompt: list[int]  # all that it read before its first reply
+    prompt: list[int]  # everything before the first reply
     response: list[int]
-    mask: list[int]  # of the response: 1 where sampled, 0 where the seat read
-    logprobs: list[float] | None  # of the response, 0 where it read; None where who sampled does not tell
-    reward: float  # belongs to the last token
+    mask: list[int]  # of the response: 1 sampled, 0 read
+    logprobs: list[float] | None  # of the response, 0 for read tokens; None if unknown
+    reward: float  # for the last token
 
 
-def seat_row(instance: Instance) -> SeatRow | None:
-    """The row of an instance; None of one that wrote nothing. What it read after its last reply is left out."""
+def seat_tokens(instance: Instance) -> SeatTokens | None:
+    """The tokens of an instance up to its last reply; None if it sampled nothing."""
     places = np.flatnonzero(instance.sampled)
     if not len(places):
         return None
     first, end = int(places[0]), int(places[-1]) + 1
-    return SeatRow(
+    return SeatTokens(
         seat=instance.seat,
         prompt=instance.ids[:first].tolist(),
         response=instance.ids[first:end].tolist(),
@@ -40,6 +40,6 @@ def seat_row(instance: Instance) -> SeatRow | None:
     )
 
 
-def seat_rows(instances: Iterable[Instance]) -> list[SeatRow]:
-    """Rows of the seats that wrote something."""
-    return [row for instance in instances if (row := seat_row(instance)) is not None]
+def seat_rows(instances: Iterable[Instance]) -> list[SeatTokens]:
+    """Tokens of all seats that sampled something."""
+    return [row for instance in instances if (row := seat_tokens(instance)) is not None]

@@ -1,6 +1,6 @@
-"""Plays a game in an event loop whose servers take ids and give ids, as verl's rollouts do.
+"""Plays a game with an asynchronous server that maps token ids to token ids, as verl's rollouts do.
 
-The game runs in a thread of its own and waits there; the loop is never blocked, and many games wait side by side.
+Each game runs in its own thread, so the event loop is never blocked and many games run concurrently.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, final
 
 from selfplay.errors import ConfigError, RunnerError, describe
-from selfplay.integrations.seats import SeatRow, seat_rows
+from selfplay.integrations.seats import SeatTokens, seat_rows
 from selfplay.policy.language.chat import Chat
 from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, begin, proceed
 from selfplay.policy.language.sampling import Sampling
@@ -24,51 +24,51 @@ from selfplay.runner.dialogue import Fixture, Lost, Played, play_games
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from selfplay.integrations.beginnings import Beginning
+    from selfplay.integrations.initial_states import InitialState
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a server gave."""
+    """A reply of the server."""
 
     ids: list[int]
     logprobs: list[float] | None
 
 
 Generate = Callable[[str, list[int]], Awaitable[Sampled]]
-"""Asks for a reply: (name of the conversation, ids so far). Any exception loses the game."""
+"""Requests a reply: (conversation id, token ids). An exception loses the game."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Tokens, at most."""
+class TokenLimits:
+    """Maximum numbers of tokens."""
 
-    prompt: int  # before a seat's first reply
-    response: int  # from there to the end of its last
-    reply: int  # that are sampled at a time
+    prompt: int  # before the first reply of a seat
+    response: int  # from the first reply to the end of the last one
+    reply: int  # sampled per reply
 
     def __post_init__(self) -> None:
-        """Refuse limits under which no reply fits.
+        """Validate the limits.
 
         Raises:
-            ConfigError: says which.
+            ConfigError: a reply does not fit.
         """
         if not 1 <= self.reply <= self.response:
-            raise ConfigError(f"max_new_tokens {self.reply}: must be 1 to the response length {self.response}")
+            raise ConfigError(f"max_new_tokens {self.reply}: valid: 1 to the response length {self.response}")
 
 
 @final
 class ServerWriter:
-    """Conversations of one game with a model on a server (``Writer``), from a thread beside the loop.
+    """A ``Writer`` for one game that uses a server; called from the game's thread.
 
     Args:
-        chat: Of the model.
-        limits: A conversation that outgrows them has no room, which ends its game.
-        generate: Runs in the loop.
-        loop: Is running.
+        chat: chat template of the model.
+        limits: a conversation that exceeds them ends its game.
+        generate: runs in ``loop``.
+        loop: the running event loop.
     """
 
-    def __init__(self, chat: Chat, limits: Limits, generate: Generate, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, chat: Chat, limits: TokenLimits, generate: Generate, loop: asyncio.AbstractEventLoop) -> None:
         self._chat = chat
         self._limits = limits
         self._generate = generate
@@ -85,7 +85,7 @@ class ServerWriter:
         proceed(self._chat, conversations, observations)
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """See ``Writer``; a reply that cannot be had is ``lost``."""
+        """See ``Writer``; failed replies are marked ``lost``."""
         asked = [asyncio.run_coroutine_threadsafe(self._asked(one), self._loop) for one in conversations]
         written = [future.result() for future in asked]
         for conversation, reply in zip(conversations, written, strict=True):
@@ -96,7 +96,7 @@ class ServerWriter:
         """See ``Writer``."""
 
     async def give_up(self) -> None:
-        """Make a call in progress, and every later one, end with an error. In the loop."""
+        """Cancel current calls and refuse later ones. Call it in the loop."""
         self._given_up = True
         running = list(self._running)
         for task in running:
@@ -104,7 +104,7 @@ class ServerWriter:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _asked(self, conversation: Conversation) -> Reply:
-        """A reply that can be given up."""
+        """A reply that ``give_up`` can cancel."""
         task = asyncio.current_task()
         if self._given_up or task is None:
             raise asyncio.CancelledError
@@ -126,34 +126,36 @@ class ServerWriter:
             return reply_of(sampled.ids, sampled.logprobs, STOP if ended else LENGTH, asked, self._chat)
         except BadAnswer as error:
             return Reply("", [], [], ended=False, lost=f"a wrong answer: {error}")
-        except Exception as error:  # of a server, or of what stands before it
+        except Exception as error:  # of the server or a proxy
             return Reply("", [], [], ended=False, lost=describe(error))
 
 
 @lru_cache(maxsize=4)
 def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
-    """The chat of a tokenizer, made once; a reply ends with its end-of-sequence token.
+    """The chat template of a tokenizer, cached. A reply ends with the end-of-sequence token.
 
     Raises:
-        ConfigError: its template cannot be played with.
+        ConfigError: the template is not supported.
     """
     end = tokenizer.eos_token_id
     return Chat(tokenizer, frozenset() if end is None else frozenset([int(end)]))
 
 
-async def play(begun: Beginning, chat: Chat, limits: Limits, generate: Generate) -> tuple[Played, list[SeatRow]]:
-    """Play one game, both seats by the same server: how it went, and a row of each seat that wrote something.
+async def play(
+    begun: InitialState, chat: Chat, limits: TokenLimits, generate: Generate
+) -> tuple[Played, list[SeatTokens]]:
+    """Play one game with the same server in both seats; returns the game and the tokens of its seats.
 
     Raises:
-        ConfigError: not even the first reply has room.
-        RunnerError: the game raised, or a reply could not be had; nothing of it may be trained on.
+        ConfigError: the first reply does not fit the limits.
+        RunnerError: the game or a reply failed; do not train on it.
     """
     writer = ServerWriter(chat, limits, generate, asyncio.get_running_loop())
     fixture = Fixture(0, begun.game_id, begun.start(), 0, (writer, writer))
     stop, thread = Event(), ThreadPoolExecutor(1, thread_name_prefix="game")
     try:
         (result,) = await asyncio.get_running_loop().run_in_executor(thread, play_games, [fixture], stop.is_set)
-    finally:  # whoever gives up waiting leaves no thread that waits
+    finally:  # after a cancellation, stop the game thread too
         stop.set()
         await writer.give_up()
         thread.shutdown(wait=False)
@@ -163,7 +165,7 @@ async def play(begun: Beginning, chat: Chat, limits: Limits, generate: Generate)
     if not rows:
         read = len(result.instances[0].ids)
         raise ConfigError(
-            f"game {begun.game_id}: what is read before the first reply is {read} tokens, of {limits.prompt} at most "
+            f"game {begun.game_id}: the prompt before the first reply has {read} tokens, the limit is {limits.prompt} "
             "(data.max_prompt_length)"
         )
     return result, rows

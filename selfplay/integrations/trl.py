@@ -1,4 +1,4 @@
-"""A ``rollout_func`` for TRL's ``GRPOTrainer`` (1.16) that plays whole games, both seats by the model that learns.
+"""A ``rollout_func`` for TRL's ``GRPOTrainer`` (1.16) that plays whole games with the trained model in both seats.
 
     model = load_model("Qwen/Qwen2.5-0.5B-Instruct", rows="conversation")
     rollout = SelfPlayRollout(rows, model)
@@ -7,9 +7,8 @@
         train_dataset=Dataset.from_list(rollout.prompts), reward_funcs=shared_reward, rollout_func=rollout,
     )
 
-TRL groups by position: ``num_generations`` rows that follow on each other are one group. Here they are the two seats
-of half as many games on one state. Both seats of a game have the same reward, so that a group's mean is that of its
-games.
+TRL groups rows by position: ``num_generations`` consecutive rows are one group. Here a group is the two seats of half
+as many games on one state. Both seats of a game have the same reward, so the mean of a group is that of its games.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 from envs.dialogue.contract import SEATS
 from selfplay.errors import ConfigError, RunnerError
-from selfplay.integrations.beginnings import Beginning, beginning
-from selfplay.integrations.seats import SeatRow, seat_row
+from selfplay.integrations.initial_states import InitialState, initial_state
+from selfplay.integrations.seats import SeatTokens, seat_tokens
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Fixture, Lost, Played, play_games
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
 
 
-class Trainer(Protocol):
-    """What is asked of a ``GRPOTrainer``."""
+class GRPOTrainerLike(Protocol):
+    """The attributes of ``GRPOTrainer`` that are used."""
 
     args: Any
     accelerator: Any
@@ -45,28 +44,28 @@ class Trainer(Protocol):
 
 @dataclass(slots=True)
 class _Columns:
-    """Rows as TRL takes them, a list for each column."""
+    """Columns of the rollout, as TRL expects them."""
 
     prompt_ids: list[list[int]]
     completion_ids: list[list[int]]
     logprobs: list[list[float]]
     env_mask: list[list[int]]  # 1 where the model sampled
-    game_reward: list[float | None]  # None: the game is lost, which TRL leaves out of its group
+    game_reward: list[float | None]  # None: the game is lost; TRL excludes it from its group
 
 
 @final
 class SelfPlayRollout:
-    """Plays the games of a batch of prompts; a prompt is the name of a state.
+    """Plays the games of a batch of prompts; a prompt is the id of a state.
 
     Args:
-        rows: Of states, as ``dialop_game_init.py`` writes them.
-        model: That TRL trains: its ``module`` is the trainer's model, its tokenizer the trainer's.
-        max_new_tokens: Of a reply.
-        seed: Of the luck in all games; a batch that comes again is played anew.
-        writer: Who writes in the model's place, such as a server that has its weights.
+        rows: states as written by ``dialop_game_init.py``.
+        model: the trained model; its ``module`` and tokenizer are the trainer's.
+        max_new_tokens: limit per reply.
+        seed: seed of all games; a repeated batch gets new seeds.
+        writer: used instead of the model, for instance a server with its weights.
 
     Raises:
-        ConfigError: a row cannot be played, its seats do not share their reward, or two rows have one name.
+        ConfigError: invalid row, separate rewards, or duplicate ids.
     """
 
     def __init__(
@@ -77,30 +76,30 @@ class SelfPlayRollout:
         seed: int = 0,
         writer: Writer | None = None,
     ) -> None:
-        self._begun = {begun.game_id: begun for begun in map(beginning, rows)}
+        self._begun = {begun.game_id: begun for begun in map(initial_state, rows)}
         if len(self._begun) != len(rows):
-            raise ConfigError("two rows of states have the same game_id; a row for each state is needed, not each seat")
+            raise ConfigError("two rows of states have the same game_id; valid: one row per state")
         self._model = model
         self._max_new_tokens = max_new_tokens
         self._seed = seed
         self._writer = writer
         self._calls = 0
-        self.lost = 0  # games that raised, or whose reply could not be had; nothing of them trains
+        self.lost = 0  # failed games, which do not train
         self.prompts = [{"prompt": name} for name in self._begun]
 
-    def __call__(self, prompts: list[str], trainer: Trainer) -> dict[str, Any]:
-        """Two rows for every two prompts: the seats of one game.
+    def __call__(self, prompts: list[str], trainer: GRPOTrainerLike) -> dict[str, Any]:
+        """Play the games: two rows, the seats of one game, for every two prompts.
 
         Raises:
-            ConfigError: the prompts are not whole games, or no states that were given.
-            RunnerError: all games are lost; tells why the first is.
+            ConfigError: incomplete games or unknown states.
+            RunnerError: all games are lost.
         """
         args = trainer.args
         sampling = Sampling(args.temperature, args.top_p, self._max_new_tokens)
         writer = self._writer or LocalWriter(self._model, sampling)
         fixtures = self._fixtures(prompts, writer, int(trainer.accelerator.process_index))
         self._calls += 1
-        with _at_rest(self._model.module):
+        with _eval_mode(self._model.module):
             games = play_games(fixtures)
         lost = [game for game in games if isinstance(game, Lost)]
         self.lost += len(lost)
@@ -127,17 +126,17 @@ class SelfPlayRollout:
                 found.append(Fixture(0, game_id, begun.start(), seed, (writer, writer)))
         return found
 
-    def _state(self, name: str) -> Beginning:
+    def _state(self, name: str) -> InitialState:
         if name not in self._begun:
             raise ConfigError(f"prompt {name}: no such state; train on the prompts of this rollout")
         return self._begun[name]
 
 
 def shared_reward(completions: Sequence[Any], game_reward: Sequence[float | None], **_: object) -> list[float | None]:
-    """TRL's reward function: what the games gave; None for those that are lost.
+    """TRL reward function: the rewards of the games, None for lost ones.
 
     Raises:
-        ConfigError: the rows are not those of a rollout.
+        ConfigError: the rows are not from this rollout.
     """
     if len(completions) != len(game_reward):
         raise ConfigError(f"{len(game_reward)} rewards for {len(completions)} completions: not from this rollout")
@@ -145,18 +144,18 @@ def shared_reward(completions: Sequence[Any], game_reward: Sequence[float | None
 
 
 def _add(columns: _Columns, game: Played | Lost, end: int) -> None:
-    """Both seats; one that wrote nothing has a row that does not train, and so have both of a game that is lost."""
+    """Add both seats. Seats without sampled tokens, and lost games, get rows that do not train."""
     if isinstance(game, Lost):
         for _ in range(SEATS):
-            _put(columns, _silent([end], end), None)
+            _put(columns, _untrained([end], end), None)
         return
     for instance in game.instances:
-        _put(columns, seat_row(instance) or _silent(instance.ids.tolist(), end), instance.reward)
-    for seat in range(len(game.instances), SEATS):  # it was never asked
-        _put(columns, _silent([end], end), game.verdict.rewards[seat])
+        _put(columns, seat_tokens(instance) or _untrained(instance.ids.tolist(), end), instance.reward)
+    for seat in range(len(game.instances), SEATS):  # a seat without a turn
+        _put(columns, _untrained([end], end), game.verdict.rewards[seat])
 
 
-def _put(columns: _Columns, row: SeatRow, reward: float | None) -> None:
+def _put(columns: _Columns, row: SeatTokens, reward: float | None) -> None:
     columns.prompt_ids.append(row.prompt)
     columns.completion_ids.append(row.response)
     columns.env_mask.append(row.mask)
@@ -164,14 +163,14 @@ def _put(columns: _Columns, row: SeatRow, reward: float | None) -> None:
     columns.game_reward.append(reward)
 
 
-def _silent(read: list[int], end: int) -> SeatRow:
-    """A row of one token that was not sampled."""
-    return SeatRow(0, read, [end], [0], [0.0], 0.0)
+def _untrained(read: list[int], end: int) -> SeatTokens:
+    """A row with one token that is masked out."""
+    return SeatTokens(0, read, [end], [0], [0.0], 0.0)
 
 
 @contextmanager
-def _at_rest(module: Any) -> Iterator[None]:  # noqa: ANN401
-    """A module that does not train for a while: no dropout, no recomputation, as what samples expects it."""
+def _eval_mode(module: Any) -> Iterator[None]:  # noqa: ANN401
+    """Switch the module to eval mode within the block."""
     training = module.training
     module.eval()
     try:

@@ -1,4 +1,4 @@
-"""What a reader must know before believing a leaderboard, in words, each with what to do about it."""
+"""Warnings below a leaderboard: what limits the ratings, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from selfplay.league.records import generation_number
 
 if TYPE_CHECKING:
     from selfplay.league.diagnosis import Diagnosis
-    from selfplay.league.games import Games
+    from selfplay.league.games import GameTable
     from selfplay.league.ratings import Ratings
 
 DRAWS_ALARM: Final = 0.2
-"""Share of draws above which the table says so."""
+"""Share of draws above which a warning is shown."""
 MISFIT_ALARM: Final = 1e-3
 SIDE_ALARM: Final = 3.0  # standard errors
 
 
-def warnings(ratings: Ratings, games: Games, anchor: str, draws: float, diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Everything that is wrong; ``games`` are all of the ledger, ``draws`` the share among those that count."""
+def warnings(ratings: Ratings, games: GameTable, anchor: str, draws: float, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """All warnings. ``games`` is the whole ledger, ``draws`` the share of draws among the rated games."""
     return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis))
 
 
-def _gaps(ratings: Ratings, games: Games, anchor: str) -> list[str]:
-    """Who never met, and what was ignored."""
+def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
+    """Players that never met, and ignored rows."""
     found = []
     islands = [part for part in ratings.components()[1:] if ratings.games[ratings.index(part[0])] > 0]
     if islands:
         names = "; ".join(", ".join(part[:6]) + (", ..." if len(part) > 6 else "") for part in islands)
         found.append(
-            f"Not connected: these never met {anchor!r}, not even through others, and their Elo says nothing about "
+            f"Not connected: no chain of games links these players to {anchor!r}, so their Elo cannot be compared with "
             f"the rest of the table: {names}."
         )
-    if not games.foreign and (chained := _chained(ratings)):
+    if not games.external and (chained := _chained(ratings)):
         found.append(
-            f"Chained: {chained} generations only met the ones next to them. Where each beats the one before it by "
-            "knowing how, such a ladder climbs though nobody gets stronger; let them meet old generations and bots."
+            f"Chained: {chained} generations only played their neighbours in age. Each may have learned to beat just "
+            "the one before it, so such a ladder can climb without real progress; play old generations and bots too."
         )
     if games.torn:
         found.append("The last row of the ledger is incomplete (a crash?) and was ignored.")
@@ -47,7 +47,7 @@ def _gaps(ratings: Ratings, games: Games, anchor: str) -> list[str]:
 
 
 def _chained(ratings: Ratings) -> int:
-    """Generations that met nobody but their neighbours in age, if those are most of at least four; else 0."""
+    """Number of generations that only played their neighbours in age, if most of at least four did; else 0."""
     played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and ratings.games[i]]
     alone = 0
     for place, i in enumerate(played):
@@ -56,17 +56,17 @@ def _chained(ratings: Ratings) -> int:
     return alone if len(played) >= 4 and 2 * alone > len(played) else 0
 
 
-def _drawn(share: float, games: Games) -> list[str]:
+def _drawn(share: float, games: GameTable) -> list[str]:
     if share <= DRAWS_ALARM or not games.has_counters:
         return []
     return [
-        f"{share:.0%} of the games were draws, which tell little about strength: policies that cannot finish each "
-        "other need more time (--max-episode-frames) or more training."
+        f"{share:.0%} of the games were draws, which say little about strength: raise --max-episode-frames, or train "
+        "longer."
     ]
 
 
 def _misfits(diagnosis: Diagnosis) -> list[str]:
-    """What the ratings do not explain."""
+    """Results that the ratings do not explain."""
     found = []
     if diagnosis.misfit is not None and diagnosis.misfit.p < MISFIT_ALARM:
         shown = ""
@@ -76,13 +76,13 @@ def _misfits(diagnosis: Diagnosis) -> list[str]:
             scores = ", ".join(f"{score:.0%}" for score in cycle.scores)
             shown = f" For example {a} beats {b}, {b} beats {c} and {c} beats {a} ({scores})."
         found.append(
-            f"One number a player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): who beats whom "
-            f"depends on styles.{shown} Read the weights of the Nash mixture and single pairs, not the order."
+            f"One rating per player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): the winner "
+            f"depends on the pairing.{shown} Use the Nash weights and the results of single pairs, not the order."
         )
     if diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
         found.append(
             f"The first seat is worth {diagnosis.side.elo:+.0f} Elo ({diagnosis.side.z:+.1f} standard errors). Every "
-            "fixture is played from both seats, so the ratings hold; but the game or the policies treat the seats "
+            "matchup is played from both seats, so the ratings hold; but the game or the policies treat the seats "
             "differently."
         )
     return found

@@ -1,9 +1,9 @@
-"""Where the scripted players stand on the scale: measured once for each set of settings, pinned ever after.
+"""Fixed ratings of the scripted players, measured once for each set of settings.
 
-A run meets the scripted players a few dozen times. Fitted from those games alone their ratings, and with them all
-others, would differ from run to run; and the weakest, against whom nobody loses, would tie the scale to nothing. So
-their own round robin, with many games, is part of the project (``anchor_tables/HASH.json``); for settings without a
-table ``scripts/rate.py RUN --calibrate`` measures one and leaves it in the run's folder.
+A run plays only a few dozen games against each scripted player. Ratings fitted from those games alone would differ
+from run to run, and so would all others. The project therefore ships the results of a large round robin between the
+scripted players (``anchor_tables/HASH.json``). For settings without a table ``scripts/rate.py RUN --calibrate``
+measures one and writes it to the run's folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from selfplay.league.records import ANCHOR, check_player, first_problem, generat
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
 FILE_NAME: Final = "anchors.json"
-"""Of a run's own table."""
+"""Name of a run's own table."""
 
 Origin = Literal["shipped", "run"]
 
@@ -42,18 +42,18 @@ class AnchorTable(BaseModel):
         if ANCHOR not in self.elo:
             raise ValueError(f"{ANCHOR!r} is missing")
         if self.elo.keys() != self.se.keys():
-            raise ValueError("ratings and standard errors are of different players")
+            raise ValueError("ratings and standard errors list different players")
         for name in self.elo:
             if generation_number(check_player(name)) is not None:
-                raise ValueError(f"{name!r} is no scripted player")
+                raise ValueError(f"{name!r} is not a scripted player")
         return self
 
 
 def read_table(path: Path) -> AnchorTable:
-    """Read a table.
+    """Read and validate a table.
 
     Raises:
-        LeagueError: no such file, or no table in it.
+        LeagueError: the file is missing or invalid.
     """
     with boundary(LeagueError, f"cannot read the anchors {path}"):
         document = parse_json(read_plain(path, MAX_TEXT_BYTES))
@@ -64,10 +64,10 @@ def read_table(path: Path) -> AnchorTable:
 
 
 def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Origin] | None:
-    """The table of a settings hash: the project's, else the run's own, else none.
+    """The table for a settings hash: the shipped one, else the run's own, else None.
 
     Raises:
-        LeagueError: a table that cannot be read.
+        LeagueError: a table cannot be read.
     """
     shipped = FOLDER / f"{settings}.json"
     if shipped.is_file():

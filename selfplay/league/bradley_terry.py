@@ -1,11 +1,12 @@
-"""The Bradley-Terry fit itself: tables of pairs of players in, strengths and their covariance out.
+"""The Bradley-Terry fit: from tables of pairwise results to strengths and their covariance.
 
 Player i has strength t_i, and E[score of i against j] = 1 / (1 + exp(t_j - t_i)). The log-likelihood of all scores is
-sum over pairs won_ij log p_ij + won_ji log p_ji: concave, and with a prior that ties everybody to the anchor its
-maximum is unique.
+sum over pairs won_ij log p_ij + won_ji log p_ji. It is concave, and with a prior that ties each player to the anchor
+its maximum is unique.
 
-The covariance is the robust one, H^-1 M H^-1. H is the Hessian. M is made of squared residuals, one for all games of
-two players on one seed: such games share their luck, and draws make a game less noisy than a coin.
+The covariance is the cluster-robust one, H^-1 M H^-1. H is the Hessian. M sums squared residuals by cluster, where a
+cluster is all games of two players on one seed: such games are correlated, and draws make a game less noisy than a
+coin flip.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
 
 _PSEUDO: Final = 0.5
-"""Information, in p(1 - p) units, with which the noise of a pair of players is pulled towards that of all pairs, and
-that of all pairs towards a coin's: two even games' worth. Without it ten draws would have no error at all."""
+"""Prior information, in p(1 - p) units, that shrinks the noise of a pair towards that of all pairs, and that of all
+pairs towards a coin flip's. It is worth two even games. Without it ten draws would have zero error."""
 
 _LONGEST: Final = 4.0
-"""Longest step of the fit, in units of strength: a longer one can land where the likelihood is flat."""
+"""Largest Newton step, in units of strength. A larger one can land where the likelihood is flat."""
 _RIDGE: Final = 1e-9
-"""Keeps the Hessian invertible in floating point. It slows the fit by nothing and moves its end by nothing."""
+"""Keeps the Hessian invertible in floating point, with no measurable effect on the result."""
 
 
 def table(seats: Ints, values: Floats, size: int) -> Floats:
@@ -41,19 +42,19 @@ def expected_scores(strength: Floats) -> Floats:
 
 
 def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
-    """Strengths [n] that make the scores likeliest, some being known: Newton's method in bounded, halved steps.
+    """Maximum-likelihood strengths [n], some of them fixed, by Newton's method with step halving.
 
     Args:
         met: [n, n] games between two players, virtual ones included.
         won: [n, n] score of the row's player against the column's.
-        known: [n] strengths of those that are fixed, at least one; NaN for the others.
+        known: [n] fixed strengths, at least one; NaN for players to fit.
 
     Raises:
-        LeagueError: no convergence, which no ledger should bring about.
+        LeagueError: the fit did not converge.
     """
     free = np.isnan(known)
     strength = np.where(free, 0.0, known)
-    pairs = np.argwhere(met).astype(np.int64)  # of all pairs of many players few have met
+    pairs = np.argwhere(met).astype(np.int64)  # sparse: most pairs have not met
     first, second = pairs.T
     games, points = met[first, second], won[first, second]
     value = _log_likelihood(strength, pairs, points)
@@ -65,7 +66,7 @@ def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
         step = np.zeros_like(strength)
         step[free] = np.linalg.solve(_hessian(weights, free), slope[free])
         length = float(np.abs(step).max(initial=0.0))
-        if length < 1e-7:  # what is left is its square
+        if length < 1e-7:  # convergence is quadratic
             return strength + step
         step *= min(1.0, _LONGEST / length)
         while (better := _log_likelihood(strength + step, pairs, points)) < value - 1e-12 * abs(value):
@@ -75,7 +76,7 @@ def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
 
 
 def _log_likelihood(strength: Floats, pairs: Ints, points: Floats) -> float:
-    """Of all scores: sum of won_ij log p_ij over ``pairs`` [P, 2] of which the first scored ``points`` [P]."""
+    """Sum of won_ij log p_ij over ``pairs`` [P, 2] with scores ``points`` [P] of the first player."""
     return -float(np.sum(points * np.logaddexp(0.0, strength[pairs[:, 1]] - strength[pairs[:, 0]])))
 
 
@@ -87,7 +88,7 @@ def _laplacian(weights: Floats) -> Floats:
 
 
 def _hessian(weights: Floats, free: Bools) -> Floats:
-    """The same for those who are free, invertible in floating point."""
+    """Laplacian restricted to the ``free`` players, plus a ridge."""
     found = _laplacian(weights)[free][:, free]
     found[np.diag_indices_from(found)] += _RIDGE
     return found
@@ -96,11 +97,10 @@ def _hessian(weights: Floats, free: Bools) -> Floats:
 def robust_covariance(
     strength: Floats, seats: Ints, points: Floats, pairs: Ints, met: Floats, ties: Floats, free: Bools
 ) -> Floats:
-    """[n, n] H^-1 M H^-1; rows and columns of those who are not ``free`` are zero.
+    """[n, n] H^-1 M H^-1; rows and columns of players that are not ``free`` are zero.
 
-    All games of a cluster are between the same two players, so a cluster adds its squared summed residual to one
-    entry of a table of pairs of players. Each is divided by 1 - leverage (MacKinnon and White's HC2), without which
-    few games would look too certain.
+    Each cluster adds its squared summed residual to the entry of its pair of players. Entries are divided by
+    1 - leverage (MacKinnon and White's HC2), which corrects the bias towards zero with few games.
     """
     size = len(strength)
     expected = expected_scores(strength)
@@ -122,7 +122,7 @@ def _squared_residuals(expected: Floats, seats: Ints, points: Floats, pairs: Int
     """Two symmetric [n, n] tables: squared residuals summed over clusters, and the number of clusters."""
     size = len(expected)
     first, second = seats[:, 0], seats[:, 1]
-    side = np.where(first < second, 1.0, -1.0)  # residuals of a swapped pair must be of one and the same player
+    side = np.where(first < second, 1.0, -1.0)  # express all residuals of a pair for the same player
     residual = side * (points - expected[first, second])
     _, where, cluster = np.unique(pairs, return_index=True, return_inverse=True)
     total = np.bincount(cluster, weights=residual, minlength=len(where)).astype(np.float64)

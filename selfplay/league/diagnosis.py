@@ -1,10 +1,10 @@
-"""Whether one number a player explains the results: misfit, cycles, and what the seat is worth.
+"""Goodness of fit of the ratings: misfit, cycles, and the advantage of the first seat.
 
-Bradley-Terry assumes that strength is one number and that a game is as good as another. Where A beats B, B beats C and
-C beats A no rating is right, and an interval does not show it. The tests here do.
+Bradley-Terry assumes that strength is one number. If A beats B, B beats C and C beats A, no rating is right, and the
+confidence intervals do not show it. The tests here do.
 
-The noise of games is taken from the games themselves, by seeds of the same two players, so that draws (less noise than
-a coin) and pairs of games on one seed (more) are counted as what they are.
+The noise is estimated from the games, by clusters of games of two players on one seed. So draws (less noise than a
+coin flip) and correlated games (more noise) get their actual weight.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.league.bradley_terry import expected_scores
-from selfplay.league.chance import Z95, chi2_above
 from selfplay.league.ratings import ANCHOR_ELO, ELO, Ratings
 from selfplay.league.records import ResultRule, scores
+from selfplay.league.statistics import Z95, chi2_above
 
 if TYPE_CHECKING:
-    from selfplay.league.games import Bools, Floats, Games, Ints
+    from selfplay.league.games import Bools, Floats, GameTable, Ints
 
 
 LEAST_INFORMATION: Final = 1.0
-"""Information, in p(1 - p) units, that a pair needs to count in the misfit test: its score is about normal then."""
+"""Information, in p(1 - p) units, from which the score of a pair is normal enough for the misfit test."""
 SURE: Final = 1.644854
-"""Standard errors over one half with which a head-to-head score counts as a win (95%, one-sided)."""
+"""Standard errors above one half from which a head-to-head score counts as a win (95%, one-sided)."""
 MOST_CYCLES: Final = 10
 SIDE_PRIOR: Final = 0.2
-"""Standard deviation of what a seat may be worth before any game, in units of strength (35 Elo)."""
+"""Prior standard deviation of the seat advantage, in units of strength (35 Elo)."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Encounter:
-    """All games of two players. ``score`` is the share of ``a``, ``z`` how far it is from what the ratings expect."""
+    """All games of two players. ``score`` is the mean of ``a``, ``z`` its deviation from the expected one."""
 
     a: str
     b: str
@@ -50,18 +50,18 @@ class Encounter:
 @final
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Pearson's test of the residuals of all pairs of players; a small ``p`` says that ratings cannot explain them."""
+    """Pearson's chi-square test of all pairs of players; a small ``p`` means that the ratings do not explain them."""
 
     chi2: float
     df: int
     p: float
-    dispersion: float  # noise of games as a multiple of coins': below 1 with draws, above with luck that seeds share
+    dispersion: float  # variance relative to coin flips: below 1 with draws, above 1 with correlated games
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Each scores above one half against the next, and the last against the first; ``scores`` in that order."""
+    """Three players, each of which beats the next, and the last the first; ``scores`` in that order."""
 
     players: tuple[str, str, str]
     scores: tuple[float, float, float]
@@ -69,8 +69,8 @@ class Cycle:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Side:
-    """What sitting in the first seat is worth, in Elo, with its 95% interval."""
+class SeatAdvantage:
+    """Advantage of the first seat in Elo, with its 95% interval."""
 
     elo: float
     low: float
@@ -81,21 +81,21 @@ class Side:
 @final
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How well a rating describes the games it was made of."""
+    """How well the ratings describe the games."""
 
     encounters: tuple[Encounter, ...]
-    misfit: Misfit | None  # None where players met too seldom to tell
-    cycles: tuple[Cycle, ...]  # the clearest first
-    side: Side | None
+    misfit: Misfit | None  # None: too few games
+    cycles: tuple[Cycle, ...]  # most significant first
+    side: SeatAdvantage | None
 
 
-def diagnose(ratings: Ratings, games: Games, rule: ResultRule = "stocks_percent") -> Diagnosis:
-    """Look for what ``ratings`` do not explain.
+def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_percent") -> Diagnosis:
+    """Test how well ``ratings`` explain the games.
 
     Args:
-        ratings: from ``rate`` with these games and this rule.
-        games: those that were rated (see ``Games.comparable``).
-        rule: who wins a game.
+        ratings: result of ``rate`` with these games and this rule.
+        games: the rated games (see ``GameTable.comparable``).
+        rule: decides the winner of a game.
     """
     if not len(games):
         return Diagnosis((), None, (), None)
@@ -110,19 +110,19 @@ def diagnose(ratings: Ratings, games: Games, rule: ResultRule = "stocks_percent"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meetings:
-    """P pairs of players who met, the one with the smaller index first."""
+    """Results of P pairs of players; the first of a pair has the smaller index."""
 
     first: Ints
     second: Ints
     games: Floats
     seeds: Ints
     won: Floats  # score of the first
-    expected: Floats  # share of the first by the ratings
+    expected: Floats  # score of the first according to the ratings
     dispersion: float
-    pinned: Bools  # [n] players whose strength was given
+    pinned: Bools  # [n] players with a fixed rating
 
     @classmethod
-    def of(cls, ratings: Ratings, games: Games, rule: ResultRule) -> _Meetings:
+    def of(cls, ratings: Ratings, games: GameTable, rule: ResultRule) -> _Meetings:
         seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
         low, high = seats.min(axis=1), seats.max(axis=1)
         mine = np.where(seats[:, 0] == low, points, 1.0 - points)
@@ -143,7 +143,7 @@ class _Meetings:
         share = (won + 0.5) / (met + 1.0)
         several = seeds > 1
         coins = float((met * share * (1.0 - share))[several].sum())
-        # Half a coin of either kind: without it a handful of equal results would have no noise at all.
+        # Half a pseudo-observation each: without it a few equal results would have zero noise.
         dispersion = (float(within[several].sum()) + 0.5) / (coins + 0.5)
         return cls(first, second, met, seeds, won, expected, dispersion, ratings.pinned)
 
@@ -176,7 +176,7 @@ class _Meetings:
         score[self.second, self.first] = 1.0 - self.won / self.games
         beats = lead > SURE
         found = []
-        for i in range(size):  # each cycle once, from its smallest
+        for i in range(size):  # each cycle once, from its smallest index
             beaten, unbeaten = (i + 1 + np.flatnonzero(later) for later in (beats[i, i + 1 :], beats[i + 1 :, i]))
             for a, b in np.argwhere(beats[np.ix_(beaten, unbeaten)]):
                 j, k = int(beaten[a]), int(unbeaten[b])
@@ -189,9 +189,9 @@ class _Meetings:
 
 
 def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
-    """Strengths that results between these pairs fix: players less one for each group that hangs together.
+    """Number of fitted strengths: players minus connected components of the graph of these pairs.
 
-    Pinned players hang together and are one player here: no strength of theirs was fitted.
+    All pinned players count as one node, since their strengths were not fitted.
     """
     one = int(np.flatnonzero(pinned)[0])
     first, second = (np.where(pinned[side], one, side) for side in (first, second))
@@ -210,8 +210,8 @@ def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
     return joined
 
 
-def _side(ratings: Ratings, games: Games, rule: ResultRule) -> Side | None:
-    """What the first seat adds to a player's strength, by Newton's method beside the fitted strengths."""
+def _side(ratings: Ratings, games: GameTable, rule: ResultRule) -> SeatAdvantage | None:
+    """Advantage of the first seat, fitted by Newton's method with the strengths held fixed."""
     seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
     strength = (ratings.elo - ANCHOR_ELO) / ELO
     gap = strength[seats[:, 0]] - strength[seats[:, 1]]
@@ -229,4 +229,4 @@ def _side(ratings: Ratings, games: Games, rule: ResultRule) -> Side | None:
     squares = np.square(np.bincount(cluster.ravel(), weights=points - expected)).sum()
     information = float((expected * (1.0 - expected)).sum()) + prior
     se = math.sqrt(float(squares) + prior) / information
-    return Side(ELO * worth, ELO * (worth - Z95 * se), ELO * (worth + Z95 * se), worth / se)
+    return SeatAdvantage(ELO * worth, ELO * (worth - Z95 * se), ELO * (worth + Z95 * se), worth / se)

@@ -1,4 +1,4 @@
-"""The columns of a ledger: what ratings need of each game, as arrays, made without a pydantic object per row."""
+"""The games of a ledger as arrays. Rows are parsed without a pydantic object each, for speed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from envs.files import parse_json
 from selfplay.errors import LeagueError
 from selfplay.league import rewards
+from selfplay.league.pruning import inactive
 from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
-from selfplay.league.retired import retired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,69 +33,69 @@ OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
 RETIRED: Final = "of generations that have not played for long"
-_WIDTH: Final = 8  # whole numbers of a row
+_WIDTH: Final = 8  # integers per row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Paid:
-    """What rows of a game of words say besides who won."""
+class RewardColumns:
+    """Additional columns of dialogue games."""
 
-    partners: Ints  # [N] player who sat opposite each of the two; -1: they sat opposite each other
-    versions: Ints  # [N] weights of the partner; -1 where there is none
-    rewards: Floats  # [N, 2] of the two
+    partners: Ints  # [N] partner of each of the two players; -1: they played each other
+    versions: Ints  # [N] version of the partner; -1 without one
+    rewards: Floats  # [N, 2]
 
-    def subset(self, keep: Bools) -> Paid:
-        """The rows where ``keep`` [N] is true."""
-        return Paid(self.partners[keep], self.versions[keep], self.rewards[keep])
+    def subset(self, keep: Bools) -> RewardColumns:
+        """Rows where ``keep`` [N] is true."""
+        return RewardColumns(self.partners[keep], self.versions[keep], self.rewards[keep])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Games:
-    """N games in the order of the ledger. Indices point into the tuples of names."""
+class GameTable:
+    """N games in ledger order. Players and groups are indices into the tuples of names."""
 
     players: tuple[str, ...]
     groups: tuple[str, ...]  # "<settings hash>/<sampling>": only games of one group are comparable
     seats: Ints  # [N, 2] player of each seat
-    versions: Ints  # [N, 2] weights of each seat's player
+    versions: Ints  # [N, 2] version of each player's weights
     stocks: Ints  # [N, 2]
     percents: Floats  # [N, 2]
-    pairs: Ints  # [N] games with the same number share their seed: same two players, seats or characters swapped
+    pairs: Ints  # [N] games of the same two players on one seed have the same number
     group: Ints  # [N]
-    duplicates: int = 0  # rows that repeated a match id and were ignored
-    torn: bool = False  # the last row was incomplete and was ignored
-    foreign: bool = False  # of another program: any names, and counters that only say who won
-    paid: Paid | None = None  # of a game of words: its rows, whose counters only say who was paid more
+    duplicates: int = 0  # ignored rows with a repeated match id
+    torn: bool = False  # an incomplete last row was ignored
+    external: bool = False  # from another program: arbitrary names; the counters only encode the winner
+    paid: RewardColumns | None = None  # dialogue games; their counters only encode which reward was higher
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     @classmethod
     def of(cls, records: Iterable[MatchRecord | RewardRecord]) -> Self:
-        """The columns of records that are not (yet) in a file."""
-        columns = Columns()
+        """Build a table from records."""
+        columns = TableBuilder()
         for record in records:
             columns.add(record.row())
         return cls.folded(columns)
 
     @classmethod
-    def folded(cls, columns: Columns, *, torn: bool = False) -> Self:
-        """What was folded so far."""
+    def folded(cls, columns: TableBuilder, *, torn: bool = False) -> Self:
+        """The table of all rows added so far."""
         return cls(*columns.arrays(), duplicates=columns.duplicates, torn=torn, paid=columns.paid())
 
     @property
     def has_counters(self) -> bool:
-        """Whether stocks and percents are those of fights."""
-        return not self.foreign and self.paid is None
+        """Whether stocks and percents are real counters of a fight."""
+        return not self.external and self.paid is None
 
     def seats_among(self, names: Sequence[str]) -> Ints:
-        """[N, 2] position in ``names`` of each seat's player, -1 for one who is not there."""
+        """[N, 2] index in ``names`` of each seat's player, -1 if it is missing."""
         position = {name: i for i, name in enumerate(names)}
         return np.array([position.get(name, -1) for name in self.players], dtype=np.int64)[self.seats]
 
-    def subset(self, keep: Bools) -> Games:
-        """The games where ``keep`` [N] is true; names and their indices stay."""
+    def subset(self, keep: Bools) -> GameTable:
+        """Games where ``keep`` [N] is true; names and indices do not change."""
         if keep.all():
-            return self  # as a rule nothing is left out: no copy of a long ledger
+            return self  # common case: do not copy a long ledger
         return replace(
             self,
             seats=self.seats[keep],
@@ -108,11 +108,11 @@ class Games:
         )
 
     def comparable(self, settings: str | None = None, keep: Iterable[str] = ()) -> Selection:
-        """The games that may be rated together.
+        """The games that can be rated together.
 
         Args:
-            settings: a group, or the start of one, such as its settings hash; by default that of the newest game.
-            keep: generations that are rated however long ago they played; the start is, too.
+            settings: a group or a prefix of one, such as its settings hash; default: the group of the newest game.
+            keep: generations that are rated however long ago they played, in addition to the start.
 
         Raises:
             LeagueError: no game was played under ``settings``.
@@ -122,12 +122,12 @@ class Games:
         wanted = self._group(settings)
         same = self.group == wanted
         newest = np.full(len(self.players), -1, dtype=np.int64)
-        newest[self.seats[same]] = self.versions[same]  # of several the last one stays
+        newest[self.seats[same]] = self.versions[same]  # the last assignment wins
         current = (self.versions == newest[self.seats]).all(axis=1)
-        outside = np.isin(np.array(self.players), list(OUTSIDE)) & (not self.foreign)
+        outside = np.isin(np.array(self.players), list(OUTSIDE)) & (not self.external)
         unranked = outside[self.seats].any(axis=1)
         counts = same & current & ~unranked
-        gone = retired(self.players, self.seats[counts], keep) & (not self.foreign)
+        gone = inactive(self.players, self.seats[counts], keep) & (not self.external)
         too_old = counts & gone[self.seats].any(axis=1)
         left_out = Counter(
             {
@@ -145,31 +145,31 @@ class Games:
         found = [int(index) for index in np.unique(self.group) if self.groups[index].startswith(settings)]
         if not found:
             valid = ", ".join(sorted(self.groups[index] for index in np.unique(self.group)))
-            raise LeagueError(f"no game was played under the settings {settings!r} (there are: {valid})")
+            raise LeagueError(f"no game was played under the settings {settings!r} (valid: {valid})")
         return max(found, key=lambda index: int(np.flatnonzero(self.group == index)[-1]))
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Comparable games, the group they belong to, and how many others were left out, by reason."""
+    """Comparable games, their group, and the number of excluded games by reason."""
 
-    games: Games
+    games: GameTable
     settings: str
     left_out: Mapping[str, int]
 
 
 @dataclass(slots=True)
-class Columns:
-    """Folds rows of JSON into columns, one at a time."""
+class TableBuilder:
+    """Collects JSON rows into columns."""
 
     players: dict[str, int] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     pairs: dict[str, int] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    numbers: array[int] = field(default_factory=lambda: array("q"))  # _WIDTH of each row
-    percents: array[float] = field(default_factory=lambda: array("d"))  # two of each row
-    partners: list[tuple[int, int]] = field(default_factory=list)  # and their versions; of a game of words
+    numbers: array[int] = field(default_factory=lambda: array("q"))  # _WIDTH per row
+    percents: array[float] = field(default_factory=lambda: array("d"))  # two per row
+    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; dialogue games only
     rewards: list[tuple[float, float]] = field(default_factory=list)
     duplicates: int = 0
 
@@ -177,11 +177,11 @@ class Columns:
         return len(self.numbers) // _WIDTH
 
     def add(self, line: str | bytes) -> bool:
-        """Fold one row in; False when its match id was there already.
+        """Add a row; returns False if its match id was already present.
 
         Raises:
             json.JSONDecodeError: not JSON.
-            ValueError, TypeError, KeyError: JSON, but no record of a game, or one of another kind of game.
+            ValueError, TypeError, KeyError: not a game record, or one of another kind of game.
         """
         row = parse_json(line, MAX_ROW_BYTES)
         match = row["match"]
@@ -193,10 +193,10 @@ class Columns:
         first, second = row["seats"]
         if first["player"] == second["player"]:
             raise ValueError(f"mirror match of {first['player']!r}")
-        of_words = row["format"] == rewards.FORMAT
-        if self.numbers and of_words != bool(self.rewards):
-            raise ValueError("a fight and a game of words in one ledger")
-        counters, percents = _paid(row["rewards"]) if of_words else _counted(row["stocks"], row["percents"])
+        is_dialogue = row["format"] == rewards.FORMAT
+        if self.numbers and is_dialogue != bool(self.rewards):
+            raise ValueError("fights and dialogue games in one ledger")
+        counters, percents = _paid(row["rewards"]) if is_dialogue else _counted(row["stocks"], row["percents"])
         numbers = (
             self._player(first["player"]),
             self._player(second["player"]),
@@ -206,7 +206,7 @@ class Columns:
             _number(self.pairs, match.partition("-")[0]),
             _number(self.groups, _printable(f"{row['settings']}/{row['sampling']}")),
         )
-        if of_words:
+        if is_dialogue:
             self.partners.append(self._partner(row["partner"]))
             self.rewards.append((row["rewards"][0], row["rewards"][1]))
         self.numbers.extend(numbers)
@@ -214,16 +214,16 @@ class Columns:
         self.seen.add(match)
         return True
 
-    def paid(self) -> Paid | None:
-        """The field of ``Games``."""
+    def paid(self) -> RewardColumns | None:
+        """The ``paid`` field of ``GameTable``."""
         if not self.rewards:
             return None
         partners = np.array(self.partners, dtype=np.int64)
-        return Paid(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
+        return RewardColumns(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
 
     def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints]:
-        """The first eight fields of ``Games``."""
-        table = np.array(self.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # copies: the columns grow on
+        """The first eight fields of ``GameTable``."""
+        table = np.array(self.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # a copy: the columns still grow
         percents = np.array(self.percents, dtype=np.float64).reshape(-1, 2)
         names = tuple(self.players), tuple(self.groups)
         return *names, table[:, 0:2], table[:, 2:4], table[:, 4:6], percents, table[:, 6], table[:, 7]
@@ -238,7 +238,7 @@ class Columns:
 
 
 def _counted(stocks: Sequence[int], percents: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
-    """Stocks and percents of a fight."""
+    """Validated stocks and percents of a fight."""
     left, other_left = stocks
     percent, other_percent = percents
     if not (type(left) is type(other_left) is int and 0 <= left <= MOST_STOCKS and 0 <= other_left <= MOST_STOCKS):
@@ -249,7 +249,7 @@ def _counted(stocks: Sequence[int], percents: Sequence[float]) -> tuple[tuple[in
 
 
 def _paid(paid: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
-    """The same of a game of words, where they only say who was paid more."""
+    """Counters of a dialogue game, which only encode the higher reward."""
     first, second = paid
     if not (math.isfinite(first) and math.isfinite(second)):
         raise ValueError(f"rewards {paid!r}")
@@ -258,7 +258,7 @@ def _paid(paid: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
 
 def _printable(name: str) -> str:
     if len(name) > MAX_NAME or not name.isprintable():
-        raise ValueError(f"settings {name[:MAX_NAME]!r}: up to {MAX_NAME} printable characters are needed")
+        raise ValueError(f"settings {name[:MAX_NAME]!r}: valid: up to {MAX_NAME} printable characters")
     return name
 
 

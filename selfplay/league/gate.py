@@ -1,9 +1,9 @@
-"""Promotion: a generation becomes ``best`` when a sequential test says that it is stronger than the best one so far.
+"""Promotion: a generation becomes ``best`` when a sequential test finds it stronger than the previous best.
 
-Without a gate the newest generation is what a run offers, and training may have made it worse. With one, a candidate
-plays rating games against ``best`` until the test accepts or rejects it; then the newest generation is the next
-candidate. A candidate is not given up for a newer one: a test that starts anew with every generation never ends. The
-games are rows of the ledger like any other, and deciding early does no harm: that is what the test is for.
+Without a gate a run offers its newest generation, which may be worse than an older one. With a gate, a candidate plays
+rating games against ``best`` until the test accepts or rejects it. Then the newest generation becomes the next
+candidate. A newer generation never replaces a candidate during its test, since the test would not end. The games are
+ordinary rows of the ledger.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.league.records import START, ResultRule, generation_number, scores
-from selfplay.league.sprt import Bounds, Test, sprt
+from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from selfplay.league.games import Floats, Games, Ints
+    from selfplay.league.games import Floats, GameTable, Ints
 
 SHARE: Final = 0.5
-"""Part of the rating games that a test in progress gets."""
+"""Share of the rating games that go to a test in progress."""
 
 
 class GateState(BaseModel):
-    """Where promotion stands: part of a checkpoint, and the file that says who ``best`` is."""
+    """State of the gate: part of a checkpoint, and the content of ``best.json``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal[1] = 1
     best: str = START
-    candidate: str | None = None  # being tested
-    tried: str = START  # the newest that was decided
-    llr: float | None = None  # of the candidate, as of the newest game
+    candidate: str | None = None  # under test
+    tried: str = START  # newest generation with a decision
+    llr: float | None = None  # log-likelihood ratio of the candidate
 
 
 @final
 class Gate:
-    """Who is tested, and what came of it."""
+    """Chooses candidates and decides on their promotion."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: SprtBounds) -> None:
         self.bounds = bounds
         self.state = GateState()
 
     def challenge(self, generations: Sequence[str]) -> tuple[str, str] | None:
-        """(candidate, best) who should meet; None while nothing is newer than what was decided.
+        """The next pair (candidate, best) to play; None if no generation is newer than the last decision.
 
         Args:
-            generations: those that are saved, oldest first.
+            generations: saved generations, oldest first.
         """
         candidate = self.state.candidate
         if candidate not in generations:
@@ -58,12 +58,12 @@ class Gate:
             self.state = self.state.model_copy(update={"candidate": candidate, "llr": None})
         return None if candidate is None else (candidate, self.state.best)
 
-    def decide(self, games: Games, rule: ResultRule = "stocks_percent") -> tuple[str, Test] | None:
-        """Look at all games so far; the candidate and its test, where a test was under way.
+    def decide(self, games: GameTable, rule: ResultRule = "stocks_percent") -> tuple[str, SprtResult] | None:
+        """Update the test with all games so far; returns the candidate and its test, or None without a candidate.
 
         Args:
-            games: those that are comparable (see ``Games.comparable``).
-            rule: who wins a game.
+            games: comparable games (see ``GameTable.comparable``).
+            rule: decides the winner of a game.
         """
         candidate = self.state.candidate
         if candidate is None:
@@ -78,8 +78,8 @@ class Gate:
         return candidate, test
 
 
-def head_to_head(games: Games, a: str, b: str, rule: ResultRule = "stocks_percent") -> tuple[Floats, Ints]:
-    """Scores of ``a`` in its games against ``b`` [K], and the pair that each belongs to [K]."""
+def head_to_head(games: GameTable, a: str, b: str, rule: ResultRule = "stocks_percent") -> tuple[Floats, Ints]:
+    """Scores [K] of ``a`` against ``b``, and the pair label [K] of each game."""
     names = list(games.players)
     if a not in names or b not in names:
         return np.zeros(0), np.zeros(0, dtype=np.int64)

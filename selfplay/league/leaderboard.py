@@ -1,4 +1,4 @@
-"""The leaderboard: one row a player, made from the columns of a ledger. How it looks is the business of ``render``."""
+"""The leaderboard: one row per player, computed from a ledger. ``render`` formats it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from selfplay.errors import LeagueError
 from selfplay.league.alarms import warnings
 from selfplay.league.anchors import Origin, find_table
 from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose
-from selfplay.league.elo import sequential_elo
-from selfplay.league.ratings import Difference, Ratings, rate
+from selfplay.league.ratings import Difference, Ratings, rate, sequential_elo
 from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, generation_number
-from selfplay.league.rows import Row, make_rows
+from selfplay.league.rows import LeaderboardRow, make_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from selfplay.league.games import Games
+    from selfplay.league.games import GameTable
 
 TOP: Final = 20
 Method = Literal["batch", "sequential"]
@@ -33,43 +32,43 @@ class _Frozen(BaseModel):
 
 
 class Fit(_Frozen):
-    """How well one number a player describes the results; see ``diagnosis``."""
+    """How well the ratings describe the results; see ``diagnosis``."""
 
-    misfit_p: float | None  # small: ratings cannot explain the results; None: too few games to tell
-    dispersion: float | None  # noise of games as a multiple of coins'
+    misfit_p: float | None  # small: the ratings do not explain the results; None: too few games
+    dispersion: float | None  # variance of the games relative to coin flips
     cycles: tuple[Cycle, ...]
-    side: tuple[float, float, float] | None  # worth of the first seat in Elo, with its 95% interval
+    side: tuple[float, float, float] | None  # advantage of the first seat in Elo, with its 95% interval
 
 
 class Leaderboard(_Frozen):
-    """All players by rating, and what the ratings were made of."""
+    """All players by rating, and how the ratings were computed."""
 
-    rows: tuple[Row, ...]
-    kind: Kind  # of the games: fights, games of words, or games of another program
+    rows: tuple[LeaderboardRow, ...]
+    kind: Kind  # fights, dialogue games ("words"), or games of another program ("foreign")
     method: Method
     rule: ResultRule
-    settings: str  # "<settings hash>/<sampling>" of the games that count
-    anchor: str  # who stands at 1500
-    anchors: Origin | None  # whose table pins the scripted players; None: only the anchor is pinned
+    settings: str  # "<settings hash>/<sampling>" of the rated games
+    anchor: str  # player at 1500
+    anchors: Origin | None  # table that pins the scripted players; None: only the anchor is pinned
     games: int
     draw_share: float
-    decided_by_stocks: float | None  # share of games with unequal stocks; None: no fights
+    decided_by_stocks: float | None  # share of games with unequal stocks; None: not fights
     newest: str | None
-    progress: Difference | None  # of the newest from the start; None: one of the two has no games
-    left_out: dict[str, int]  # games that do not count, by reason
+    progress: Difference | None  # newest minus start; None: one of them has no games
+    left_out: dict[str, int]  # excluded games by reason
     fit: Fit
     warnings: tuple[str, ...]
 
-    def top(self, count: int = TOP) -> tuple[Row, ...]:
-        """The first ``count`` rows, the scripted players, the start and the newest generation."""
+    def top(self, count: int = TOP) -> tuple[LeaderboardRow, ...]:
+        """The first ``count`` rows, plus scripted players, the start and the newest generation."""
         always = {START, self.newest}
         return tuple(row for row in self.rows if row.rank <= count or row.scripted or row.policy in always)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Study:
-    """A leaderboard and what it was made from, for those who show more than a table."""
+class LeaderboardAnalysis:
+    """A leaderboard with its intermediate results."""
 
     board: Leaderboard
     ratings: Ratings
@@ -77,44 +76,44 @@ class Study:
 
 
 def build(
-    games: Games,
+    games: GameTable,
     method: Method = "batch",
     rule: ResultRule = "stocks_percent",
     settings: str | None = None,
     run: Path | None = None,
     anchor: str = ANCHOR,
 ) -> Leaderboard:
-    """The leaderboard of a ledger alone; arguments and errors are those of ``study``."""
-    return study(games, method, rule, settings, run, anchor).board
+    """The leaderboard of a ledger alone; arguments and errors are as in ``analyse``."""
+    return analyse(games, method, rule, settings, run, anchor).board
 
 
-def study(
-    games: Games,
+def analyse(
+    games: GameTable,
     method: Method = "batch",
     rule: ResultRule = "stocks_percent",
     settings: str | None = None,
     run: Path | None = None,
     anchor: str = ANCHOR,
-) -> Study:
-    """Rate everybody in a ledger.
+) -> LeaderboardAnalysis:
+    """Rate all players of a ledger.
 
     Args:
         games: all games of the ledger.
         method: ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
-        rule: who wins a game.
-        settings: rate the games of these settings (a settings hash or the start of one), not the newest game's.
-        run: folder that may have a table of anchors of its own.
-        anchor: who stands at 1500; for games of other programs.
+        rule: decides the winner of a game.
+        settings: settings hash, or a prefix, of the games to rate; default: that of the newest game.
+        run: folder that may hold its own table of anchors.
+        anchor: player at 1500; for games of other programs.
 
     Raises:
-        LeagueError: an unknown method, rule or anchor, or settings under which nothing was played.
+        LeagueError: unknown method, rule or anchor, or no games under ``settings``.
     """
     check_rule(rule)
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")
     chosen = games.comparable(settings)
     found = find_table(chosen.settings.partition("/")[0], run)
-    if games.foreign and anchor not in games.players:
+    if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
     ratings = rate(chosen.games, rule, anchors=None if found is None else found[0].elo, anchor=anchor)
     elo = ratings.elo
@@ -122,13 +121,13 @@ def study(
         points = sequential_elo(chosen.games, rule, anchor)
         elo = np.array([points.get(name, elo[i]) for i, name in enumerate(ratings.players)])
     unequal = chosen.games.stocks[:, 0] != chosen.games.stocks[:, 1]
-    generations = [] if games.foreign else [name for name in ratings.players if generation_number(name) is not None]
+    generations = [] if games.external else [name for name in ratings.players if generation_number(name) is not None]
     rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
     diagnosis = diagnose(ratings, chosen.games, rule)
     board = Leaderboard(
         rows=rows,
-        kind="foreign" if games.foreign else "fights" if games.paid is None else "words",
+        kind="foreign" if games.external else "fights" if games.paid is None else "words",
         method=method,
         rule=rule,
         settings=chosen.settings,
@@ -143,7 +142,7 @@ def study(
         fit=_fit(diagnosis),
         warnings=warnings(ratings, games, anchor, draws, diagnosis),
     )
-    return Study(board, ratings, diagnosis)
+    return LeaderboardAnalysis(board, ratings, diagnosis)
 
 
 def _fit(diagnosis: Diagnosis) -> Fit:

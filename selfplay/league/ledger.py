@@ -1,8 +1,8 @@
-"""The ledger: one JSON line per rating game, only ever appended to, by one writer at a time.
+"""The ledger: an append-only file with one JSON line per rating game and one writer at a time.
 
-Ratings, leaderboards and pairings are functions of its rows, so that nothing else of the league needs saving.
-A crash can tear the last line; readers ignore it and the next writer cuts it off. Anything else that cannot be read is
-an error which names the file and the line.
+Ratings, leaderboards and matchups are computed from its rows, so nothing else of the league is saved. A crash can leave
+an incomplete last line. Readers ignore it and the next writer removes it. Any other invalid row is an error that names
+the file and the line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from envs.files import read_plain
 from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, describe
-from selfplay.league.games import Columns, Games
+from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
 
@@ -30,30 +30,30 @@ MAX_BYTES: Final = 2**30  # two million games
 AnyRecord = TypeVar("AnyRecord", MatchRecord, RewardRecord)
 
 
-def read_games(path: Path) -> Games:
-    """The columns of a ledger; a torn last line and repeated match ids are ignored, and reported in the result.
+def read_games(path: Path) -> GameTable:
+    """Read a ledger. An incomplete last line and repeated match ids are ignored and reported in the result.
 
     Raises:
-        LeagueError: no such file, or a row other than the last that is no match record.
+        LeagueError: the file is missing, or a row other than the last is invalid.
     """
     data = _content(path)
-    columns = Columns()
+    columns = TableBuilder()
     offsets = _fold(path, data, columns)
-    return Games.folded(columns, torn=offsets[-1] < len(data))
+    return GameTable.folded(columns, torn=offsets[-1] < len(data))
 
 
 def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[AnyRecord]:  # type: ignore[assignment]
-    """Every row as a validated record, in order. Slow (about 20 us a row); for exports and for looking at games.
+    """Read the rows of a ledger as validated records, in order. Slow: about 20 us per row.
 
     Args:
         path: the file.
-        kind: of the records; ``RewardRecord`` in the ledger of a game of words.
+        kind: type of the records; ``RewardRecord`` for dialogue games.
 
     Raises:
-        LeagueError: as ``read_games``, and any field that is not as it must be.
+        LeagueError: as for ``read_games``, and for any invalid field.
     """
     data = _content(path)
-    columns = Columns()
+    columns = TableBuilder()
     offsets = _fold(path, data, columns)
     seen: set[str] = set()
     for number, line in enumerate(data[: offsets[-1]].split(b"\n"), 1):
@@ -75,10 +75,10 @@ def _content(path: Path) -> bytes:
         raise LeagueError(f"cannot read the ledger {path}: {describe(error)}") from error
 
 
-def _fold(path: Path, data: bytes, columns: Columns) -> list[int]:
-    """Fold all rows into ``columns``; the offset where the file's first k new rows end, for k = 0, 1, ...
+def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:
+    """Add all rows to ``columns``; returns the byte offset behind the first k new rows, for k = 0, 1, ...
 
-    The last offset is where the readable part ends: anything behind it is a torn line.
+    The last offset is the end of the readable part. Anything behind it is an incomplete line.
     """
     offsets = [0]
     position, lines = 0, data.split(b"\n")
@@ -94,7 +94,7 @@ def _fold(path: Path, data: bytes, columns: Columns) -> list[int]:
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             if number == last and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
                 break
-            raise LeagueError(f"{path}:{number + 1}: no record of a game: {_reason(error)}") from error
+            raise LeagueError(f"{path}:{number + 1}: not a game record: {_reason(error)}") from error
         if new:
             offsets.append(position)
         else:
@@ -108,15 +108,17 @@ def _reason(error: Exception) -> str:
 
 @final
 class Ledger:
-    """The one writer of a ledger. Open it with ``Ledger.open``; it is a context manager.
+    """The writer of a ledger, a context manager. Open it with ``Ledger.open``.
 
     Attributes:
         path: the file.
-        repaired_bytes: length of the torn line that was cut off on opening.
-        dropped_rows: rows cut off on opening because ``keep_rows`` asked for fewer.
+        repaired_bytes: length of the incomplete line that was removed on opening.
+        dropped_rows: rows that were removed on opening because of ``keep_rows``.
     """
 
-    def __init__(self, path: Path, descriptor: int, columns: Columns, repaired_bytes: int, dropped_rows: int) -> None:
+    def __init__(
+        self, path: Path, descriptor: int, columns: TableBuilder, repaired_bytes: int, dropped_rows: int
+    ) -> None:
         self.path = path
         self.repaired_bytes = repaired_bytes
         self.dropped_rows = dropped_rows
@@ -125,33 +127,31 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, keep_rows: int | None = None) -> Self:
-        """Open for appending; make the file if there is none, repair its end if it is torn.
+        """Open for appending; create the file if missing, remove an incomplete last line.
 
         Args:
             path: the file.
-            keep_rows: drop the rows behind the first ``keep_rows``. A run that resumes bit for bit plays them again.
+            keep_rows: remove the rows behind the first ``keep_rows``, which a resumed run plays again.
 
         Raises:
-            LeagueError: another writer has it open, a row is corrupt, or there are fewer rows than ``keep_rows``.
+            LeagueError: another writer has it open, a row is corrupt, or the file has fewer than ``keep_rows`` rows.
         """
         with boundary(LeagueError, f"cannot open the ledger {path}"):
-            is_new = not path.exists()
-            # what is at the end of a link is nobody's ledger: it would be cut and written to
+            # O_NOFOLLOW: never truncate or write to the target of a link
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
         try:
             with boundary(LeagueError, f"cannot open the ledger {path}"):
                 _lock(descriptor, path)
-                if is_new:
-                    _sync_folder(path.parent)
+                _sync_folder(path.parent)  # the file may be new, or its creator died before this line
             data = _content(path)
-            columns = Columns()
+            columns = TableBuilder()
             offsets = _fold(path, data, columns)
             rows = len(offsets) - 1
             if keep_rows is not None and keep_rows > rows:
-                raise LeagueError(f"{path} has {rows} rows where {keep_rows} were written: it was changed by others")
+                raise LeagueError(f"{path} has {rows} rows, but {keep_rows} were written: another program changed it")
             keep = rows if keep_rows is None else keep_rows
             if keep < rows:
-                columns = Columns()
+                columns = TableBuilder()
                 _fold(path, data[: offsets[keep]], columns)
             with boundary(LeagueError, f"cannot repair the ledger {path}"):
                 _cut(descriptor, data, offsets[keep])
@@ -162,29 +162,29 @@ class Ledger:
 
     @property
     def rows(self) -> int:
-        """Games in the ledger, repeated rows not counted."""
+        """Number of games, without repeated rows."""
         return len(self._columns)
 
     @property
     def duplicates(self) -> int:
-        """Rows with a match id that was there already: in the file, or handed to ``append`` and not written."""
+        """Number of rows with a repeated match id, in the file or passed to ``append``."""
         return self._columns.duplicates
 
-    def games(self) -> Games:
-        """The columns of all rows; equal to what ``read_games`` makes of the file."""
-        return Games.folded(self._columns)
+    def games(self) -> GameTable:
+        """All games; equal to ``read_games`` of the file."""
+        return GameTable.folded(self._columns)
 
     def append(self, records: Iterable[MatchRecord | RewardRecord]) -> int:
-        """Write games and wait until the disk has them, all or none; how many were new.
+        """Write games and fsync, all or none; returns how many were new.
 
         Raises:
             LeagueError: a mirror match.
-            DiskError: the disk refused; the file is as it was, or is made so before the next rows.
+            DiskError: writing failed; partial rows are removed at the latest before the next write.
         """
         fresh: dict[str, str] = {}
         for record in records:
             if record.seats[0].player == record.seats[1].player:
-                raise LeagueError(f"mirror match of {record.seats[0].player!r}: it says nothing about its strength")
+                raise LeagueError(f"mirror match of {record.seats[0].player!r}: it cannot be rated")
             if record.match in self._columns.seen or record.match in fresh:
                 self._columns.duplicates += 1
             else:
@@ -197,7 +197,7 @@ class Ledger:
         return len(fresh)
 
     def close(self) -> None:
-        """Give the file back; a second call does nothing."""
+        """Close the file; closing twice is allowed."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -219,7 +219,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _cut(descriptor: int, data: bytes, end: int) -> None:
-    """Make the file end behind its last good row, and with a line end."""
+    """Truncate the file behind its last valid row and make sure that it ends with a newline."""
     if end < len(data):
         os.ftruncate(descriptor, end)
     if end and data[end - 1 : end] != b"\n":

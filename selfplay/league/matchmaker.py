@@ -1,7 +1,6 @@
-"""Whom a learner meets in training: draws opponents in the shares of a mode, see ``modes``.
+"""Draws the opponents of a learner in training by the weights of a mode, see ``modes``.
 
-Shares of categories that are empty (no generation saved yet, no scripted player allowed) go to the others in
-proportion.
+The weight of an empty category (no saved generation, no scripted player) is shared by the others in proportion.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
-from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, Pool
+from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, OpponentPool
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
 
@@ -23,22 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-class Place(NamedTuple):
-    """A place on the bench: a frozen policy, and the category whose draws may give it."""
+class BenchPlace(NamedTuple):
+    """A frozen policy on the bench, and the category that it is drawn for."""
 
     id: str
     category: str
 
 
 class MatchmakerState(BaseModel):
-    """All that the next draws depend on, as JSON."""
+    """The state of a ``Matchmaker``, as JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     generations: tuple[str, ...]
     exploiters: tuple[str, ...] = ()
     guests: tuple[str, ...] = ()
-    bench: tuple[Place, ...]
+    bench: tuple[BenchPlace, ...]
     met: dict[str, dict[str, int]]
     rng: dict[str, str | int | dict[str, int]]
     results: ResultsState = ResultsState()
@@ -46,19 +45,19 @@ class MatchmakerState(BaseModel):
 
 @final
 class Matchmaker:
-    """Draws opponents; the frozen policies among them come from a small bench that ``rotate`` changes.
+    """Draws opponents. Frozen policies come from a small bench, which ``rotate`` changes.
 
     Args:
         mode: a name in ``MODES``, or the role of an exploiter.
-        rng: all draws come from it.
-        scripted: scripted players that training may meet.
-        weights: shares of the mode's categories, instead of its own. They need not sum to one; those not named are 0,
-            those of other modes are ignored.
-        max_frozen: policies on the bench at a time: each costs a forward pass of its own.
-        outsiders: who has the other seat in every game; the weights must then name their category.
+        rng: source of all draws.
+        scripted: scripted players for training.
+        weights: weights of the mode's categories, instead of the default ones. They need not sum to one; missing ones
+            are 0, categories of other modes are ignored.
+        max_frozen: size of the bench. Each policy costs a forward pass of its own.
+        outsiders: players of the other seat in every game; the weights must name their category.
 
     Raises:
-        LeagueError: an unknown mode or category, or weights or a bench that cannot be.
+        LeagueError: unknown mode or category, invalid weights, or an empty bench.
     """
 
     def __init__(
@@ -74,24 +73,24 @@ class Matchmaker:
         if shares is None:
             raise LeagueError(f"unknown mode {mode!r} (valid: {', '.join(MODES)})")
         if max_frozen < 1:
-            raise LeagueError(f"the bench needs at least one place, not {max_frozen}")
+            raise LeagueError(f"max_frozen must be at least 1, not {max_frozen}")
         self._weights = _checked(shares if weights is None else weights, (*shares, "guests", OUTSIDER))
         self._rng = rng
         self._max_frozen = max_frozen
-        self._pool = Pool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
-        self._bench: tuple[Place, ...] = ()  # those that came first stand first
+        self._pool = OpponentPool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
+        self._bench: tuple[BenchPlace, ...] = ()  # oldest entry first
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
         self._results = Results()
 
     @property
     def bench(self) -> tuple[str, ...]:
-        """The frozen policies that draws can give now, without repeats."""
+        """The frozen policies on the bench, without repeats."""
         return tuple(sorted({place.id for place in self._bench}, key=ladder_key))
 
     def set_pool(self, generations: Iterable[str], exploiters: Iterable[str] = (), guests: Iterable[str] = ()) -> None:
-        """Say which frozen policies there are.
+        """Set the available frozen policies.
 
-        The bench stays until ``rotate``, but for those that are gone; nothing is kept of these.
+        Policies that are gone leave the bench, and their results are forgotten. New ones join it at ``rotate``.
         """
         names = tuple(sorted(set(generations), key=ladder_key))
         if strangers := [name for name in names if generation_number(name) is None]:
@@ -104,31 +103,31 @@ class Matchmaker:
         self._results.admit(names)
 
     def record(self, scores: Mapping[str, Sequence[float]]) -> None:
-        """Take in what the learner scored in the games that ended, by opponent; mirror games are none of them."""
+        """Add the learner's scores in finished games, by opponent, without mirror games."""
         tally(scores, self._results, self._pool.generations)
 
     def score(self, opponent: str) -> float:
-        """What the learner scores against somebody, 0.5 where little is known."""
+        """The learner's mean score against an opponent, shrunk towards 0.5."""
         return self._results.score(opponent)
 
     def games(self, opponent: str) -> float:
-        """How many games are known of somebody; old ones fade."""
+        """Number of games against an opponent; old games are discounted."""
         return self._results.games(opponent)
 
     def forget(self) -> None:
-        """Another policy learns from here: what the last one scored says nothing about it."""
+        """Forget all results, because another policy starts to learn."""
         self._results = Results()
         self._results.admit(self._pool.generations)
 
     def rotate(self, in_play: Iterable[str] = ()) -> None:
         """Change the bench.
 
-        Places are shared among the categories of frozen policies by their weights. Whoever is not in play gives its
-        place to somebody drawn anew. If all are in play, the one that is there longest leaves, and counts against
-        ``max_frozen`` until its episodes have ended; so nobody stays for ever, and few are in play at a time.
+        Places are shared among the categories of frozen policies by weight. Policies that are not in play are replaced
+        by new draws. If all are in play, the oldest entry leaves and counts against ``max_frozen`` until its episodes
+        have ended.
 
         Args:
-            in_play: opponents that episodes which have not ended still need; only frozen ones matter.
+            in_play: opponents of unfinished episodes; only frozen ones matter.
         """
         busy = set(in_play) - {CURRENT, MAIN, *self._pool.scripted}
         staying = [place for place in self._bench if place.id in busy]
@@ -143,11 +142,11 @@ class Matchmaker:
             free = min(places - held, room - len(staying))
             known = leaving | {place.id for place in staying if place.category == name}
             names = [id for id in CATEGORIES[name].eligible(self._pool, self._results) if id not in known]
-            staying += [Place(id, name) for id in self._sample(name, names, free)]
+            staying += [BenchPlace(id, name) for id in self._sample(name, names, free)]
         self._bench = tuple(staying)
 
     def draw(self, count: int) -> list[Opponent]:
-        """Opponents for ``count`` games about to start. With nobody else eligible it is the current policy."""
+        """Draw opponents for ``count`` new games; the current policy if no other player is eligible."""
         choices = {name: self._candidates(name) for name in self._weights}
         names = [name for name, members in choices.items() if members] or [CURRENT]
         shares = np.array([self._weights.get(name, 1.0) for name in names])
@@ -161,11 +160,11 @@ class Matchmaker:
         return opponents
 
     def histogram(self) -> dict[str, dict[str, int]]:
-        """How often each ``category``, and each ``id`` that can still be met, was drawn since the start of the run."""
+        """Number of draws of each ``category`` and each available ``id`` since the start of the run."""
         return {key: dict(sorted(counter.items())) for key, counter in self._met.items()}
 
     def state(self) -> dict[str, JsonValue]:
-        """What ``restore`` needs to go on with the same draws, as JSON types."""
+        """The state for ``restore``, as JSON types."""
         state = MatchmakerState.model_validate(
             {
                 "generations": self._pool.generations,
@@ -180,10 +179,10 @@ class Matchmaker:
         return state.model_dump(mode="json")
 
     def restore(self, state: Mapping[str, object]) -> None:
-        """Go on where ``state`` was taken; mode, weights and scripted players are those of this object.
+        """Restore a state. Mode, weights and scripted players are those of this object.
 
         Raises:
-            LeagueError: not a state, or one of another kind of generator.
+            LeagueError: the state is invalid, or of another kind of generator.
         """
         try:
             saved = MatchmakerState.model_validate(state)
@@ -202,16 +201,16 @@ class Matchmaker:
         eligible = category.eligible(self._pool, self._results)
         if category.kind == "generation" and eligible:
             own = tuple(place.id for place in self._bench if place.category == name)
-            return own or self.bench  # a category without a place shares those of the others
+            return own or self.bench  # a category without places uses the whole bench
         return eligible
 
-    def _others(self, place: Place, busy: set[str]) -> bool:
-        """Whether somebody else could take a place."""
+    def _others(self, place: BenchPlace, busy: set[str]) -> bool:
+        """Whether another policy could take the place."""
         eligible = CATEGORIES[place.category].eligible(self._pool, self._results)
         return any(name not in busy for name in eligible)
 
     def _places(self, left: int) -> dict[str, int]:
-        """Places by category: in proportion to the weights, at least one each as far as they go, most first."""
+        """Places by category, in proportion to the weights; at least one each while any are left, largest first."""
         names = [name for name in self._weights if CATEGORIES[name].kind == "generation"]
         names.sort(key=lambda name: -self._weights[name])
         places, weight = {}, sum(self._weights[name] for name in names)
@@ -222,7 +221,7 @@ class Matchmaker:
         return places
 
     def _sample(self, category: str, names: Sequence[str], count: int) -> list[str]:
-        """Up to ``count`` different ones by the chances of the category, in the order of ``names``."""
+        """Draw up to ``count`` distinct names by the category's probabilities, in the order of ``names``."""
         if not names or count < 1:
             return []
         chances = CATEGORIES[category].chances
@@ -238,8 +237,8 @@ def _checked(weights: Mapping[str, float], categories: Iterable[str]) -> dict[st
         if name not in CATEGORIES:
             raise LeagueError(f"unknown category of opponents {name!r} (valid: {', '.join(CATEGORIES)})")
         if not math.isfinite(weight) or weight < 0.0:
-            raise LeagueError(f"the weight of {name!r} is {weight}; it must be a number from 0 up")
+            raise LeagueError(f"the weight of {name!r} is {weight}; valid: a number of at least 0")
     positive = {name: float(weights[name]) for name in categories if weights.get(name, 0.0) > 0.0}
     if not positive:
-        raise LeagueError(f"all weights are zero; give at least one of {', '.join(categories)} a share")
+        raise LeagueError(f"all weights are zero; at least one of {', '.join(categories)} must be positive")
     return positive

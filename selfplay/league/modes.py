@@ -1,17 +1,17 @@
-"""Who may be met in training, and in which shares: the vocabulary of ``--mode``.
+"""The modes of ``--mode``: which opponents a learner meets in training, and how often.
 
-A mode is a set of shares over categories; a category says who is eligible, and how likely each of them is. A new mode
-is a line in ``MODES``, and where needed one in ``CATEGORIES``.
+A mode gives weights to categories. A category defines the eligible players and the probability of each. A new mode is
+a line in ``MODES`` and, if needed, one in ``CATEGORIES``.
 
 - ``simple_mix``: the current policy, recent and old generations, scripted players.
-- ``latest``: the current policy alone.
-- ``delta_uniform``: any generation of the newer half alike (Bansal et al. 2018, delta = 0.5).
-- ``quality``: four fifths the current policy, one fifth generations by their quality (OpenAI Five).
-- ``pfsp``: the current policy, and generations that it finds hard (AlphaStar's prioritized fictitious self-play).
-- ``pfsp_variance``: the same with those of its own strength.
-- ``league``: pfsp among all generations and frozen exploiters, while two more learners look for weaknesses: the main
-  exploiter in the main agent, the league exploiter in everybody (AlphaStar, Vinyals et al. 2019).
-- ``opponents``: the policies of ``--opponent`` alone, as an exploiter of theirs trains.
+- ``latest``: only the current policy.
+- ``delta_uniform``: uniform over the newer half of the generations (Bansal et al. 2018, delta = 0.5).
+- ``quality``: four fifths the current policy, one fifth generations by quality (OpenAI Five).
+- ``pfsp``: the current policy, and generations that it loses to (AlphaStar's prioritized fictitious self-play).
+- ``pfsp_variance``: as ``pfsp``, but prefers generations of equal strength.
+- ``league``: pfsp over all generations and frozen exploiters, with two more learners: the main exploiter trains against
+  the main agent, the league exploiter against all frozen policies (AlphaStar, Vinyals et al. 2019).
+- ``opponents``: only the policies of ``--opponent``, to train an exploiter of them.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 Kind = Literal["current", "main", "generation", "scripted", "outsider"]
 CURRENT: Final = "current"
-"""The learner itself: both seats play, and train, its newest weights."""
+"""The learner itself: both seats play its newest weights, and both train."""
 MAIN: Final = "main"
-"""The main agent of a league as it is now, seen from an exploiter; also the name of its role."""
+"""The current main agent of a league, as an opponent of an exploiter; also the name of its role."""
 OUTSIDER: Final = "outsider"
-"""The category that no mode has: where games have somebody in the other seat, there is nothing to choose."""
+"""Category for games in which a fixed player has the other seat. No mode contains it."""
 FORGOTTEN: Final = 0.3
-"""Score below which the learner no longer beats somebody of the past."""
+"""Score below which a past opponent counts as forgotten."""
 HOPELESS: Final = 0.2
-"""Score against the main agent below which an exploiter takes lessons with its past."""
+"""Score against the main agent below which an exploiter trains against older generations."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Who sits opposite the learner for one episode; ``category`` says why.
+    """The learner's opponent for one episode, and the category that it was drawn from.
 
-    A generation is any frozen policy, an outsider somebody whom we do not move: a person, or the game's own player.
+    Kind ``generation`` is any frozen policy. An ``outsider`` is not controlled by us: a person, or the game's own CPU.
     """
 
     kind: Kind
@@ -54,11 +54,11 @@ class Opponent:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Who there is, each from old to new.
+class OpponentPool:
+    """All possible opponents, each tuple from old to new.
 
-    ``generations`` are those of the run's main agent, ``exploiters`` frozen ones of its league, ``guests`` policies of
-    other runs, ``outsiders`` those who have a seat in every game.
+    ``generations`` are of the run's main agent, ``exploiters`` frozen policies of its other learners, ``guests``
+    policies of other runs, ``outsiders`` fixed players of the other seat.
     """
 
     generations: tuple[str, ...] = ()
@@ -69,38 +69,38 @@ class Pool:
 
     @property
     def frozen(self) -> tuple[str, ...]:
-        """All whose weights do not change."""
+        """All frozen policies."""
         return (*self.generations, *self.exploiters, *self.guests)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of opponent, the players who are eligible, and their chances; None: all alike likely."""
+    """A kind of opponent, the eligible players, and their probabilities (None: uniform)."""
 
     kind: Kind
-    eligible: Callable[[Pool, Results], Sequence[str]]
+    eligible: Callable[[OpponentPool, Results], Sequence[str]]
     chances: Callable[[Results, Sequence[str]], Floats] | None = None
 
 
-def _newer_half(pool: Pool, _: Results) -> Sequence[str]:
+def _newer_half(pool: OpponentPool, _: Results) -> Sequence[str]:
     """The newer half of the generations, the middle one included."""
     return pool.generations[len(pool.generations) // 2 :]
 
 
-def _generations(pool: Pool, _: Results) -> Sequence[str]:
+def _generations(pool: OpponentPool, _: Results) -> Sequence[str]:
     return pool.generations
 
 
-def _league(pool: Pool, _: Results) -> Sequence[str]:
+def _league(pool: OpponentPool, _: Results) -> Sequence[str]:
     return (*pool.generations, *pool.exploiters)
 
 
-def _forgotten(pool: Pool, results: Results) -> Sequence[str]:
+def _forgotten(pool: OpponentPool, results: Results) -> Sequence[str]:
     return [name for name in _league(pool, results) if results.score(name) < FORGOTTEN]
 
 
-def _lessons(pool: Pool, results: Results) -> Sequence[str]:
+def _lessons(pool: OpponentPool, results: Results) -> Sequence[str]:
     return pool.generations if results.score(MAIN) < HOPELESS else ()
 
 
@@ -134,11 +134,11 @@ EXPLOITERS: Final[Mapping[str, Shares]] = {
     "main_exploiter": {"main": 0.5, "lessons": 0.5},
     "league_exploiter": {"league": 1.0},
 }
-"""Whom the other learners of a league meet, by role."""
+"""Weights of the other learners of a league, by role."""
 
 
 def with_guests(shares: Mapping[str, float], share: float) -> Shares:
-    """The mode with ``share`` of it for guests, the others scaled down; a mode that has guests stays."""
+    """Give guests ``share`` of the total weight. A mode that already contains guests is returned unchanged."""
     if "guests" in shares or not share:
         return dict(shares)
     total = sum(shares.values())

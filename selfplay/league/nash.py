@@ -1,8 +1,8 @@
-"""Nash averaging: how much each player weighs in the mixture that nobody of the pool beats.
+"""Nash averaging: the weight of each player in a mixture that no player of the pool beats.
 
-A rating adds up wins against whoever was met, so that beating many weak copies of one style counts for much. In the
-symmetric game "choose a player" the equilibrium does not care: copies share their weight, and who is beaten by
-somebody that matters gets little (Balduzzi et al. 2018, "Re-evaluating Evaluation").
+A rating depends on the opponents: beating many copies of one weak style raises it. The equilibrium of the symmetric
+game "choose a player" is invariant to copies, which share their weight (Balduzzi et al. 2018, "Re-evaluating
+Evaluation").
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 SHRINK: Final = 4.0
-"""Games' worth of what the ratings expect that stands beside the real results of a pair."""
+"""Pseudo-games with the expected score that are added to the results of each pair."""
 ROUNDS: Final = 4000
 
 
 def nash_weights(ratings: Ratings) -> Floats:
-    """[n] weights of the players, summing to one.
+    """[n] weights of the players; they sum to one.
 
-    Pairs who met little are filled in with what the ratings expect of them. The equilibrium is found by
-    predictive regret matching+ with linearly weighted averages (Farina et al. 2021), the same in both roles.
+    The scores of pairs with few games are shrunk towards the ratings' expectation. The equilibrium is found by
+    predictive regret matching+ with linearly weighted averages (Farina et al. 2021).
     """
     expected = expected_scores((ratings.elo - ANCHOR_ELO) / ELO)
     payoff = (ratings.won + SHRINK * expected) / (ratings.met + SHRINK) - 0.5
@@ -36,7 +36,7 @@ def nash_weights(ratings: Ratings) -> Floats:
 
 
 def equilibrium(payoff: Floats, rounds: int = ROUNDS) -> Floats:
-    """A symmetric equilibrium of the zero-sum game with the antisymmetric ``payoff`` [n, n] of the row's player."""
+    """Symmetric equilibrium [n] of the zero-sum game with antisymmetric ``payoff`` [n, n] of the row player."""
     size = len(payoff)
     regret, average, ahead = np.zeros(size), np.zeros(size), np.zeros(size)
     for number in range(1, rounds + 1):
@@ -44,7 +44,7 @@ def equilibrium(payoff: Floats, rounds: int = ROUNDS) -> Floats:
         total = hoped.sum()
         mixture = hoped / total if total > 0.0 else np.full(size, 1.0 / size)
         gain = payoff @ mixture
-        ahead = gain - mixture @ gain  # foreseen for the next round as well
+        ahead = gain - mixture @ gain  # prediction for the next round
         regret = np.maximum(regret + ahead, 0.0)
         average += number * mixture
     return np.asarray(average / average.sum())

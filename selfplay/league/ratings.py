@@ -1,11 +1,11 @@
-"""Ratings from a whole ledger at once: Bradley-Terry on the expected score, with intervals that hold.
+"""Batch Bradley-Terry ratings of all games of a ledger, with 95% intervals, and sequential Elo.
 
-A draw is half a win. Elo is 1500 + strength * 400 / ln 10, where the strength of the anchor is 0. The order of the
-games does not matter. Other scripted players may be pinned too, at values that were measured once and for all (see
-``anchors``): then every ledger of the same settings is on one scale.
+A draw is half a win. Elo is 1500 + strength * 400 / ln 10; the anchor has strength 0. The order of the games does not
+matter. Other scripted players can be pinned at measured values (see ``anchors``), which puts all ledgers with the same
+settings on one scale.
 
-The prior is one virtual draw of each generation with its elder, and of everybody else with the anchor: it keeps
-perfect scores and players who never met finite, and weighs nothing beside real games.
+The prior is one virtual draw of each generation with the previous one, and of every other player with the anchor. It
+keeps the ratings finite for perfect scores and for players without games.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ import numpy as np
 
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import maximise, robust_covariance, table
-from selfplay.league.chance import Z95, normal_below
 from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, scores
+from selfplay.league.statistics import Z95, normal_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from selfplay.league.games import Bools, Floats, Games, Ints
+    from selfplay.league.games import Bools, Floats, GameTable, Ints
 
 
 ANCHOR_ELO: Final = 1500.0
 ELO: Final = 400.0 / math.log(10.0)
 """Elo points in one unit of strength."""
 PRIOR_DRAWS: Final = 1.0
-"""Virtual draws that tie each player to its elder or to the anchor."""
+"""Virtual draws of each player with the previous generation or with the anchor."""
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """Strengths of n players: scripted ones by name, then generations by age."""
+    """Ratings of n players: scripted players by name, then generations by age."""
 
     players: tuple[str, ...]
     elo: Floats  # [n]
-    cov: Floats  # [n, n] of elo, in squared points; zero for the anchor, to which all errors are relative
+    cov: Floats  # [n, n] covariance of elo, in squared points; zero for the anchor
     met: Ints  # [n, n] games between two players
     won: Floats  # [n, n] score of the row's player against the column's
-    floor: Bools  # [n] the games bound the rating from below: the player took points, through others, from one pinned
-    ceiling: Bools  # [n] they bound it from above: one pinned took points, through others, from the player
-    pinned: Bools  # [n] the rating was given, not fitted
+    floor: Bools  # [n] bounded from below: the player scored, possibly through others, against a pinned player
+    ceiling: Bools  # [n] bounded from above: a pinned player scored, possibly through others, against the player
+    pinned: Bools  # [n] the rating is fixed, not fitted
 
     @property
     def se(self) -> Floats:
@@ -65,21 +65,21 @@ class Ratings:
 
     @property
     def games(self) -> Ints:
-        """[n] games of each player."""
+        """[n] number of games of each player."""
         return np.asarray(self.met.sum(axis=1))
 
     def index(self, player: str) -> int:
-        """Position of a player in the arrays.
+        """Index of a player in the arrays.
 
         Raises:
-            LeagueError: it is not among the rated.
+            LeagueError: the player has no rating.
         """
         if player not in self.players:
             raise LeagueError(f"{player!r} has no rating (rated: {', '.join(self.players)})")
         return self.players.index(player)
 
     def components(self) -> tuple[tuple[str, ...], ...]:
-        """Players who met, directly or through others, together; the anchor's component first."""
+        """Connected components of the graph of games; the anchor's component first."""
         left, found = list(range(len(self.players))), []
         start = self.pinned
         while left:
@@ -90,11 +90,11 @@ class Ratings:
         return tuple(found)
 
     def gaps(self) -> tuple[Floats, Floats]:
-        """[n, n] how much stronger the row's player is than the column's, in Elo, and the standard error of that."""
+        """[n, n] Elo of the row's player minus the column's, and the standard errors."""
         return self.elo[:, None] - self.elo[None, :], np.sqrt(np.maximum(gap_variance(self.cov), 0.0))
 
     def difference(self, player: str, other: str) -> Difference:
-        """How much stronger ``player`` is than ``other``, which their two intervals alone do not tell."""
+        """Elo of ``player`` minus ``other``; the interval takes their covariance into account."""
         two = [self.index(player), self.index(other)]
         gap = float(self.elo[two[0]] - self.elo[two[1]])
         se = math.sqrt(max(0.0, float(gap_variance(self.cov[np.ix_(two, two)])[0, 1])))
@@ -105,7 +105,7 @@ class Ratings:
 @final
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Elo difference with its 95% interval, and the likelihood that it is above zero."""
+    """Elo difference with its 95% interval, and the probability that it is positive."""
 
     elo: float
     low: float
@@ -114,43 +114,41 @@ class Difference:
 
 
 def expected_score(elo: float, other: float) -> float:
-    """Share of the points that a player rated ``elo`` takes from one rated ``other``."""
+    """Expected score of a player rated ``elo`` against one rated ``other``."""
     return 1.0 / (1.0 + math.exp((other - elo) / ELO))
 
 
 def gap_variance(cov: Floats) -> Floats:
-    """[n, n] variance of the difference of two ratings, from the covariance of all."""
+    """[n, n] variance of rating differences, from the covariance."""
     variance = np.diag(cov)
     return np.asarray(variance[:, None] + variance[None, :] - 2.0 * cov)
 
 
 def elo_of_score(share: float) -> float | None:
-    """Elo difference at which a player takes this share of the points; None at 0 and 1, where there is none."""
+    """Elo difference for an expected score; None at 0 and 1, where it is infinite."""
     return ELO * math.log(share / (1.0 - share)) if 0.0 < share < 1.0 else None
 
 
 def rate(
-    games: Games,
+    games: GameTable,
     rule: ResultRule = "stocks_percent",
     players: Iterable[str] = (),
-    parents: Mapping[str, str] | None = None,
     settings: str | None = None,
     anchors: Mapping[str, float] | None = None,
     anchor: str = ANCHOR,
 ) -> Ratings:
-    """Fit the ratings of everybody who played under one set of settings.
+    """Fit the ratings of all players under one set of settings.
 
     Args:
-        games: of a ledger; those that are not comparable are left out, see ``Games.comparable``.
-        rule: who wins a game.
-        players: others to list who may not have played yet; the prior alone rates them.
-        parents: the elder of a generation in the prior, where it is not simply the generation before it.
-        settings: which settings; by default those of the newest game.
-        anchors: Elo of scripted players that are pinned, beside the anchor.
-        anchor: who stands at 1500.
+        games: games of a ledger; only comparable ones are used, see ``GameTable.comparable``.
+        rule: decides the winner of a game.
+        players: more players to list, with or without games.
+        settings: settings of the games; default: those of the newest game.
+        anchors: Elo of other pinned players.
+        anchor: player at 1500.
 
     Raises:
-        LeagueError: nothing was played under ``settings``.
+        LeagueError: no games under ``settings``.
     """
     players = list(players)
     games = games.comparable(settings, keep=players).games
@@ -160,7 +158,7 @@ def rate(
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
-    ties = _prior(names, parents or {}, anchor)
+    ties = _prior(names, anchor)
     given = {**(anchors or {}), anchor: ANCHOR_ELO}
     known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
     pinned = ~np.isnan(known)
@@ -178,16 +176,15 @@ def rate(
     )
 
 
-def _prior(names: list[str], parents: Mapping[str, str], anchor: str) -> Floats:
+def _prior(names: list[str], anchor: str) -> Floats:
     """[n, n] virtual draws."""
     ties = np.zeros((len(names), len(names)))
-    place = {name: i for i, name in enumerate(names)}
-    elder = base = place[anchor]
+    elder = base = names.index(anchor)
     for i, name in enumerate(names):
         if i == base:
             continue
         is_generation = generation_number(name) is not None
-        tied = place.get(parents.get(name, ""), elder if is_generation else base)
+        tied = elder if is_generation else base
         ties[i, tied] += PRIOR_DRAWS
         ties[tied, i] += PRIOR_DRAWS
         elder = i if is_generation else elder
@@ -195,10 +192,10 @@ def _prior(names: list[str], parents: Mapping[str, str], anchor: str) -> Floats:
 
 
 def _reachable(edges: Bools, start: Bools, *, backwards: bool = False) -> Bools:
-    """[n] who can be reached from those in ``start``. An edge (i, j) says that i took points from j.
+    """[n] players reachable from ``start``. An edge (i, j) means that i scored against j.
 
-    Forwards from the anchors: those against whom one scored through others. ``backwards``: those who scored against
-    one.
+    Forwards: players that ``start`` scored against, possibly through others. ``backwards``: players that scored against
+    ``start``.
     """
     steps = edges.T if backwards else edges
     reached = start.copy()
@@ -207,3 +204,35 @@ def _reachable(edges: Bools, start: Bools, *, backwards: bool = False) -> Bools:
         if (wider == reached).all():
             return reached
         reached = wider
+
+
+_K: Final = ((30, 40.0), (100, 32.0))
+_K_LATE: Final = 24.0
+
+
+def k_factor(games_played: int) -> float:
+    """K-factor: 40 points in the first 30 games, 32 up to 100, then 24."""
+    return next((k for games, k in _K if games_played < games), _K_LATE)
+
+
+def sequential_elo(
+    games: GameTable, rule: ResultRule = "stocks_percent", anchor: str | None = ANCHOR
+) -> dict[str, float]:
+    """K-factor Elo after all games, in ledger order. All players start at 1500; the anchor stays there.
+
+    The result depends on the order of the games and does not converge. Use it only to compare with older tables. Each
+    player has its own K, so points are not conserved. With ``anchor=None`` no player is fixed.
+    """
+    elo: dict[str, float] = {}
+    played: dict[str, int] = {}
+    points = scores(games.stocks, games.percents, rule).tolist()
+    for (first, second), point in zip(games.seats.tolist(), points, strict=True):
+        names = games.players[first], games.players[second]
+        old = [elo.setdefault(name, ANCHOR_ELO) for name in names]
+        surprise = point - expected_score(old[0], old[1])
+        for name, rating, change in zip(names, old, (surprise, -surprise), strict=True):
+            count = played.get(name, 0)
+            played[name] = count + 1
+            if name != anchor:
+                elo[name] = rating + k_factor(count) * change
+    return elo

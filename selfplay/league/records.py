@@ -1,6 +1,6 @@
-"""One rating game as it is kept for ever: who sat where, under which settings, and what the counters said at its end.
+"""The record of a rating game: players, settings, and final counters.
 
-Who won is not stored. Stocks and percents are, so that any result rule can be applied later.
+The winner is not stored. Any result rule can be applied to the stocks and percents later.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 ANCHOR: Final = "random"
-"""The scripted player whose rating is fixed, so that all runs share one scale."""
+"""Scripted player with a fixed rating, which puts all runs on one scale."""
 OUTSIDE: Final = frozenset({"idle"})
-"""Scripted players that are no part of the ladder: who loses to them says nothing."""
+"""Scripted players that are not rated."""
 MOVING: Final = frozenset({"current", "latest", "newest", "self"})
-"""Names of players whose weights change. They have no strength that a rating could measure."""
+"""Names of players whose weights change, which cannot be rated."""
 
 ResultRule = Literal["stocks_percent", "stocks"]
 Sampling = Literal["stochastic", "greedy"]
@@ -58,7 +58,7 @@ def ladder_key(player: str) -> tuple[int, str]:
 
 
 def check_player(player: str) -> str:
-    """The id itself, or a ValueError when it names nobody with a strength of its own."""
+    """Return the id; ValueError if it is not a player that can be rated."""
     if player in MOVING:
         raise ValueError(f"{player!r} changes while it plays and has no rating; name a generation such as 'gen_0'")
     if not _PLAYER.fullmatch(player) or (player.startswith("gen_") and generation_number(player) is None):
@@ -67,23 +67,23 @@ def check_player(player: str) -> str:
 
 
 def first_problem(error: ValidationError, whole: str) -> str:
-    """What is wrong with a document, in one line; ``whole`` names it where no field is to blame."""
+    """The first validation error in one line; ``whole`` names the document if no field does."""
     problem = error.errors()[0]
     return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
-class Record(BaseModel):
-    """A document of the league."""
+class LeagueRecord(BaseModel):
+    """Base of the ledger's records."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def row(self) -> str:
-        """The record as one line of JSON, without the line's end."""
+        """The record as one line of JSON, without the newline."""
         return self.model_dump_json()
 
 
-class Seat(Record):
-    """Who sat in a seat, and with which body and reaction time."""
+class MatchSeat(LeagueRecord):
+    """The player of a seat, with character and reaction time."""
 
     player: str
     version: Annotated[str, Field(min_length=1)]  # hash of the weights, or version of the scripted player
@@ -101,14 +101,14 @@ Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
 
 
-class MatchRecord(Record):
-    """One game between two different frozen players: a row of the ledger. Pairs are in the order of the seats."""
+class MatchRecord(LeagueRecord):
+    """One game between two different frozen players: a row of the ledger. Tuples are in seat order."""
 
     format: Literal[1] = FORMAT
     match: Annotated[str, Field(pattern=r"^[0-9a-f]{16}-[0-9a-f]{8}$")]  # see match_id
-    seats: tuple[Seat, Seat]
+    seats: tuple[MatchSeat, MatchSeat]
     seed: Count
-    round: Count = 0  # tells apart games of one pair on one seed
+    round: Count = 0  # distinguishes games of one pair on one seed
     stage: str
     stocks: tuple[Count, Count]  # left at the end
     percents: tuple[Amount, Amount]
@@ -116,7 +116,7 @@ class MatchRecord(Record):
     self_destructs: tuple[Count, Count]
     frames: Count  # length of the game
     ended: Literal["stocks", "timer", "cap"]
-    settings: Annotated[str, Field(min_length=1)]  # settings_hash of all that makes games comparable
+    settings: Annotated[str, Field(min_length=1)]  # see settings_hash
     sampling: Sampling
     iteration: Count  # of the run, when the game was played
     wall: float = 0.0  # Unix time, seconds; the only field that two equal runs may differ in
@@ -124,37 +124,39 @@ class MatchRecord(Record):
     @model_validator(mode="after")
     def _two_players(self) -> Self:
         if self.seats[0].player == self.seats[1].player:
-            raise ValueError(f"mirror match: {self.seats[0].player!r} against itself says nothing about its strength")
+            raise ValueError(f"mirror match: {self.seats[0].player!r} cannot be rated against itself")
         return self
 
     @classmethod
-    def played(cls, *, seats: tuple[Seat, Seat], seed: int, settings: str, round: int = 0, **rest: object) -> Self:
-        """The record of a game, with its match id made. ``rest`` are the remaining fields, all by name."""
+    def played(
+        cls, *, seats: tuple[MatchSeat, MatchSeat], seed: int, settings: str, round: int = 0, **rest: object
+    ) -> Self:
+        """Make a record with its match id. ``rest`` are the remaining fields."""
         fields = {"seats": seats, "seed": seed, "settings": settings, "round": round, **rest}
         return cls.model_validate({"match": match_id(seats, seed, settings, round), **fields})
 
 
-def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, round: int = 0) -> str:
-    """The id of a game: ``<pair>-<seating>``, both hashes, the same on every machine.
+def match_id(seats: tuple[MatchSeat, MatchSeat], seed: int, settings: str, round: int = 0) -> str:
+    """The id of a game: ``<pair>-<seating>``, two hashes that are the same on every machine.
 
-    All games of two players on one seed (seats swapped, characters swapped) share the first part: they share
-    their luck too, and the ratings count them as one observation.
+    All games of two players on one seed (seats or characters swapped) have the same first part. The ratings count them
+    as one observation, since they are correlated.
     """
     seating = "|".join(f"{seat.player}/{seat.character}/{seat.frame_skip}/{seat.delay}" for seat in seats)
     return f"{pair_id([(seat.player, seat.version) for seat in seats], seed, settings, round)}-{digest(seating, 4)}"
 
 
 def pair_id(players: Iterable[tuple[str, str]], seed: int, settings: str, round: int = 0) -> str:
-    """First part of a match id: the same for all games of these players (name and version) that share their luck."""
+    """First part of a match id: the same for all games of two players (name, version) on one seed."""
     low, high = sorted(f"{player}@{version}" for player, version in players)
     return digest(f"{low}|{high}|{seed}|{round}|{settings}", 8)
 
 
 def settings_hash(settings: Mapping[str, object]) -> str:
-    """Twelve hex digits over everything that makes games comparable (stage, cap, engine version, ...), in any order.
+    """Hash, in twelve hex digits, of the settings that must agree for games to be comparable.
 
     Raises:
-        LeagueError: a value that JSON cannot hold exactly (NaN included).
+        LeagueError: a value cannot be stored as JSON, such as NaN.
     """
     try:
         text = json.dumps(settings, sort_keys=True, allow_nan=False, separators=(",", ":"))
@@ -164,15 +166,15 @@ def settings_hash(settings: Mapping[str, object]) -> str:
 
 
 def digest(text: str, size: int) -> str:
-    """Hash of a text, so many bytes in hex digits."""
+    """Hash of a text in hex digits, ``size`` bytes long."""
     return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def check_rule(rule: str) -> ResultRule:
-    """The rule itself.
+    """Return the rule.
 
     Raises:
-        LeagueError: no such rule.
+        LeagueError: unknown rule.
     """
     for known in RULES:
         if rule == known:
@@ -184,9 +186,9 @@ def scores(stocks: ArrayLike, percents: ArrayLike, rule: ResultRule = "stocks_pe
     """Score of seat 0 in each game [N]: 1 a win, 0.5 a draw, 0 a loss.
 
     Args:
-        stocks: [N, 2] left at the end; more wins.
-        percents: [N, 2] at the end; on equal stocks fewer win, under the rule ``stocks_percent``.
-        rule: ``stocks_percent``, or ``stocks``: equal stocks are a draw.
+        stocks: [N, 2] final stocks; more stocks win.
+        percents: [N, 2] final percents; on equal stocks lower percent wins under ``stocks_percent``.
+        rule: ``stocks_percent``, or ``stocks``, under which equal stocks are a draw.
     """
     check_rule(rule)
     left, hurt = np.asarray(stocks, dtype=np.int64), np.asarray(percents, dtype=np.float64)
@@ -202,5 +204,5 @@ def score(record: MatchRecord, rule: ResultRule = "stocks_percent") -> float:
 
 
 def by_stocks(record: MatchRecord) -> bool:
-    """Whether the game was decided by stocks, and not by percents or not at all."""
+    """Whether the final stocks differ."""
     return record.stocks[0] != record.stocks[1]

@@ -14,30 +14,29 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard
-    from selfplay.league.partners import Cell
-    from selfplay.league.rows import Row
+    from selfplay.league.rows import LeaderboardRow, PartnerReward
 
 ANCHORS: Final = {
     "shipped": "anchors: scripted players pinned by the project's table for these settings",
     "run": "anchors: scripted players pinned by this run's own calibration",
-    None: "anchors: random alone is pinned; rate.py RUN --calibrate measures the other scripted players",
+    None: "anchors: only random is pinned; rate.py RUN --calibrate measures the other scripted players",
 }
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
 BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"
-"""Heads of the last column."""
+"""Headers of the last column."""
 ITSELF: Final = "itself"
 
 
 def to_json(board: Leaderboard, show_all: bool = False) -> str:
-    """The rows that the text shows and all facts, as JSON with two spaces of indentation."""
+    """The leaderboard as indented JSON, with the same rows as the text."""
     shown = board if show_all else board.model_copy(update={"rows": board.top()})
     return shown.model_dump_json(indent=2)
 
 
 def to_csv(board: Leaderboard) -> str:
-    """Every player, a line each, with all columns; no interval is an empty cell."""
+    """All players with all columns as CSV; missing values are empty cells."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     apart = {"ranks", "rewards"}
@@ -55,13 +54,13 @@ def to_csv(board: Leaderboard) -> str:
 
 
 def to_text(board: Leaderboard, show_all: bool = False) -> str:
-    """Title, a table in Markdown, and what it was made of. No line end behind the last line."""
+    """Title, Markdown table and notes, without a final newline."""
     lines = [TITLE, *_table(head(board), [_cells(row, board) for row in _shown(board, show_all)])]
     return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all)])
 
 
 def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
-    """The same for a rich console."""
+    """Table and notes for a rich console."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -77,30 +76,30 @@ def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
     return Group(table, *(Text(note) for note in notes))
 
 
-def _shown(board: Leaderboard, show_all: bool) -> Sequence[Row]:
+def _shown(board: Leaderboard, show_all: bool) -> Sequence[LeaderboardRow]:
     return board.rows if show_all else board.top()
 
 
 def partners_of(board: Leaderboard, show_all: bool = False) -> list[str]:
-    """Whom the players of a game of words met: everybody, or the scripted ones, the start and the newest generation."""
+    """Partners in dialogue games: all, or scripted players, the start and the newest generation."""
     met = {cell.partner for row in board.rows for cell in row.rewards}
     few = {row.policy for row in board.rows if row.scripted} | {START, board.newest}
     return sorted(met if show_all else met & few, key=ladder_key)
 
 
-def _with(row: Row, partner: str) -> Cell | None:
+def _with(row: LeaderboardRow, partner: str) -> PartnerReward | None:
     return row.reward_with(row.policy if partner == ITSELF else partner)
 
 
-def paid(cell: Cell | None) -> str:
-    """A mean reward with its interval and, in brackets, the number of games."""
+def paid(cell: PartnerReward | None) -> str:
+    """A mean reward with its interval and number of games."""
     if cell is None:
         return ""
     return f"{cell.reward:.3f}{'' if cell.interval is None else f' ± {cell.interval:.3f}'} ({cell.games})"
 
 
 def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
-    """Mean rewards by partner, as a second table."""
+    """Table of mean rewards by partner."""
     partners = partners_of(board, show_all)
     if not partners:
         return []
@@ -112,18 +111,18 @@ def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
 
 
 def head(board: Leaderboard) -> tuple[str, ...]:
-    """Of the columns."""
+    """Column headers."""
     if board.kind != "words":
         return (*_HEAD, BY_STOCKS)
     return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD
 
 
 def plays_with_itself(board: Leaderboard) -> bool:
-    """Whether anybody has: where two players sit opposite each other nobody does."""
+    """Whether any player has games with itself as partner."""
     return any(_with(row, ITSELF) for row in board.rows)
 
 
-def _cells(row: Row, board: Leaderboard) -> tuple[str, ...]:
+def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     cells = (
         str(row.rank),
         f"{row.policy} (bot)" if row.scripted else row.policy,
@@ -139,8 +138,8 @@ def _cells(row: Row, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
-def interval(row: Row) -> str:
-    """The interval in words where the games leave one side open, as after a perfect score."""
+def interval(row: LeaderboardRow) -> str:
+    """The interval as text, with an open end for a perfect score."""
     if row.low is None or row.high is None:
         return ""
     if row.fixed:
@@ -151,7 +150,7 @@ def interval(row: Row) -> str:
 
 
 def _fit(board: Leaderboard) -> list[str]:
-    """What the games say about the ratings themselves, in one line."""
+    """Goodness of fit, in one line."""
     if board.fit.misfit_p is None:
         return []
     side = (
@@ -163,7 +162,7 @@ def _fit(board: Leaderboard) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """In Markdown."""
+    """A table in Markdown."""
     widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
     ruler = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return [_markdown(head, head, widths), ruler, *(_markdown(row, head, widths) for row in rows)]

@@ -1,7 +1,6 @@
-"""What the learner scored in training against each opponent, and what that says about whom to meet next.
+"""The learner's scores against each opponent in training, and sampling probabilities based on them.
 
-Training games, with a policy that changes: no ratings are made of them. Old results fade, so that an opponent who was
-hard once and is not any more is not met for ever.
+The learner changes during these games, so they are not used for ratings. Old results are discounted.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats
 
 MEMORY: Final = 200.0
-"""Games that results of one opponent are worth at most: older ones count for less and less."""
+"""Maximum effective number of games per opponent; older games are discounted."""
 PRIOR_GAMES: Final = 4.0
-"""Even games that everybody is taken to have played: few results say little."""
+"""Pseudo-games with score 0.5 that are added for each opponent."""
 QUALITY_STEP: Final = 0.01
-"""How far a win moves the quality of the loser, before it is divided by how often that one is met."""
+"""Change of the loser's quality per win, divided by how often it is drawn."""
 
 
 class ResultsState(BaseModel):
-    """Of ``Results``, as JSON."""
+    """The state of ``Results``, as JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,7 +35,7 @@ class ResultsState(BaseModel):
 
 @final
 class Results:
-    """Scores of the learner against others, and the quality of those others."""
+    """The learner's scores by opponent, and the quality of the opponents."""
 
     def __init__(self, state: ResultsState | None = None) -> None:
         state = state or ResultsState()
@@ -45,32 +44,32 @@ class Results:
         self._quality = dict(state.quality)
 
     def state(self) -> ResultsState:
-        """Everything, to go on from."""
+        """The state, to restore from."""
         return ResultsState(games=dict(self._games), points=dict(self._points), quality=dict(self._quality))
 
     def add(self, opponent: str, score: float) -> None:
-        """One game: 1 the learner won, 0.5 a draw, 0 it lost."""
+        """Add a game. ``score`` is the learner's: 1 a win, 0.5 a draw, 0 a loss."""
         keep = min(1.0, (MEMORY - 1.0) / max(self._games.get(opponent, 0.0), 1.0))
         self._games[opponent] = self._games.get(opponent, 0.0) * keep + 1.0
         self._points[opponent] = self._points.get(opponent, 0.0) * keep + score
 
     def score(self, opponent: str) -> float:
-        """Share of the points that the learner takes, pulled towards one half where few games are known."""
+        """The learner's mean score, shrunk towards 0.5."""
         points = self._points.get(opponent, 0.0) + 0.5 * PRIOR_GAMES
         return points / (self._games.get(opponent, 0.0) + PRIOR_GAMES)
 
     def games(self, opponent: str) -> float:
-        """Games that are known, as far as they have not faded."""
+        """Discounted number of games."""
         return self._games.get(opponent, 0.0)
 
     def admit(self, players: Iterable[str]) -> None:
-        """Newcomers start with the highest quality there is."""
+        """Add new opponents with the highest quality so far."""
         for player in players:
             if player not in self._quality:
                 self._quality[player] = max(self._quality.values(), default=0.0)
 
     def keep(self, players: Collection[str]) -> None:
-        """Forget what is known of all others: a long run has more opponents than anybody could meet again."""
+        """Forget all other opponents, which bounds memory in long runs."""
         for known in (self._games, self._points, self._quality):
             for player in known.keys() - players:
                 del known[player]
@@ -83,16 +82,16 @@ class Results:
         self._quality[opponent] -= min(1.0, QUALITY_STEP / (len(players) * max(chance, 1e-6)))
 
     def by_quality(self, players: Sequence[str]) -> Floats:
-        """Chances by the softmax of the qualities (OpenAI Five, arXiv 1912.06680, section "Opponent sampling")."""
+        """Probabilities: softmax of the qualities (OpenAI Five, arXiv 1912.06680, "Opponent sampling")."""
         quality = np.array([self._quality.get(player, 0.0) for player in players])
         return _shares(np.exp(quality - quality.max(initial=-math.inf)))
 
     def by_difficulty(self, players: Sequence[str]) -> Floats:
-        """Chances in proportion to (1 - x)^2, x being the learner's score: the hard ones first (AlphaStar's PFSP)."""
+        """Probabilities proportional to (1 - x)^2 with the learner's score x: prefers hard opponents (PFSP)."""
         return _shares(np.array([(1.0 - self.score(player)) ** 2 for player in players]))
 
     def by_variance(self, players: Sequence[str]) -> Floats:
-        """Chances in proportion to x(1 - x): those of its own strength first."""
+        """Probabilities proportional to x(1 - x): prefers opponents of equal strength."""
         return _shares(np.array([self.score(player) * (1.0 - self.score(player)) for player in players]))
 
 
@@ -102,7 +101,7 @@ def _shares(weights: Floats) -> Floats:
 
 
 def tally(scores: Mapping[str, Sequence[float]], results: Results, players: Sequence[str]) -> None:
-    """Add the games of an iteration, by opponent; ``players`` are those that quality is about."""
+    """Add the games of an iteration, by opponent. ``players`` are the opponents with a quality."""
     for opponent in sorted(scores):
         for score in scores[opponent]:
             results.add(opponent, score)

@@ -1,8 +1,8 @@
-"""Comparisons of two frozen players by what they were paid: rows of the ledger of a game of words.
+"""Comparisons of two frozen players by reward: rows of the ledger of a dialogue game.
 
-Where both seats of a game are paid the same, a game between two players says nothing about which of them is the better
-one. So each plays the same state, in the same seat, with the same partner, and who was paid more has won. In a game
-without a shared reward the two sit opposite each other, once in each seat.
+In a game with a shared reward, a game between two players does not show which one is better. Instead each player plays
+the same state, in the same seat, with the same partner, and the higher reward wins. In a game without a shared reward
+the two players play each other, once in each seat.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from selfplay.league.records import Count, Record, Sampling, check_player, digest, pair_id
+from selfplay.league.records import Count, LeagueRecord, Sampling, check_player, digest, pair_id
 
 FORMAT: Final = 2
 EQUAL: Final = 1e-9
-"""Rewards that differ by no more are equal."""
+"""Tolerance below which two rewards are equal."""
 
 Name = Annotated[str, Field(min_length=1)]
 
 
-class Side(Record):
+class RatedPlayer(LeagueRecord):
     """A frozen player."""
 
     player: str
@@ -32,18 +32,18 @@ class Side(Record):
         return self
 
 
-class RewardRecord(Record):
-    """What two different players were paid in the same place: a row of the ledger."""
+class RewardRecord(LeagueRecord):
+    """The rewards of two different players in the same situation: a row of the ledger."""
 
     format: Literal[2] = FORMAT
     match: Annotated[str, Field(pattern=r"^[0-9a-f]{16}-[0-9a-f]{8}$")]
-    seats: tuple[Side, Side]  # the two; without a partner in the order of the seats
-    partner: Side | None  # who sat opposite each of them, in a game each; None: they sat opposite each other
-    seat: Literal[0, 1]  # of the first of the two, and of the second where there is a partner
-    seed: Count  # of the state
-    rewards: tuple[float, float]  # of the two
+    seats: tuple[RatedPlayer, RatedPlayer]  # the two players; without a partner in seat order
+    partner: RatedPlayer | None  # partner of each player, in one game each; None: they played each other
+    seat: Literal[0, 1]  # seat of the first player, and with a partner of the second too
+    seed: Count  # seed of the state
+    rewards: tuple[float, float]  # of the two players
     reasons: tuple[Name, Name]  # how their games ended
-    settings: Name  # settings_hash of all that makes games comparable
+    settings: Name  # see settings_hash
     sampling: Sampling
     iteration: Count  # of the run, when the games were played
     wall: float = 0.0  # Unix time, seconds; the only field that two equal runs may differ in
@@ -51,16 +51,23 @@ class RewardRecord(Record):
     @model_validator(mode="after")
     def _two_players(self) -> Self:
         if self.seats[0].player == self.seats[1].player:
-            raise ValueError(f"{self.seats[0].player!r} compared with itself says nothing about its strength")
+            raise ValueError(f"{self.seats[0].player!r} cannot be compared with itself")
         return self
 
     @classmethod
     def played(
-        cls, *, seats: tuple[Side, Side], partner: Side | None, seat: int, seed: int, settings: str, **rest: object
+        cls,
+        *,
+        seats: tuple[RatedPlayer, RatedPlayer],
+        partner: RatedPlayer | None,
+        seat: int,
+        seed: int,
+        settings: str,
+        **rest: object,
     ) -> Self:
-        """The record of a comparison, with its match id made. ``rest`` are the remaining fields, all by name.
+        """Make a record with its match id. ``rest`` are the remaining fields.
 
-        All rows of two players on one state share the first part of the id, and count as one observation.
+        All rows of two players on one state share the first part of the id and count as one observation.
         """
         who = [f"{side.player}@{side.version}" for side in (*seats, *((partner,) if partner else ()))]
         place = digest("|".join((*who, str(seat))), 4)
@@ -70,6 +77,6 @@ class RewardRecord(Record):
 
 
 def counters(rewards: tuple[float, float]) -> tuple[int, int]:
-    """Which of two was paid more, as counters of which the larger wins."""
+    """Two counters that encode which reward is higher."""
     lead = rewards[0] - rewards[1]
     return int(lead > EQUAL), int(lead < -EQUAL)

@@ -1,4 +1,4 @@
-"""The rows of a leaderboard: one a player, by rating."""
+"""The rows of a leaderboard: one per player, by rating."""
 
 from __future__ import annotations
 
@@ -9,23 +9,34 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.league.nash import nash_weights
-from selfplay.league.partners import Cell, reward_cells
-from selfplay.league.records import ResultRule, generation_number, scores
+from selfplay.league.records import ResultRule, generation_number, ladder_key, scores
+from selfplay.league.statistics import Z95
 
 if TYPE_CHECKING:
-    from selfplay.league.games import Floats, Games, Ints
+    from selfplay.league.games import Floats, GameTable, Ints
     from selfplay.league.ratings import Ratings
 
 Bound = Literal["both", "below", "above", "none"]
 
 
-class Row(BaseModel):
-    """One player. ``low`` and ``high`` are the ends of the 95% interval, None where there is none."""
+class PartnerReward(BaseModel):
+    """Mean reward of a player with one partner (possibly itself) or against one opponent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    partner: str
+    reward: float  # mean
+    interval: float | None  # half width at 95%, clustered by state; None: only one state
+    games: int
+
+
+class LeaderboardRow(BaseModel):
+    """One player. ``low`` and ``high`` are the ends of the 95% interval, None without one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rank: int
-    ranks: tuple[int, int]  # the best and the worst that the games leave possible, for all players at once (95%)
+    ranks: tuple[int, int]  # best and worst possible rank, simultaneously for all players (95%)
     policy: str
     elo: float
     low: float | None
@@ -34,28 +45,30 @@ class Row(BaseModel):
     losses: int
     draws: int
     games: int
-    by_stocks: float | None  # share of its games that ended with unequal stocks; None: no fights
+    by_stocks: float | None  # share of its games with unequal final stocks; None: not fights
     scripted: bool
     fixed: bool  # pinned at a given value
-    bound: Bound  # from which sides the games bound the rating: a perfect score leaves it open above
-    above_next: float | None  # likelihood of being stronger than the row below; None in the last row
-    nash: float  # weight in the mixture that nobody of the table beats
-    rewards: tuple[Cell, ...] = ()  # in games of words: what it was paid, by partner
+    bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
+    above_next: float | None  # probability of being stronger than the row below; None in the last row
+    nash: float  # weight in the Nash mixture
+    rewards: tuple[PartnerReward, ...] = ()  # dialogue games: mean rewards by partner
 
-    def reward_with(self, partner: str) -> Cell | None:
-        """With one partner; None: they have not played together."""
+    def reward_with(self, partner: str) -> PartnerReward | None:
+        """Reward with one partner; None if they have not played."""
         return next((cell for cell in self.rewards if cell.partner == partner), None)
 
 
-def make_rows(ratings: Ratings, games: Games, rule: ResultRule, elo: Floats, *, intervals: bool) -> tuple[Row, ...]:
-    """Everybody who played.
+def make_rows(
+    ratings: Ratings, games: GameTable, rule: ResultRule, elo: Floats, *, intervals: bool
+) -> tuple[LeaderboardRow, ...]:
+    """Rows of all players with games.
 
     Args:
-        ratings: of all players.
-        games: that count.
-        rule: who wins a game.
-        elo: by which the rows are ordered, in the order of the players of ``ratings``.
-        intervals: whether ``elo`` is what the intervals are of.
+        ratings: ratings of all players.
+        games: rated games.
+        rule: decides the winner of a game.
+        elo: [n] rating to sort by, in the order of ``ratings.players``.
+        intervals: whether the intervals of ``ratings`` apply to ``elo``.
     """
     order = np.argsort(-elo, kind="stable")
     played = np.array([i for i in order if ratings.games[i] > 0], dtype=np.int64)
@@ -67,7 +80,7 @@ def make_rows(ratings: Ratings, games: Games, rule: ResultRule, elo: Floats, *, 
         below = ratings.players[played[place + 1]] if place + 1 < len(played) else None
         wins, losses, draws, unequal = (int(number) for number in outcomes[i])
         rows.append(
-            Row(
+            LeaderboardRow(
                 rank=place + 1,
                 ranks=ranks[place],
                 policy=name,
@@ -79,7 +92,7 @@ def make_rows(ratings: Ratings, games: Games, rule: ResultRule, elo: Floats, *, 
                 draws=draws,
                 games=wins + losses + draws,
                 by_stocks=unequal / (wins + losses + draws) if games.has_counters else None,
-                scripted=not games.foreign and generation_number(name) is None,
+                scripted=not games.external and generation_number(name) is None,
                 fixed=bool(ratings.pinned[i]),
                 bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
                 above_next=None if below is None else ratings.difference(name, below).superiority,
@@ -90,7 +103,7 @@ def make_rows(ratings: Ratings, games: Games, rule: ResultRule, elo: Floats, *, 
     return tuple(rows)
 
 
-def _outcomes(games: Games, ratings: Ratings, rule: ResultRule) -> Ints:
+def _outcomes(games: GameTable, ratings: Ratings, rule: ResultRule) -> Ints:
     """[n, 4] wins, losses, draws and games with unequal stocks of each player."""
     seats = games.seats_among(ratings.players)
     points = scores(games.stocks, games.percents, rule)
@@ -103,10 +116,9 @@ def _outcomes(games: Games, ratings: Ratings, rule: ResultRule) -> Ints:
 
 
 def _rank_ranges(ratings: Ratings, played: Ints) -> list[tuple[int, int]]:
-    """For each of ``played`` the ranks that no clear difference excludes.
+    """Best and worst rank of each of ``played`` that no significant difference excludes.
 
-    Clear means clear among all pairs at once (Bonferroni), so that of ten equal players nobody is called better in 95%
-    of all cases.
+    Significance is corrected for the number of pairs (Bonferroni).
     """
     if len(played) < 2:
         return [(1, 1)] * len(played)
@@ -121,3 +133,49 @@ def _bound(from_below: bool, from_above: bool) -> Bound:
     if from_below and from_above:
         return "both"
     return "below" if from_below else "above" if from_above else "none"
+
+
+def reward_cells(games: GameTable) -> dict[str, tuple[PartnerReward, ...]]:
+    """Mean rewards by player and partner: the player itself first, then the others by name and age.
+
+    Games with a replaced version of the partner are excluded.
+    """
+    paid = games.paid
+    if paid is None:
+        return {}
+    seats, direct = games.seats, paid.partners < 0
+    latest = dict(zip(games.seats.ravel().tolist(), games.versions.ravel().tolist(), strict=True))
+    stale = [
+        not alone and latest.get(partner, version) != version
+        for partner, version, alone in zip(paid.partners.tolist(), paid.versions.tolist(), direct.tolist(), strict=True)
+    ]
+    keep = ~np.array(stale, dtype=np.bool_)
+    found: dict[str, dict[str, PartnerReward]] = {}
+    for mine, player in enumerate(games.players):
+        rewards, partners, states = [], [], []
+        for side in range(2):
+            of_mine = keep & (seats[:, side] == mine)
+            rewards.append(paid.rewards[of_mine, side])
+            partners.append(np.where(direct, seats[:, 1 - side], paid.partners)[of_mine])
+            states.append(games.pairs[of_mine])
+        found[player] = _cells(games.players, np.concatenate(rewards), np.concatenate(partners), np.concatenate(states))
+    return {
+        player: tuple(sorted(cells.values(), key=lambda cell: (cell.partner != player, ladder_key(cell.partner))))
+        for player, cells in found.items()
+        if cells
+    }
+
+
+def _cells(players: tuple[str, ...], rewards: Floats, partners: Ints, states: Ints) -> dict[str, PartnerReward]:
+    cells = {}
+    for partner in np.unique(partners).tolist():
+        chosen = partners == partner
+        paid, mean = rewards[chosen], float(rewards[chosen].mean())
+        _, where = np.unique(states[chosen], return_inverse=True)
+        sums = np.bincount(where, paid - mean)
+        error = float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1))) / len(paid)
+        interval = Z95 * error if len(sums) > 1 else None
+        cells[players[partner]] = PartnerReward(
+            partner=players[partner], reward=mean, interval=interval, games=len(paid)
+        )
+    return cells

@@ -1,9 +1,8 @@
-"""Which players meet next in rating games, within a budget.
+"""Chooses the next rating games within a budget.
 
-First the player that the scale is tied to must have met a generation. Then everybody must have met an anchor, the
-start, a recent generation and an old one (a ladder of which each rung only met the rung below rates progress that is
-not there). What is left of the budget goes where a game tells most: p(1 - p) times the variance of the two players'
-difference.
+First the anchor plays a generation. Then each player plays an anchor, the start, a recent and an old generation;
+generations that only play their neighbours can show progress that is not there. The rest of the budget goes to the
+most informative pairs: p(1 - p) times the variance of the rating difference.
 """
 
 from __future__ import annotations
@@ -25,56 +24,48 @@ if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
 
 _SEEDS: Final = 2**53
-"""Seeds are whole numbers that any reader of JSON keeps exactly."""
+"""Seeds below this number are exact in every JSON reader."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Seating:
-    """One game to play: who sits in each seat, with which character."""
+class Matchup:
+    """Two players who meet on one seed, in the order of their seats, and the characters that they have."""
 
     players: tuple[str, str]
-    characters: tuple[str, str]
+    characters: tuple[str, str] = ("", "")
+    seed: int = 0
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Fixture:
-    """Two players who are to meet on one seed, from both seats."""
-
-    a: str
-    b: str
-    seed: int
-
-    def seatings(self, character: str, other: str | None = None) -> tuple[Seating, ...]:
-        """The games of the fixture: two, seats swapped; with two characters four, each player having each once."""
+    def games(self, character: str, other: str | None = None) -> tuple[Matchup, ...]:
+        """Its games: two, seats swapped; with two characters four, each player having each once."""
+        a, b = self.players
         bodies = [(character, other or character)]
         if other is not None and other != character:
             bodies.append((other, character))
         games = []
         for body_a, body_b in bodies:
-            games += [Seating((self.a, self.b), (body_a, body_b)), Seating((self.b, self.a), (body_b, body_a))]
+            games += [Matchup((a, b), (body_a, body_b), self.seed), Matchup((b, a), (body_b, body_a), self.seed)]
         return tuple(games)
 
 
 def plan(
     ratings: Ratings, players: Iterable[str], budget: int, rng: np.random.Generator, games_each: int = 2
-) -> list[Fixture]:
-    """The next fixtures, most needed first. The same arguments and generator state give the same list.
+) -> list[Matchup]:
+    """The next matchups, most needed first; deterministic for the same generator state.
 
     Args:
         ratings: from ``rate(games, players=players)``.
-        players: who may play: saved generations and scripted players (those outside the ladder are skipped).
-        budget: games to spend; what does not make a whole fixture is left.
+        players: saved generations and scripted players; unrated players are skipped.
+        budget: number of games; a remainder smaller than one matchup is not used.
         rng: breaks ties and draws the seeds.
-        games_each: games of a fixture: 2, or 4 with two characters.
+        games_each: games per matchup: 2, or 4 with two characters.
 
     Raises:
         LeagueError: ``ratings`` does not list one of the players.
     """
     names = sorted({check_player(name) for name in players} - OUTSIDE, key=ladder_key)
     if games_each < 1:
-        raise LeagueError(f"a fixture has at least one game, not {games_each}")
+        raise LeagueError(f"a matchup has at least one game, not {games_each}")
     if len(names) < 2:
         return []
     where = np.array([ratings.index(name) for name in names])
@@ -88,25 +79,25 @@ def plan(
     )
     chosen = []
     for _ in range(max(0, budget) // games_each):
-        i, j = state.missing(rng) or state.most_telling(rng)
+        i, j = state.missing(rng) or state.most_informative(rng)
         state.add(i, j)
-        chosen.append(Fixture(names[i], names[j], int(rng.integers(_SEEDS))))
+        chosen.append(Matchup((names[i], names[j]), seed=int(rng.integers(_SEEDS))))
     return chosen
 
 
-def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: int = 2) -> list[Fixture]:
-    """Fixtures of the same two players, one at least, for at most ``budget`` games."""
-    return [Fixture(a, b, int(rng.integers(_SEEDS))) for _ in range(max(1, budget // games_each))]
+def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: int = 2) -> list[Matchup]:
+    """Matchups of the same two players, one at least, for at most ``budget`` games."""
+    return [Matchup((a, b), seed=int(rng.integers(_SEEDS))) for _ in range(max(1, budget // games_each))]
 
 
 def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:
-    """Those whom the player at a place of ``names`` should have met, by kind, as places; empty kinds are left out.
+    """Opponents that a player should meet, as indices by kind; empty kinds are left out.
 
-    A generation meets the anchors, the start, recent generations (the newer half of those before it) and old ones
-    (the older half but the start). A scripted player meets the other scripted ones.
+    A generation meets the anchors, the start, recent generations (the newer half of those before it) and old ones (the
+    older half without the start). A scripted player meets the other scripted players.
 
     Args:
-        place: of the player.
+        place: index of the player in ``names``.
         names: scripted players first, then generations by age.
     """
     scripted = bisect_left(names, 0, key=_age)
@@ -129,7 +120,7 @@ def _age(name: str) -> int:
 
 
 class _State:
-    """Ratings of n players as they will be once the planned games are played."""
+    """Expected covariance of the ratings after the planned games."""
 
     def __init__(
         self, names: list[str], strength: Floats, cov: Floats, met: Floats, pinned: Bools, games_each: int
@@ -140,8 +131,8 @@ class _State:
         self._cov = cov
         self._met = met
         self._games = games_each
-        # First a tie to the anchor, without which no rating means anything. Then newest first, so that a short budget
-        # shows where training stands; then the scripted ones. Who is pinned needs nobody: its rating is known.
+        # First the anchor, which fixes the scale. Then the newest generations, so that a small budget rates the current
+        # state of training, then the scripted players. Pinned players need no games.
         generations = np.array([i for i, name in enumerate(names) if generation_number(name) is not None], np.int64)
         alone = pinned.sum() == 1 and ANCHOR in names and len(generations)
         self._wanted = deque([(names.index(ANCHOR), generations)] if alone else [])
@@ -149,7 +140,7 @@ class _State:
             self._wanted.extend((i, members) for members in kinds_of_opponents(i, names).values())
 
     def missing(self, rng: np.random.Generator) -> tuple[int, int] | None:
-        """The first player who has not met one of its kinds of opponents, with the most telling one of that kind."""
+        """The next player without games against a kind of opponent, and the most informative opponent of that kind."""
         while self._wanted:
             i, members = self._wanted[0]
             if not self._met[i, members].any():
@@ -159,14 +150,14 @@ class _State:
             self._wanted.popleft()
         return None
 
-    def most_telling(self, rng: np.random.Generator) -> tuple[int, int]:
-        """The pair of whom another game tells most."""
+    def most_informative(self, rng: np.random.Generator) -> tuple[int, int]:
+        """The pair whose next game reduces the variance most."""
         gain = self._each_pair * gap_variance(self._cov)
         i, j = divmod(_argmax(gain.ravel(), rng), len(gain))
         return i, j
 
     def add(self, i: int, j: int) -> None:
-        """Count a fixture as played: the covariance after observing ``games_each`` more scores of i against j."""
+        """Update the covariance as if ``games_each`` more games of i against j were observed."""
         self._met[i, j] += self._games
         self._met[j, i] += self._games
         direction = self._cov[:, i] - self._cov[:, j]
@@ -176,6 +167,6 @@ class _State:
 
 
 def _argmax(values: Floats, rng: np.random.Generator) -> int:
-    """Position of the largest value; among equals (to a millionth) one at random."""
+    """Index of the largest value; ties (to a millionth) are broken at random."""
     best = np.flatnonzero(values >= values.max() - 1e-6 * abs(values.max()))
     return int(rng.choice(best))

@@ -1,7 +1,7 @@
-"""A sequential test of one player against another: play until it is clear, and no longer.
+"""Sequential probability ratio test of one player against another.
 
-The generalised sequential probability ratio test of fishtest and fastchess: the score of a pair of games on one seed,
-seats swapped, is one observation. With n pairs of mean score x and variance v the log-likelihood ratio of the expected
+This is the generalised SPRT of fishtest and fastchess: the mean score of two games on one seed, with seats swapped, is
+one observation. With n pairs of mean score x and variance v the log-likelihood ratio of the expected
 scores s1 (stronger by ``elo1``) and s0 (by ``elo0``) is about n (s1 - s0)(2x - s0 - s1) / (2v).
 """
 
@@ -14,34 +14,34 @@ from typing import TYPE_CHECKING, Final, Literal, final
 import numpy as np
 
 from selfplay.errors import ConfigError
-from selfplay.league.chance import normal_below
 from selfplay.league.ratings import expected_score
+from selfplay.league.statistics import normal_below
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 State = Literal["accepted", "rejected", "open"]
 _PSEUDO: Final = 0.5
-"""Pairs with the noise of coins that stand beside the real ones: a few equal results have no variance of their own."""
+"""Pseudo-observations with the variance of a coin flip, since a few equal results have zero variance."""
 _COIN: Final = 0.25
 """Variance of the score of an even game without draws."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What is tested: that A is stronger by ``elo1`` at least (accepted), against ``elo0`` at most (rejected)."""
+class SprtBounds:
+    """Hypotheses and error rates: A is stronger by at least ``elo1`` (accept) or by at most ``elo0`` (reject)."""
 
     elo0: float = 0.0
     elo1: float = 30.0
-    alpha: float = 0.05  # share of tests that accept though elo0 is true
-    beta: float = 0.05  # share that reject though elo1 is true
+    alpha: float = 0.05  # probability to accept although elo0 is true
+    beta: float = 0.05  # probability to reject although elo1 is true
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Validate the values.
 
         Raises:
-            ConfigError: bounds in the wrong order, or shares outside (0, 0.5).
+            ConfigError: ``elo0`` is not below ``elo1``, or an error rate is outside (0, 0.5).
         """
         if not self.elo0 < self.elo1:
             raise ConfigError(f"elo0 must be below elo1, got {self.elo0:g} and {self.elo1:g}")
@@ -61,34 +61,34 @@ class Bounds:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Test:
-    """Where a test stands."""
+class SprtResult:
+    """State of a test."""
 
     llr: float
     low: float
     high: float
     state: State
     pairs: int
-    superiority: float  # likelihood that A is the stronger one
+    superiority: float  # probability that A is stronger
 
     @property
     def pairs_needed(self) -> int | None:
-        """Pairs that would settle an open test if the rest went like these; None where they point nowhere."""
+        """Estimated total pairs until an open test ends; None if it is decided or has no tendency."""
         if self.state != "open" or not self.pairs or self.llr == 0.0:
             return None
         goal = self.high if self.llr > 0.0 else self.low
         return math.ceil(self.pairs * (goal - self.llr) / self.llr)
 
 
-def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: Bounds | None = None) -> Test:
-    """Test A's scores.
+def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: SprtBounds | None = None) -> SprtResult:
+    """Test whether A is stronger.
 
     Args:
-        scores: [N] of A, 1 a win, 0.5 a draw.
-        pairs: [N] label of the games that share a seed; by default each stands alone.
-        bounds: what is tested.
+        scores: [N] of A: 1 a win, 0.5 a draw, 0 a loss.
+        pairs: [N] label of games that share a seed; default: all games are independent.
+        bounds: hypotheses and error rates.
     """
-    bounds = bounds or Bounds()
+    bounds = bounds or SprtBounds()
     points = np.asarray(scores, dtype=np.float64).ravel()
     games = points.size
     if pairs is not None and points.size:
@@ -96,11 +96,11 @@ def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: Bounds | Non
         points = np.bincount(cluster.ravel(), weights=points) / np.bincount(cluster.ravel())
     count = points.size
     if not count:
-        return Test(0.0, bounds.low, bounds.high, "open", 0, 0.5)
+        return SprtResult(0.0, bounds.low, bounds.high, "open", 0, 0.5)
     mean = float(points.mean())
     variance = (float(np.square(points - mean).sum()) + _PSEUDO * _COIN * count / games) / (count + _PSEUDO)
     s0, s1 = expected_score(bounds.elo0, 0.0), expected_score(bounds.elo1, 0.0)
     llr = count * (s1 - s0) * (2.0 * mean - s0 - s1) / (2.0 * variance)
     state: State = "accepted" if llr >= bounds.high else "rejected" if llr <= bounds.low else "open"
     superiority = normal_below((mean - 0.5) / math.sqrt(variance / count))
-    return Test(llr, bounds.low, bounds.high, state, count, superiority)
+    return SprtResult(llr, bounds.low, bounds.high, state, count, superiority)

@@ -1,7 +1,6 @@
-"""The Adam optimiser (Kingma & Ba 2015, https://arxiv.org/abs/1412.6980), by torch's own fused kernel.
+"""The Adam optimizer (Kingma & Ba 2015, https://arxiv.org/abs/1412.6980) on torch's fused kernel.
 
-``torch.optim`` makes the same steps, but to make its first optimiser it imports torch's compiler: a second of time and
-a hundred megabytes that nothing here asks for.
+The steps are those of ``torch.optim.Adam(fused=True)``, which would import torch's compiler (docs/adr/0012).
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ State = dict[Tensor, dict[str, Tensor]]
 
 
 class Adam:
-    """Moves parameters by their ``grad``; one without stays where it is, and its moments too.
+    """Updates parameters by their ``grad``; a parameter without one keeps its value and its moments.
 
     Args:
         parameters: of a network.
-        learning_rate: of the first step; may be set.
+        learning_rate: may be changed between steps.
         betas: decay of the two moments.
-        eps: beside the square root.
+        eps: added to the square root.
     """
 
-    defaults: ClassVar[Mapping[str, Any]] = {"fused": True}  # says as torch does where counts of steps live
+    defaults: ClassVar[Mapping[str, Any]] = {"fused": True}  # as in torch: step counts are on the parameter's device
 
     def __init__(
         self,
@@ -42,18 +41,19 @@ class Adam:
         self._eps = eps
 
     def zero_grad(self) -> None:
-        """Forget all gradients."""
+        """Set all gradients to None."""
         for parameter in self.parameters:
             parameter.grad = None
 
     @torch.no_grad()
     def step(self) -> None:
-        """One step down the gradients."""
-        moving = [parameter for parameter in self.parameters if parameter.grad is not None]
-        states = [self.state.setdefault(parameter, {}) or self._first(parameter) for parameter in moving]
-        torch._foreach_add_([state["step"] for state in states], 1.0)
+        """One step against the gradients."""
+        trained = [parameter for parameter in self.parameters if parameter.grad is not None]
+        states = [self.state.setdefault(parameter, {}) or self._first(parameter) for parameter in trained]
+        for state in states:
+            state["step"] += 1.0
         torch._fused_adam_(
-            moving, [parameter.grad for parameter in moving if parameter.grad is not None],
+            trained, [parameter.grad for parameter in trained if parameter.grad is not None],
             [state["exp_avg"] for state in states], [state["exp_avg_sq"] for state in states], [],
             [state["step"] for state in states],
             lr=self.learning_rate, beta1=self._betas[0], beta2=self._betas[1], weight_decay=0.0, eps=self._eps,
@@ -61,7 +61,7 @@ class Adam:
         )  # fmt: skip
 
     def copy(self) -> State:
-        """The state of now, to go back to by setting ``state``."""
+        """A copy of the state; assign it to ``state`` to return to it."""
         return {
             parameter: {name: tensor.clone() for name, tensor in of.items()} for parameter, of in self.state.items()
         }

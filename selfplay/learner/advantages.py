@@ -1,4 +1,4 @@
-"""How much better a game of words went than others from the same state and seat: what GRPO takes for advantages.
+"""Advantages of dialogue games, for GRPO: a game's reward compared with others from the same state and seat.
 
 Letters in shapes: G games of a group.
 """
@@ -25,10 +25,10 @@ _TINY: Final = 1e-6  # beside the standard deviation, as verl has it
 
 
 def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
-    """Refuse what could never learn.
+    """Check that games can be compared.
 
     Raises:
-        ConfigError: one game on each state, and nothing across states to compare it with.
+        ConfigError: one game per state, and no baseline across states.
     """
     if games_per_state < 2 and baseline == "group":
         raise ConfigError(
@@ -45,8 +45,8 @@ def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
         rloo     r - mean of the G-1 others           (Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740)
 
     with s the unbiased standard deviation. ``dr_grpo`` and ``rloo`` differ by the factor G / (G - 1). Division by s
-    weighs states against each other: with cards that somebody does not see, it moves the policy that the update leaves
-    alone away from the equilibrium.
+    weighs states against each other; in games of hidden information that moves the fixed point of the update away from
+    the equilibrium.
     """
     games = len(rewards)
     if games < 2 or np.ptp(rewards) == 0:
@@ -57,11 +57,11 @@ def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
 
 
 class RoleEMA:
-    """A baseline across states: what a seat won of late, forgotten exponentially.
+    """A baseline across states: the exponential moving average of a seat's rewards.
 
-    After the role-conditioned advantage of SPIRAL (Liu et al. 2025, https://arxiv.org/abs/2506.24119). It moves once
-    an update, by the mean of the seat's rewards, and an update is compared with what was known before it, which does
-    not depend on its own games. The first update of a seat knows nothing and is compared with its own mean.
+    After the role-conditioned advantage of SPIRAL (Liu et al. 2025, https://arxiv.org/abs/2506.24119). It is updated
+    once per update with the mean of the seat's rewards. An update is compared with the average before it, which does
+    not depend on its own games; the first update of a seat is compared with its own mean.
     """
 
     def __init__(self, decay: float) -> None:
@@ -69,7 +69,7 @@ class RoleEMA:
         self._means: dict[int, float] = {}
 
     def state(self) -> dict[str, float]:
-        """The mean of each seat, for a checkpoint."""
+        """The average of each seat, for a checkpoint."""
         return {str(seat): mean for seat, mean in sorted(self._means.items())}
 
     def restore(self, state: Mapping[str, float]) -> None:
@@ -77,7 +77,7 @@ class RoleEMA:
         self._means = {int(seat): mean for seat, mean in state.items()}
 
     def advantages(self, groups: Sequence[DialogueGroup]) -> list[Floats]:
-        """Rewards beyond their seat's baseline, [G] of each group; then the baselines move."""
+        """Rewards minus their seat's baseline, [G] of each group; then updates the baselines."""
         found: dict[int, list[Floats]] = {}
         for group in groups:
             found.setdefault(group.seat, []).append(group.rewards)
@@ -90,7 +90,7 @@ class RoleEMA:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Instances that train, each with its advantage, and how many groups there were of each kind."""
+    """Instances that train, each with its advantage, and the number of groups of each kind."""
 
     instances: tuple[tuple[Instance, float], ...]
     groups: int
@@ -101,9 +101,8 @@ class Weighed:
 def weigh(groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | None = None) -> Weighed:
     """Advantages of all games of an update, before it is cut into batches.
 
-    Without a baseline, groups of one and groups of one reward say nothing: they are counted and left out. A baseline
-    takes the place of ``kind``: it has something to say about groups of every size, is moved by the call, and only
-    counts those.
+    Without a baseline, groups of one game and groups of equal rewards have no advantages: they are counted and left
+    out. A baseline replaces ``kind``: groups of every size train, and the call updates it.
 
     Raises:
         LearnerError: a reward is not finite.

@@ -1,4 +1,4 @@
-"""What a player's habits alone predict, without looking at the game: the bar that imitation has to pass.
+"""Baselines of imitation: predictions from how often the player chose each action, without observations.
 
 A parts of an action (buttons, then categoricals), K classes of the largest part; a button has two.
 """
@@ -14,23 +14,23 @@ from torch import Tensor
 if TYPE_CHECKING:
     from selfplay.policy.heads import Heads
 
-_HALVINGS: Final = 60  # of the interval that the share of changes lies in
+_HALVINGS: Final = 60  # of the interval that is searched for the share of changes
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """How often every part of an action had which class, and how often it kept the one before."""
+class ActionCounts:
+    """How often each part of an action had each class, and how often it repeated the last one."""
 
     sizes: tuple[int, ...]  # [A] classes of each part
     counts: Tensor  # int64 [A, K] decisions
-    same: Tensor  # int64 [A, K] those of them that repeat the controller
+    same: Tensor  # int64 [A, K] decisions that repeat the last controller
 
     @staticmethod
-    def none(heads: Heads) -> Habits:
-        """Of a player of whom nothing was seen."""
+    def none(heads: Heads) -> ActionCounts:
+        """Zero counts."""
         sizes = (2,) * heads.binary + heads.sizes
         empty = torch.zeros(len(sizes), max(sizes), dtype=torch.int64)
-        return Habits(sizes, empty, empty.clone())
+        return ActionCounts(sizes, empty, empty.clone())
 
     def add(self, action: Tensor, last: Tensor) -> None:
         """Count actions int8 [N, A] that followed the controllers ``last``."""
@@ -52,12 +52,12 @@ class Habits:
 
     @property
     def press_rates(self) -> Tensor:
-        """Share of the decisions with class 1, float64 [A]: of a button how often it is pressed."""
+        """Share of the decisions with class 1, float64 [A]; of a button: pressed."""
         return self.counts[:, 1].double() / max(self.rows, 1)
 
 
 class Baselines:
-    """Two players that do not look.
+    """Two predictions that ignore the observation.
 
     *Head marginals* draws every part from its distribution m in the training data. *Repeat the last controller* keeps
     a part with probability 1 - e and draws it from m otherwise:
@@ -67,9 +67,9 @@ class Baselines:
     with the e of each part that makes the training data most likely; one more change is counted than there was.
     """
 
-    def __init__(self, habits: Habits) -> None:
-        share = habits.shares
-        self.change = _fit(habits, share)
+    def __init__(self, action_counts: ActionCounts) -> None:
+        share = action_counts.shares
+        self.change = _fit(action_counts, share)
         e = self.change[:, None]
         self._marginal = -share.log()  # [A, K]; no row has what is no class
         self._changed = -(e * share).log()
@@ -84,13 +84,13 @@ class Baselines:
         return self._marginal[part, chosen].sum(1), repeat.sum(1)
 
 
-def _fit(habits: Habits, share: Tensor) -> Tensor:
+def _fit(action_counts: ActionCounts, share: Tensor) -> Tensor:
     """The e of each part, float64 [A]: where the derivative of the log-likelihood, which falls in e, is 0.
 
     With C changes and S_k decisions that kept class k: C / e = sum over k of S_k (1 - m_k) / (1 - e (1 - m_k)).
     """
-    same = habits.same.double()
-    changes = (habits.counts - habits.same).sum(1).double() + 1
+    same = action_counts.same.double()
+    changes = (action_counts.counts - action_counts.same).sum(1).double() + 1
     low, high = torch.zeros_like(changes), torch.ones_like(changes)
     for _ in range(_HALVINGS):
         e = (low + high) / 2

@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
 
 class TokenModel(Protocol):
-    """What scores tokens. The mode of its module, training or evaluation, is its owner's."""
+    """A model that scores tokens. Its owner sets the mode of the module, training or evaluation."""
 
     @property
     def module(self) -> nn.Module:
-        """With the parameters; those that require a gradient are trained."""
+        """The module with the parameters; those that require a gradient are trained."""
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """[N, V] that predict the marked tokens, each from all that stand before it.
+        """Logits [N, V] of the marked tokens, each predicted from all tokens before it.
 
         Args:
-            ids: int64 [B, T], padded on the right with whatever; nothing looks ahead, so there is nothing to hide.
+            ids: int64 [B, T], padded on the right with any ids; the model is causal, so padding needs no mask.
             where: bool [B, T], never the first of a row. The logits are in its order: row by row, left to right.
         """
 
@@ -79,7 +79,7 @@ class GRPOStatistics:
 
 
 class GRPOLearner:
-    """Owns the optimiser of one model. ``update`` blocks: call it from a thread, never the loop.
+    """Owns the optimizer of one model. ``update`` blocks: call it from a thread, never the loop.
 
     Several processes of ``torch.distributed`` train one model, each with a learner of its own that is given the same
     games, generator and answers of ``stop``.
@@ -94,17 +94,17 @@ class GRPOLearner:
         reference: TokenModel | None = None,
         threads: int = 1,
     ) -> None:
-        """Take charge of a model.
+        """Create the optimizer and the worker threads.
 
         Args:
             model: is trained.
             settings: of the update.
             sampling: that its replies are sampled with.
-            reference: a model that stands still; the distance to it is measured, and costs by ``settings.kl``.
+            reference: a frozen model; the KL divergence to it is measured, and weighted by ``settings.kl``.
             threads: that share the micro-batches, on the CPU.
 
         Raises:
-            LearnerError: the distance to a reference shall cost something, and there is none.
+            LearnerError: ``settings.kl`` is not 0 and there is no reference.
         """
         if settings.kl and reference is None:
             raise LearnerError(f"a weight of {settings.kl} on the distance to a reference needs a reference")
@@ -129,7 +129,7 @@ class GRPOLearner:
         self.optimizer.param_groups[0]["lr"] = rate
 
     def close(self) -> None:
-        """Let the worker threads go."""
+        """End the worker threads."""
         self._work.close()
 
     def logprobs(self, instances: Sequence[Instance]) -> list[F32]:
@@ -153,7 +153,7 @@ class GRPOLearner:
         Args:
             groups: of games; a group of one, or of one reward, trains only where there is a baseline across states.
             generator: draws the order of the rows.
-            stop: is asked before each step and ends the update early.
+            stop: called before each step; True ends the update early.
 
         Raises:
             LearnerError: a row cannot be trained (``row_of``), or a reward is not finite.
@@ -176,7 +176,7 @@ class GRPOLearner:
         )
 
     def _step(self, batch: Sequence[Row], tally: _Tally) -> None:
-        """One batch: one step of the optimiser."""
+        """One optimizer step on one batch."""
         settings = self.settings
         weights = token_weights(batch, settings.loss_agg, settings.row_tokens)
 
@@ -235,12 +235,12 @@ class GRPOLearner:
             places = [np.arange(ends[number], ends[number + 1]) for number in numbers]
             every[torch.from_numpy(np.concatenate(places)).to(self.device)] = scored
         self._work.add_up(every)
-        return np.split(every.cpu().numpy(), ends[1:-1])
+        return np.split(every.cpu().numpy(), ends[:-1])[1:]  # no array where there is no row
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Of the steps of an update whose gradient was finite."""
+    """Sums over the steps of an update whose gradient was finite."""
 
     sums: Tensor  # float64 [len(LOSS_PARTS)]
     norms: list[float] = field(default_factory=list)

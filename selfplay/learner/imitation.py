@@ -1,4 +1,4 @@
-"""Imitation (behaviour cloning): a network learns to do what a player did. Tensors in, tensors out.
+"""Imitation (behaviour cloning): a network is trained to predict the actions of a player.
 
 N rows or lanes, T decisions of a window, A parts of an action (buttons, then categoricals), L logits.
 """
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from selfplay.learner.stepper import Stepper, differentiated
+from selfplay.learner.parallel_step import ParallelStep, differentiated
 
 if TYPE_CHECKING:
-    from selfplay.learner.baselines import Habits
+    from selfplay.learner.baselines import ActionCounts
     from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
 
@@ -41,7 +41,7 @@ class Lesson:
 
     @property
     def rows(self) -> int:
-        """Decisions to learn from."""
+        """Number of decisions that train."""
         return len(self.obs) if self.mask is None else int(self.mask.sum())
 
     def part(self, lanes: slice) -> Lesson:
@@ -68,7 +68,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The R decisions of a lesson that are there, with what a network makes of them."""
+    """The R decisions of a lesson with the outputs of a network."""
 
     logits: Tensor  # float [R, L]
     action: Tensor  # int8 [R, A]
@@ -77,7 +77,7 @@ class Decided:
 
 
 def decide(network: ActorCritic, lesson: Lesson, memory: Tensor) -> Decided:
-    """Let a network look at a lesson, beginning with ``memory`` [N, M]; M is 0 for one without memory."""
+    """Run a network on a lesson, beginning with ``memory`` [N, M]; M is 0 for a network without memory."""
     mask = lesson.mask
     if mask is None:
         return Decided(network(lesson.obs)[0], lesson.action, lesson.last, memory)
@@ -91,7 +91,7 @@ def decide(network: ActorCritic, lesson: Lesson, memory: Tensor) -> Decided:
 
 @dataclass(frozen=True, slots=True)
 class Emphasis:
-    """Which choices a loss shall weigh more, without making a network that obeys it believe that they are likelier.
+    """Weights of choices in the loss that do not bias the predicted probabilities.
 
     ``press`` weighs presses of each button, ``change`` every choice of a part that differs from the controller before.
     A plain weighted loss has its optimum where w p / sum(w p) is predicted, not p. So the weighted loss is applied to
@@ -103,9 +103,9 @@ class Emphasis:
     change: float = 1.0
 
     @staticmethod
-    def of(habits: Habits, heads: Heads, power: float, limit: float, change: float) -> Emphasis:
+    def of(action_counts: ActionCounts, heads: Heads, power: float, limit: float, change: float) -> Emphasis:
         """Presses of a button that is pressed with rate r weigh ((1 - r) / r)^power, from 1 to ``limit``."""
-        rate = habits.press_rates[: heads.binary].clamp(min=1e-9)
+        rate = action_counts.press_rates[: heads.binary].clamp(min=1e-9)
         press = ((1 - rate) / rate).pow(power).clamp(1.0, limit)
         return Emphasis(press.float(), change)
 
@@ -139,13 +139,13 @@ def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
 
 
 def plain_emphasis(heads: Heads) -> Emphasis:
-    """Weighs everything alike."""
+    """Equal weights."""
     return Emphasis(torch.ones(heads.binary))
 
 
-def begin_with(network: ActorCritic, habits: Habits) -> None:
-    """Let a fresh network, whose logits are nearly its biases, predict what the player does most, whatever it sees."""
-    log = habits.shares.log()
+def begin_with(network: ActorCritic, action_counts: ActionCounts) -> None:
+    """Set the output biases so that a fresh network predicts the player's action frequencies."""
+    log = action_counts.shares.log()
     binary = network.heads.binary
     classes = [log[binary + i, :size] for i, size in enumerate(network.heads.sizes)]
     with torch.no_grad():
@@ -154,7 +154,7 @@ def begin_with(network: ActorCritic, habits: Habits) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a minibatch was like: sums over its decisions, before the step."""
+    """Sums over the decisions of a minibatch, before the step."""
 
     parts: Tensor  # float64 [A] negative log-likelihood of each part
     changed: float  # the same of the decisions in which the controller changed, over all parts
@@ -165,9 +165,9 @@ class Learned:
 
 
 class Imitator:
-    """Owns optimiser and worker threads of one network, and what it remembers of the lessons before. ``learn`` blocks.
+    """Owns the optimizer, the worker threads and the recurrent state of one network. ``learn`` blocks.
 
-    Gradients end where a lesson begins; memory is carried over. The critic is not trained.
+    The recurrent state is carried over between lessons, gradients are not. The critic is not trained.
     """
 
     def __init__(
@@ -175,16 +175,16 @@ class Imitator:
     ) -> None:
         self.network = network
         self._emphasis = emphasis
-        self.stepper = Stepper(network, learning_rate, max_grad_norm, threads)
+        self.parallel_step = ParallelStep(network, learning_rate, max_grad_norm, threads)
         self.memory = network.first_memory(0)  # [lanes, M]
 
     def forget(self) -> None:
-        """A pass over the data begins."""
+        """Clear the recurrent state, at the beginning of a pass over the data."""
         self.memory = self.network.first_memory(0)
 
     def learn(self, lesson: Lesson) -> Learned:
         """One optimiser step."""
-        lesson = lesson.to(self.stepper.device)
+        lesson = lesson.to(self.parallel_step.device)
         memory, rows, heads = _carried(self.network, self.memory, len(lesson)), lesson.rows, self.network.heads
         after = torch.zeros_like(memory)
 
@@ -198,19 +198,19 @@ class Imitator:
                 sums = torch.cat([plain.sum(0), plain[changed].sum()[None], changed.sum()[None]])
             return weighted.sum() / max(rows, 1), sums
 
-        sums, norm = self.stepper.step(self.stepper.cuts(len(lesson)), differentiated(loss))
+        sums, norm = self.parallel_step.step(self.parallel_step.chunks(len(lesson)), differentiated(loss))
         finite = math.isfinite(float(norm))
         self.memory = after if finite else torch.zeros_like(after)
         values = sums.cpu()
         return Learned(values[:-2], float(values[-2]), int(values[-1]), rows, float(norm), skipped=not finite)
 
     def close(self) -> None:
-        """Let the worker threads go."""
-        self.stepper.close()
+        """End the worker threads."""
+        self.parallel_step.close()
 
 
 def look(network: ActorCritic, lessons: Iterable[Lesson]) -> Iterator[Decided]:
-    """What a network makes of lessons that follow each other, without learning from them."""
+    """Run a network on consecutive lessons without training it."""
     memory = network.first_memory(0)
     for lesson in lessons:
         with torch.inference_mode():
@@ -221,5 +221,5 @@ def look(network: ActorCritic, lessons: Iterable[Lesson]) -> Iterator[Decided]:
 
 
 def _carried(network: ActorCritic, memory: Tensor, lanes: int) -> Tensor:
-    """What so many lanes remember: that of the lessons before, or, where none went before, nothing."""
+    """Recurrent state of the lanes: that after the last lesson, or the initial one."""
     return memory if len(memory) == lanes else network.first_memory(lanes)

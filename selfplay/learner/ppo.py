@@ -1,74 +1,180 @@
-"""Proximal policy optimisation (Schulman et al. 2017, https://arxiv.org/abs/1707.06347), clipped variant.
+"""Proximal policy optimization (Schulman et al. 2017, https://arxiv.org/abs/1707.06347), clipped variant.
 
-One item of a batch is one decision of the learner or, for a network with memory, T of them in a row: advantages are
-normalised over all decisions, and each epoch visits the items once in a fresh random order, in minibatches.
+``surrogate_terms`` and ``teacher_terms`` define the loss:
 
-A policy that was pretrained can be held near its teacher by KL terms, and an update that moved the policy too far is
-taken back whole.
+    ratio = pi(a|s) / pi_old(a|s)
+    policy = -min(ratio A, clip(ratio, 1-c, 1+c) A)
+    value  = 1/2 max((V - R)^2, (V_old + clip(V - V_old, -v, v) - R)^2)
+    loss   = policy + c_v value - c_e entropy + c_t KL(teacher, pi) + c_r KL(pi, teacher)
+
+with A the advantage, normalized over all decisions of a batch, and R the value's target. On the CPU the gradient of the
+surrogate terms comes from their compiled translation (``ppo_kernel``).
+
+An item of a batch is one decision or, for a recurrent network, T decisions in a row. Each epoch visits all items once
+in random order, in minibatches. An update that moves the policy further than ``step_kl`` is undone.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
+from selfplay.learner import dense
 from selfplay.learner.adam import State
-from selfplay.learner.ppo_loss import LOSS_PARTS, ChunkGradient, PPOSettings, outputs
-from selfplay.learner.stepper import Stepper
-from selfplay.policy.heads import logprob_entropy, masked
+from selfplay.learner.dense import Dense
+from selfplay.learner.parallel_step import ParallelStep
+from selfplay.learner.ppo_kernel import compiled_gradient
+from selfplay.policy.heads import divergence, logprob_entropy, masked
+from selfplay.rollout.buffers import Workspace
+from selfplay.update_metrics import PER_DECISION, UpdateMetrics
 
 if TYPE_CHECKING:
     from selfplay.learner.batch import Batch
+    from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
 
-
-@dataclass(frozen=True, slots=True)
-class UpdateMetrics:
-    """Means over all rows of an update; ``epochs`` counts what an early stop left."""
-
-    policy_loss: float
-    value_loss: float
-    loss: float
-    entropy: float
-    approx_kl: float
-    clip_fraction: float
-    explained_variance: float
-    grad_norm: float
-    epochs: int
-    minibatches: int
-    skipped: int  # minibatches whose gradient was not finite; the weights did not move, the means leave them out
-    teacher_kl: float = 0.0  # mean KL(teacher, policy), 0 without a teacher
-    teacher_kl_reverse: float = 0.0  # mean KL(policy, teacher)
-    step_kl: float = 0.0  # mean KL(policy before, policy after) of the update, on a minibatch; 0 where not asked for
-    reverted: int = 0  # 1: that was too much, and the update was taken back
-    critic_only: bool = False  # the policy stood still
-
-
+Number = TypeVar("Number", float, Tensor)
+Terms = dict[str, Tensor]
+"""Sums over decisions by the names in ``PER_DECISION``."""
 _Before = tuple[dict[str, Tensor], State]
 
 
+@dataclass(frozen=True, slots=True)
+class PPOSettings:
+    """Settings of the update, named as in the configuration."""
+
+    epochs: int = 4
+    batch_size: int = 2048
+    clip: float = 0.2
+    learning_rate: float = 3e-4
+    value_clip: float = 1.0
+    value_coefficient: float = 0.5
+    entropy_coefficient: float = 0.003
+    max_grad_norm: float = 0.5
+    target_kl: float = 0.0  # 0 = no early stop
+    step_kl: float = 0.0  # an update with a larger mean KL is undone; 0 = never
+    teacher_kl: float = 0.0  # weight of KL(teacher, policy)
+    teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
+
+    def loss(self, terms: Mapping[str, Number]) -> Number:
+        """The weighted sum of those terms of the loss that are given."""
+        weights = {
+            "policy_loss": 1.0,
+            "value_loss": self.value_coefficient,
+            "entropy": -self.entropy_coefficient,
+            "teacher_kl": self.teacher_kl,
+            "teacher_kl_reverse": self.teacher_kl_reverse,
+        }
+        weighted: list[Number] = [weights[name] * term for name, term in terms.items() if name in weights]
+        return sum(weighted[1:], weighted[0])
+
+
+def surrogate_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> Terms:
+    """Policy loss, value loss and entropy, and what is measured beside them.
+
+    Args:
+        heads: Layout of the logits.
+        out: Logits and, beside them, the value, [N, L + 1], of all decisions of the batch.
+        batch: Decisions.
+        settings: Clip ranges.
+    """
+    logprob, entropy = logprob_entropy(heads, out[:, :-1], batch.action)
+    value, advantage = out[:, -1], batch.advantage
+    log_ratio = logprob - batch.logprob
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+    near = batch.value + (value - batch.value).clamp(-settings.value_clip, settings.value_clip)
+    return {
+        "policy_loss": -torch.minimum(ratio * advantage, clipped * advantage).sum(),
+        "value_loss": 0.5 * torch.maximum((value - batch.target).square(), (near - batch.target).square()).sum(),
+        "entropy": entropy.sum(),
+        # k3 estimator: unbiased and never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html)
+        "approx_kl": (ratio - 1 - log_ratio).sum(),
+        "clip_fraction": ((ratio - 1).abs() > settings.clip).sum(),
+    }
+
+
+def teacher_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> Terms:
+    """Both KL divergences between the policy and its teacher; arguments as in ``surrogate_terms``."""
+    del settings
+    assert batch.teacher is not None
+    logits, teacher = out[:, :-1], masked(batch.teacher, batch.legal)
+    return {
+        "teacher_kl": divergence(heads, teacher, logits).sum(),
+        "teacher_kl_reverse": divergence(heads, logits, teacher).sum(),
+    }
+
+
+def loss_gradient(
+    heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings, workspace: Workspace, *, critic_only: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Loss gradient with respect to the outputs [N, L + 1], and the summed terms [len(PER_DECISION)].
+
+    Arguments as in ``surrogate_terms``. The gradient may lie in the workspace. With ``critic_only`` the logits have no
+    gradient.
+    """
+    if batch.legal is not None:  # logits of illegal actions have no gradient
+        out = torch.cat([masked(out[:, :-1], batch.legal), out[:, -1:]], 1)
+    if heads.compiled_for(out):
+        grad, terms = compiled_gradient(heads, out, batch, settings, workspace)
+    else:
+        grad, terms = _differentiated(surrogate_terms, heads, out, batch, settings)
+    if batch.teacher is not None:
+        more, teacher = _differentiated(teacher_terms, heads, out, batch, settings)
+        grad, terms = grad.add_(more), terms | teacher
+    if critic_only:
+        grad[:, :-1] = 0.0
+    zero = out.new_zeros(())
+    return grad, torch.stack([terms.get(name, zero) for name in PER_DECISION])
+
+
+def _differentiated(
+    terms_of: Callable[[Heads, Tensor, Batch, PPOSettings], Terms],
+    heads: Heads,
+    out: Tensor,
+    batch: Batch,
+    settings: PPOSettings,
+) -> tuple[Tensor, Terms]:
+    """Gradient of the weighted sum of some terms by autograd, and these terms."""
+    out = out.detach().requires_grad_()
+    terms = terms_of(heads, out, batch, settings)
+    (grad,) = torch.autograd.grad(settings.loss(terms), out)
+    return grad, {name: term.detach() for name, term in terms.items()}
+
+
+def outputs(network: ActorCritic, batch: Batch) -> Tensor:
+    """Logits and, beside them, the values, [N, L + 1], of the decisions of ``batch.flat()``."""
+    if batch.memory is None or batch.fresh is None or batch.mine is None:
+        logits, value = network(batch.obs)
+        return torch.cat([logits, value[:, None]], 1)
+    logits, value, _ = network.unroll(batch.obs, batch.memory, batch.fresh)
+    return torch.cat([logits, value[..., None]], -1)[batch.mine]
+
+
 class PPO:
-    """Owns the optimiser of one network. ``update`` blocks: call it from a thread, never the loop."""
+    """Owns the optimizer of one network. ``update`` blocks: call it from a thread, never from the event loop."""
 
     def __init__(self, network: ActorCritic, settings: PPOSettings, *, threads: int = 1) -> None:
         self.network = network
         self.settings = settings
         self._full = settings
-        self._stepper = Stepper(network, settings.learning_rate, settings.max_grad_norm, threads)
-        self.device = self._stepper.device
-        self.optimizer = self._stepper.optimizer
-        self._gradient = ChunkGradient(network)
+        self._step = ParallelStep(network, settings.learning_rate, settings.max_grad_norm, threads)
+        self.device = self._step.device
+        self.optimizer = self._step.optimizer
+        self._dense = Dense(network) if dense.can_handle(network) else None
+        self._local = threading.local()  # the workspace of each thread
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
-        """Take these weights, and know nothing of the gradients that led here."""
-        self._stepper.begin(weights)
+        """Load weights and reset the optimizer state."""
+        self._step.begin(weights)
 
     def forget_gradients(self) -> None:
-        """Let the optimiser begin anew: it counted steps of a policy at rest, and would move it too far now."""
+        """Reset the optimizer state: with the step count of a policy at rest, its first steps would be too large."""
         self.optimizer.state.clear()
 
     def scale(self, factor: float) -> None:
@@ -82,8 +188,8 @@ class PPO:
         self.optimizer.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
-        """Let the worker threads go."""
-        self._stepper.close()
+        """End the worker threads."""
+        self._step.close()
 
     def update(
         self,
@@ -98,35 +204,26 @@ class PPO:
         Args:
             batch: of an iteration.
             generator: draws the order of the items.
-            stop: is asked before each minibatch and ends the update early.
-            critic_only: fit the value alone, from what the network sees in a state already: the policy does not move.
+            stop: called before each minibatch; True ends the update early.
+            critic_only: train the value alone, by the network's last layer: the policy does not change.
         """
-        settings, explained = self.settings, _explained_variance(batch.flat())
+        settings, explained = self.settings, batch.flat().explained_variance()
         decisions = batch.decisions
-        batch = _normalised(batch)
+        batch = batch.normalized()
         before = self._copy() if settings.step_kl and not critic_only else None
         size = max(1, min(settings.batch_size * len(batch) // max(decisions, 1), len(batch)))
-        tally = _Tally(torch.zeros(len(LOSS_PARTS), dtype=torch.float64, device=self.device))
+        tally = _Tally(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
         epochs = 0
         while epochs < settings.epochs:
-            moved = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
+            kl = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
             epochs += 1
-            if stop() or (settings.target_kl and moved > settings.target_kl):
+            if stop() or (settings.target_kl and kl > settings.target_kl):
                 break
-        means = dict(zip(LOSS_PARTS, (tally.sums / max(tally.decisions, 1)).tolist(), strict=True))
         step_kl, reverted = self._guard(batch, before, size) if before is not None else (0.0, 0)
-        return UpdateMetrics(
-            **means,
-            loss=settings.loss_of(means),
-            explained_variance=explained,
-            grad_norm=float(torch.stack(tally.norms).mean()) if tally.norms else 0.0,
-            epochs=epochs,
-            minibatches=len(tally.norms) + tally.skipped,
-            skipped=tally.skipped,
-            step_kl=step_kl,
-            reverted=reverted,
+        return tally.metrics(
+            settings, explained_variance=explained, epochs=epochs, step_kl=step_kl, reverted=reverted,
             critic_only=critic_only,
-        )
+        )  # fmt: skip
 
     def _epoch(
         self,
@@ -138,80 +235,110 @@ class PPO:
         *,
         critic_only: bool,
     ) -> float:
-        """Visit every item once, ``size`` at a time; the mean KL from the behaviour policy meanwhile."""
+        """Visit every item once, ``size`` at a time; returns the mean KL from the behaviour policy."""
         order = torch.randperm(len(batch), generator=generator).to(self.device)
-        kl, decisions = torch.zeros((), dtype=torch.float64, device=self.device), 0
+        epoch = _Tally(torch.zeros_like(tally.sums))
         for start in range(0, len(batch), size):
             if stop():
                 break
             index = order[start : start + size]
             count = batch.decisions_of(index)
-            sums, norm = self._step(batch, index, count, critic_only=critic_only)
-            if not bool(torch.isfinite(norm)):
-                tally.skipped += 1
-                continue
-            tally.sums += sums
-            tally.norms.append(norm)
-            kl += sums[LOSS_PARTS.index("approx_kl")]
-            decisions += count
-        tally.decisions += decisions
-        return float(kl) / max(decisions, 1)
+            sums, norm = self._minibatch(batch, index, count, critic_only=critic_only)
+            for each in (tally, epoch):
+                each.add(sums, norm, count)
+        return float(epoch.sums[PER_DECISION.index("approx_kl")]) / max(epoch.decisions, 1)
 
-    def _step(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
-        """One minibatch, the items ``index``, see ``Stepper.step``; sums in the order of LOSS_PARTS."""
-        only = None
+    def _minibatch(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
+        """One optimizer step on the items ``index``; the sums of the terms, and the norm of the gradient."""
+        out_mask = None
         if critic_only:
-            only = torch.zeros(len(self.network.out.bias), device=self.device)
-            only[-1] = 1.0
+            out_mask = torch.zeros(len(self.network.out.bias), device=self.device)
+            out_mask[-1] = 1.0
 
-        def gradients_of(cut: slice, moving: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
+        def gradients_of(chunk: slice, trainable: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
             share = 1.0 / max(decisions, 1)
-            return self._gradient(batch, index[cut], self.settings, moving, share=share, critic_only=critic_only)
+            return self.gradients(batch, index[chunk], trainable, share=share, critic_only=critic_only)
 
-        return self._stepper.step(self._stepper.cuts(len(index), batch.width), gradients_of, only)
+        return self._step.step(self._step.chunks(len(index), batch.width), gradients_of, out_mask)
+
+    def gradients(
+        self, batch: Batch, index: Tensor, trainable: Sequence[Tensor], *, share: float, critic_only: bool = False
+    ) -> tuple[list[Tensor], Tensor]:
+        """Gradients of ``share`` times the summed loss of some items. Safe for threads.
+
+        Args:
+            batch: of an update.
+            index: the items.
+            trainable: all parameters, or those of the last layers.
+            share: factor of the loss.
+            critic_only: the value's term alone.
+
+        Returns:
+            Gradients of the trainable parameters, and the summed terms [len(PER_DECISION)].
+        """
+        if not hasattr(self._local, "workspace"):
+            self._local.workspace = Workspace()
+        workspace, heads = self._local.workspace, self.network.heads
+        chunk = batch.taken(index, workspace)
+        if self._dense is None:
+            out = outputs(self.network, chunk)
+            played, settings = chunk.flat(), self.settings
+            along, sums = loss_gradient(heads, out.detach(), played, settings, workspace, critic_only=critic_only)
+            return list(torch.autograd.grad(out, trainable, along.mul_(share))), sums
+        kept = self._dense.forward(chunk.obs, workspace)
+        along, sums = loss_gradient(heads, kept[-1], chunk, self.settings, workspace, critic_only=critic_only)
+        return self._dense.backward(kept, along.mul_(share), len(trainable) // 2, workspace), sums
 
     def _copy(self) -> _Before:
-        """Weights and optimiser as they are, to go back to."""
         weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
         return weights, self.optimizer.copy()
 
     def _guard(self, batch: Batch, before: _Before, size: int) -> tuple[float, int]:
-        """How far the update moved the policy, on a minibatch of its batch; taken back where that is too far."""
+        """The KL of the update on a minibatch, and whether the update was undone because that is too large."""
         stride = max(1, len(batch) // size)
         part = batch.items(slice(None, None, stride))
         with torch.no_grad():
             logits, played = outputs(self.network, part)[:, :-1], part.flat()
             after = logprob_entropy(self.network.heads, masked(logits, played.legal), played.action)[0]
             log_ratio = after - played.logprob
-            moved = float((log_ratio.exp() - 1 - log_ratio).mean())
-        if moved <= self.settings.step_kl:  # a NaN is no such number
-            return moved, 0
+            kl = float((log_ratio.exp() - 1 - log_ratio).mean())
+        if kl <= self.settings.step_kl:  # false for NaN
+            return kl, 0
         weights, state = before
         self.network.load_state_dict(weights)
         self.optimizer.state = state
-        return moved, 1
+        return kl, 1
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Of the minibatches of an update whose gradient was finite."""
+    """Sums over minibatches whose gradient was finite."""
 
-    sums: Tensor  # float64 [len(LOSS_PARTS)]
+    sums: Tensor  # float64 [len(PER_DECISION)]
     norms: list[Tensor] = field(default_factory=list)  # of gradients
     decisions: int = 0
-    skipped: int = 0  # the others
+    skipped: int = 0  # the other minibatches
 
+    def add(self, sums: Tensor, norm: Tensor, decisions: int) -> None:
+        """Count one minibatch."""
+        if not bool(torch.isfinite(norm)):
+            self.skipped += 1
+            return
+        self.sums += sums
+        self.norms.append(norm)
+        self.decisions += decisions
 
-def _normalised(batch: Batch) -> Batch:
-    """With advantages of mean 0 and spread 1 over all decisions that train."""
-    played = batch.flat().advantage
-    spread, mean = torch.std_mean(played) if len(played) > 1 else (torch.ones(()), torch.zeros(()))
-    return replace(batch, advantage=(batch.advantage - mean) / (spread + 1e-8))
-
-
-def _explained_variance(batch: Batch) -> float:
-    """1 - Var(R - V) / Var(R): 1 perfect, 0 no better than the mean, 0 also where returns do not vary."""
-    if len(batch) < 2:
-        return 0.0
-    variance = batch.target.var()
-    return 0.0 if float(variance) == 0 else float(1 - (batch.target - batch.value).var() / variance)
+    def metrics(self, settings: PPOSettings, **others: float) -> UpdateMetrics:
+        """Means over what was counted, together with the other metrics."""
+        means = dict(zip(PER_DECISION, (self.sums / max(self.decisions, 1)).tolist(), strict=True))
+        return UpdateMetrics.model_validate(
+            {
+                **means,
+                **others,
+                "loss": settings.loss(means),
+                "grad_norm": float(torch.stack(self.norms).mean()) if self.norms else 0.0,
+                "learning_rate": settings.learning_rate,
+                "minibatches": len(self.norms) + self.skipped,
+                "skipped": self.skipped,
+            }
+        )

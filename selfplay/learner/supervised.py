@@ -1,4 +1,4 @@
-"""Teaches a language model to write what somebody else wrote: cross-entropy of the marked tokens."""
+"""Supervised training of a language model: cross-entropy of the marked tokens."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SupervisedSettings:
 
 @final
 class SupervisedLearner:
-    """Owns the optimiser of one model. ``step`` blocks."""
+    """Owns the optimizer of one model. ``step`` blocks."""
 
     def __init__(self, model: TokenModel, settings: SupervisedSettings, threads: int = 1) -> None:
         self._model = model
@@ -44,12 +44,11 @@ class SupervisedLearner:
         self._work = Accumulator(optimizer, settings.max_grad_norm, threads)
 
     def step(self, lessons: Sequence[Instance], done: float) -> float:
-        """Learn from some rows; the mean loss of their tokens, in nats.
+        """Train on some rows; returns the mean loss of their tokens, in nats.
 
         Args:
             lessons: a batch.
-            done: share of the training that lies behind, from which the learning rate follows: a linear rise, then half
-                a cosine.
+            done: share of the training that is done. It sets the learning rate: a linear rise, then half a cosine.
         """
         settings = self._settings
         rise = min(1.0, (done + 1e-9) / settings.warmup) if settings.warmup else 1.0
@@ -70,5 +69,5 @@ class SupervisedLearner:
         return float(torch.stack(found).sum())
 
     def close(self) -> None:
-        """Let the worker threads go."""
+        """End the worker threads."""
         self._work.close()

@@ -44,6 +44,11 @@ class Heads:
         """Width of a row of actions."""
         return self.binary + len(self.sizes)
 
+    @property
+    def layout(self) -> compiled_heads.Layout:
+        """The same for compiled code."""
+        return compiled_heads.layout(self.binary, self.sizes)
+
     def compiled_for(self, logits: Tensor) -> bool:
         """Whether there is compiled code for such logits."""
         here = logits.device.type == "cpu" and logits.dtype == torch.float32
@@ -105,7 +110,7 @@ def sample(
     if uniform is None:
         uniform = torch.rand((rows, heads.width), generator=generator, device=logits.device)
     if heads.compiled_for(logits):
-        drawn = compiled_heads.draw(heads.binary, heads.sizes, logits.detach().numpy(), uniform.numpy())
+        drawn = compiled_heads.draw(heads.layout, logits.detach().numpy(), uniform.numpy())
         return torch.from_numpy(drawn[0]), torch.from_numpy(drawn[1])
     actions = _drawn(heads, logits, uniform)
     return actions, logprob_entropy(heads, logits, actions)[0]
@@ -170,5 +175,5 @@ def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tens
     wanted = torch.is_grad_enabled() and logits.requires_grad
     if wanted or not heads.compiled_for(logits):
         return _whole_tensors(heads, logits, actions)
-    found = compiled_heads.logprob_entropy(heads.binary, heads.sizes, logits.detach().numpy(), actions.numpy())
-    return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+    found = compiled_heads.distributions(heads.layout, logits.detach().numpy(), actions.numpy())
+    return torch.from_numpy(found.logprob), torch.from_numpy(found.entropy).float()

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from envs.opponents import Player
-from selfplay.policy.memory import Memory
 from selfplay.policy.policy import load_fighter
+from selfplay.policy.recurrent_state import RecurrentState
 
 
 def load_opponent(folder: str | Path) -> Player:
@@ -21,7 +21,7 @@ def load_opponent(folder: str | Path) -> Player:
     """
     policy = load_fighter(folder)
     generator = torch.Generator()
-    memory = Memory(0)
+    memory = RecurrentState(0)
 
     def act(obs: NDArray[np.float32], games: NDArray[np.intp]) -> NDArray[np.int8]:
         memory.seat(int(games.max(initial=-1)) + 1)

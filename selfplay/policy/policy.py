@@ -15,8 +15,8 @@ from envs.registry import GAMES
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.heads import masked, probabilities, sample
-from selfplay.policy.memory import Memory, Rows
 from selfplay.policy.network import ActorCritic, build_network, check_weights
+from selfplay.policy.recurrent_state import RecurrentState, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Policy:
         *,
         greedy: bool = False,
         uniform: NDArray[np.float32] | None = None,
-        memory: Memory | None = None,
+        memory: RecurrentState | None = None,
         rows: Rows = slice(None),
     ) -> NDArray[np.int8]:
         """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy.
@@ -59,7 +59,7 @@ class Policy:
             return shares
 
     def value(
-        self, obs: NDArray[np.float32], memory: Memory | None = None, rows: Rows = slice(None)
+        self, obs: NDArray[np.float32], memory: RecurrentState | None = None, rows: Rows = slice(None)
     ) -> NDArray[np.float32]:
         """The discounted reward to come, [N], as the network estimates it for observations [N, D]; see ``act``."""
         with torch.inference_mode():
@@ -67,37 +67,39 @@ class Policy:
             return estimates
 
     def _decide(
-        self, obs: NDArray[np.float32], memory: Memory | None = None, rows: Rows = slice(None)
+        self, obs: NDArray[np.float32], memory: RecurrentState | None = None, rows: Rows = slice(None)
     ) -> tuple[torch.Tensor, torch.Tensor]:
         if memory is None:
             if self.network.memory_width:
                 raise ValueError(f"{self.meta.id} remembers ({self.network.spec.kind}): give it a memory")
-            memory = Memory(0)
+            memory = RecurrentState(0)
         return memory.step(self.network, torch.from_numpy(obs), rows)
 
 
-def parameters_of(network: nn.Module, *, moving: bool = False) -> dict[str, NDArray[np.generic]]:
-    """Copies of all parameters by name; without those that stand still where only the ``moving`` are wanted."""
-    still = _still(network) if moving else ()
+def parameters_of(network: nn.Module, *, trainable: bool = False) -> dict[str, NDArray[np.generic]]:
+    """Copies of the parameters by name: all, or the trainable ones."""
+    frozen = _frozen(network) if trainable else ()
     return {
-        name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items() if name not in still
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in network.state_dict().items()
+        if name not in frozen
     }
 
 
 def set_parameters(network: nn.Module, params: dict[str, NDArray[np.generic]]) -> None:
-    """Write parameters into a network; those that stand still may be missing.
+    """Write parameters into a network; frozen ones may be missing.
 
     Raises:
         IncompatibleError: a name or a shape differs.
     """
     with boundary(IncompatibleError, "the weights do not fit the network that the policy file describes"):
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in params.items()}
-        still = {name: tensor for name, tensor in network.state_dict().items() if name in _still(network)}
-        network.load_state_dict(still | tensors)
+        frozen = {name: tensor for name, tensor in network.state_dict().items() if name in _frozen(network)}
+        network.load_state_dict(frozen | tensors)
 
 
-def _still(network: nn.Module) -> frozenset[str]:
-    """Names of parameters that nobody trains, as those of a model below its adapter."""
+def _frozen(network: nn.Module) -> frozenset[str]:
+    """Names of parameters that are not trained, such as those of a model below its adapter."""
     # One parameter may have two names, as ends of a language model that share an embedding; the state has both.
     named = network.named_parameters(remove_duplicate=False)
     return frozenset(name for name, parameter in named if not parameter.requires_grad)

@@ -1,4 +1,4 @@
-"""A folder of replay files as batches of examples for imitation; no torch here.
+"""Replay files as batches of examples for imitation learning. No torch.
 
 library = Library(folder, frame_skip=4, delay=2, cache=folder / ".cache")
 train, validation = split(library.scan(), seed)

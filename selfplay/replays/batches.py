@@ -1,7 +1,7 @@
-"""Examples of many games in batches: shuffled rows, or windows of streams for a policy with memory.
+"""Batches of examples: shuffled frames, or windows of sequences for recurrent policies.
 
-Both orders follow from seed and epoch and the order of ``games``, never from what happens to be cached. Memory is
-bounded: a buffer of rows and one game, or one stream a lane.
+The order depends only on seed, epoch and the order of ``games``, not on the cache. Memory is bounded by a buffer of
+rows and one game, or by one sequence per lane.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_GAME: Final = -1
 
 
 class Loader(Protocol):
-    """Where the examples of games come from; a ``Library``, or several."""
+    """Loads the examples of a game, for instance a ``Library``."""
 
     def load(self, game: Game) -> list[Examples]:
         """See ``Library.load``."""
@@ -35,8 +35,8 @@ class Loader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """N decisions of any games."""
+class FrameBatch:
+    """N decisions of arbitrary games."""
 
     obs: F32  # [N, D]
     action: Actions  # [N, A]
@@ -45,29 +45,28 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class WindowBatch:
-    """T decisions in a row of each of N lanes; what is not there is 0 and masked."""
+    """T consecutive decisions of N lanes; padding is 0 and masked."""
 
     obs: F32  # [N, T, D]
     action: Actions  # [N, T, A]
     last: Actions  # [N, T, A]
-    mask: Bool  # [N, T] the row is there; from the first that is not, none is
-    fresh: Bool  # [N, T] a stream begins here: memory starts anew
-    game: NDArray[np.int64]  # [N] index into ``games``, NO_GAME for a lane that has nothing left
+    mask: Bool  # [N, T] False for padding, which is always at the end
+    fresh: Bool  # [N, T] start of a sequence: reset the recurrent state
+    game: NDArray[np.int64]  # [N] index into ``games``; NO_GAME for an empty lane
 
 
 def frames(
     library: Loader, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
-) -> Iterator[Batch]:
-    """Every decision of the games once, in shuffled batches of ``rows``; only the last batch may be smaller.
+) -> Iterator[FrameBatch]:
+    """Yield every decision once, in shuffled batches of ``rows``; only the last batch can be smaller.
 
-    Games come in a shuffled order into a buffer of ``buffer_rows`` rows and what the last game has too many; a full
-    buffer is dealt out in a shuffled order.
+    Games are loaded in shuffled order into a buffer of at least ``buffer_rows`` rows, which is then shuffled.
     """
     rng = np.random.default_rng(derive(seed, "imitation", "frames", epoch))
-    kept: list[Batch] = []
+    kept: list[FrameBatch] = []
     count = 0
     for i in rng.permutation(len(games)):
-        kept.extend(Batch(seat.obs, seat.action, seat.last) for seat in library.load(games[i]))
+        kept.extend(FrameBatch(seat.obs, seat.action, seat.last) for seat in library.load(games[i]))
         count = sum(len(part.obs) for part in kept)
         if count >= max(buffer_rows, rows):
             whole = _joined(kept)
@@ -90,11 +89,11 @@ def windows(
     epoch: int,
     shuffle: bool = True,
 ) -> Iterator[WindowBatch]:
-    """Every decision of the games once, in windows of ``length`` decisions for truncated back-propagation.
+    """Yield every decision once, in windows of ``length`` decisions for truncated back-propagation.
 
-    Each of ``lanes`` lanes walks through one stream, a seat of a game, window after window, and then takes the next
-    one; so a lane's window goes on where the window of the batch before ended unless ``fresh`` says otherwise. The
-    last window of a stream is padded. Without ``shuffle`` streams are taken in the order of the games.
+    Each lane steps through one sequence (a seat of a game), then takes the next one. So a window continues the lane's
+    previous window unless ``fresh`` is set. The last window of a sequence is padded. Without ``shuffle`` sequences are
+    taken in the order of the games.
     """
     streams = [(i, seat) for i, game in enumerate(games) for seat in range(len(game.seats))]
     if shuffle:
@@ -117,7 +116,7 @@ def windows(
 
 
 class _Walk:
-    """How far a lane is in its stream."""
+    """Position of a lane in its sequence."""
 
     def __init__(self, game: int, rows: Examples) -> None:
         self._game = game
@@ -125,7 +124,7 @@ class _Walk:
         self._at = 0
 
     def step(self, batch: WindowBatch, lane: int) -> bool:
-        """Write the next window of the stream into a lane; whether it was the last one."""
+        """Write the next window into a lane; returns whether it was the last one."""
         rows, at = self._rows, self._at
         count = min(batch.mask.shape[1], len(rows) - at)
         for name in ("obs", "action", "last", "fresh"):
@@ -148,13 +147,13 @@ def _empty(lanes: int, length: int) -> WindowBatch:
     )
 
 
-def _joined(parts: Sequence[Batch]) -> Batch:
-    return Batch(
+def _joined(parts: Sequence[FrameBatch]) -> FrameBatch:
+    return FrameBatch(
         np.concatenate([part.obs for part in parts]),
         np.concatenate([part.action for part in parts]),
         np.concatenate([part.last for part in parts]),
     )
 
 
-def _taken(batch: Batch, rows: NDArray[np.int64]) -> Batch:
-    return Batch(batch.obs[rows], batch.action[rows], batch.last[rows])
+def _taken(batch: FrameBatch, rows: NDArray[np.int64]) -> FrameBatch:
+    return FrameBatch(batch.obs[rows], batch.action[rows], batch.last[rows])

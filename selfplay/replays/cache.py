@@ -1,12 +1,12 @@
-"""Examples on disk, so that a file is read and encoded once: found by content, verified when read, bounded.
+"""A bounded disk cache of encoded examples, keyed by file content and verified when read.
 
-    CACHE/files-FOLDER.json            size and time of each file of a folder -> sha256, so that it need not be read
-    CACHE/KEY/SHA256/game.json         what the file holds (``Note``), or why it cannot be used
+    CACHE/files-FOLDER.json            size and mtime of each file of a folder -> sha256
+    CACHE/KEY/SHA256/game.json         content of the file (``Note``), or why it cannot be used
     CACHE/KEY/SHA256/examples.safetensors   both seats: "0/obs", "0/action", "0/last", "0/frame", "0/fresh", "1/..."
 
-KEY names everything else that the examples depend on. An entry is a folder of ``checkpoint.store``: written whole or
-not at all, each file of the size and sha256 that its manifest gives. What does not agree is removed and made anew. The
-cache only saves time: where it cannot be written, ``trouble`` says why, and everything works without.
+KEY encodes everything else that the examples depend on. An entry is a folder of ``checkpoint.store``, written
+atomically and verified by its manifest. Invalid entries are removed. If the cache cannot be written, ``trouble`` has
+the reason and everything works without it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from envs.melee.tables import Tables
 
 LIMIT_BYTES: Final = 20 * 10**9
-MAX_ENTRY_BYTES: Final = 2**30  # of both seats of the longest game that is read
-MAX_FILES: Final = 30_000  # of a folder whose sizes and times are kept
+MAX_ENTRY_BYTES: Final = 2**30  # both seats of the longest game
+MAX_FILES: Final = 30_000  # per folder
 
 _NOTE, _EXAMPLES = "game.json", "examples.safetensors"
 _COLUMNS: Final[dict[str, tuple[type[np.generic], tuple[int, ...]]]] = {
@@ -51,11 +51,11 @@ _COLUMNS: Final[dict[str, tuple[type[np.generic], tuple[int, ...]]]] = {
     "fresh": (np.bool_, ()),
 }
 _KEY: Final = re.compile(r"e\d+-o\d+-r\d+-t[0-9a-f]{8}-k\d+-d\d+")
-_ENTRY: Final = re.compile(r"(\.tmp-|\.old-)?[0-9a-f]{64}")  # with what a crashed write left behind
+_ENTRY: Final = re.compile(r"(\.tmp-|\.old-)?[0-9a-f]{64}")  # including leftovers of crashed writes
 
 
 class FileNote(BaseModel):
-    """The content that a file of this size and time had."""
+    """Content hash of a file with this size and mtime."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,26 +71,26 @@ class _FileNotes(BaseModel):
 
 
 def format_key(frame_skip: int, delay: int, tables: Tables) -> str:
-    """Everything that the examples of a file depend on beside the file, as the name of a folder."""
+    """Folder name that encodes everything the examples depend on besides the file."""
     digest = hashlib.sha256()
     for columns in cast("tuple[NDArray[Any], ...]", tables):
-        for name in columns.dtype.names or (...,):  # field by field: what lies between fields may be anything
+        for name in columns.dtype.names or (...,):  # field by field, without undefined padding
             digest.update(np.ascontiguousarray(columns[name]).tobytes())
     versions = f"e{EXAMPLES_VERSION}-o{ENCODER_VERSION}-r{READER_VERSION}"
     return f"{versions}-t{digest.hexdigest()[:8]}-k{frame_skip}-d{delay}"
 
 
 class Cache:
-    """The entries of one format in a folder that entries of other formats may share.
+    """Cache entries of one format; other formats can share the folder.
 
     Args:
-        folder: Made when something is written.
-        key: See ``format_key``.
-        limit_bytes: Of the entries of all formats together; the oldest go first.
+        folder: created on the first write.
+        key: see ``format_key``.
+        limit_bytes: limit over all formats; the oldest entries are removed first.
     """
 
     def __init__(self, folder: Path, key: str, limit_bytes: int = LIMIT_BYTES) -> None:
-        self.trouble = ""  # why something could not be kept
+        self.trouble = ""  # reason of the last failed write
         self._folder = folder
         self._entries = folder / key
         self._limit = limit_bytes
@@ -99,11 +99,11 @@ class Cache:
 
     @property
     def used_bytes(self) -> int:
-        """Of all entries of all formats."""
+        """Size of all entries of all formats."""
         return sum(self._sizes.values())
 
     def note(self, content: str) -> Note | None:
-        """What the file of this sha256 holds, None if that is not known."""
+        """The note of the file with this sha256, or None."""
         try:
             stored = open_folder(self._entries / content)
             document = decode_json(stored.read(_NOTE, MAX_JSON_BYTES), _NOTE)
@@ -113,7 +113,7 @@ class Cache:
             return None
 
     def examples(self, content: str) -> list[Examples] | None:
-        """The examples of both seats of the file of this sha256, None if they are not here or damaged."""
+        """The examples of both seats of the file with this sha256; None if missing or damaged."""
         try:
             stored = open_folder(self._entries / content)
             arrays = decode_arrays(stored.read(_EXAMPLES, MAX_ENTRY_BYTES), _EXAMPLES)
@@ -123,7 +123,7 @@ class Cache:
             return None
 
     def put(self, content: str, note: Note, made: Sequence[Examples]) -> None:
-        """Keep what a file holds: its note, and the examples of both seats if it can be used."""
+        """Store the note of a file, and the examples of both seats if it is usable."""
         path = self._entries / content
         try:
             files = {_NOTE: encode_json(note.model_dump(mode="json"), _NOTE)}
@@ -143,7 +143,7 @@ class Cache:
         self._drop_oldest()
 
     def known_files(self, folder: Path) -> dict[str, FileNote]:
-        """What was remembered of the files of a folder, by their path below it."""
+        """Stored file notes of a folder, by relative path."""
         path = self._files_of(folder)
         try:
             document = decode_json(read_file(path, MAX_JSON_BYTES), path.name)
@@ -152,7 +152,7 @@ class Cache:
             return {}
 
     def remember_files(self, folder: Path, files: Mapping[str, FileNote]) -> None:
-        """Remember the first ``MAX_FILES`` of these files of a folder; those whose name is no Unicode text are not."""
+        """Store up to ``MAX_FILES`` file notes of a folder; names that are not printable are skipped."""
         named = [name for name in files if name.isprintable()]
         first: JsonObject = {name: files[name].model_dump() for name in named[:MAX_FILES]}
         path = self._files_of(folder)
@@ -173,28 +173,28 @@ class Cache:
             self._remove(path)
 
     def _remove(self, path: Path) -> None:
-        """An entry that another process removes at the same time is gone as well."""
+        """Remove an entry; another process may remove it at the same time."""
         shutil.rmtree(path, ignore_errors=True)
         self._sizes.pop(path, None)
 
 
 def _seat(arrays: Mapping[str, Array], seat: int) -> Examples:
-    """The examples of a seat; CorruptError where they are not what ``put`` keeps."""
+    """The validated examples of a seat; CorruptError for a wrong dtype, shape or value."""
     columns: dict[str, Any] = {}
     count = arrays[f"{seat}/obs"].shape[:1] if f"{seat}/obs" in arrays else ()
     for name, (kind, shape) in _COLUMNS.items():
         array = arrays.get(f"{seat}/{name}")
         if array is None or array.dtype != kind or array.shape != (*count, *shape):
-            raise CorruptError(f"{_EXAMPLES}: {seat}/{name} is missing, or of another type or shape")
+            raise CorruptError(f"{_EXAMPLES}: {seat}/{name} is missing, or has a wrong dtype or shape")
         columns[name] = array
     for name in ("action", "last"):
         if ((columns[name] < 0) | (columns[name] > HIGHEST)).any():
-            raise CorruptError(f"{_EXAMPLES}: {seat}/{name} holds what no controller can do")
+            raise CorruptError(f"{_EXAMPLES}: {seat}/{name} has an impossible controller state")
     return Examples(**columns)
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
-    """Bytes of all entries of all formats, the oldest first; nothing else in the folder is looked at."""
+    """Sizes of all entries of all formats, oldest first; other files are ignored."""
     found: list[tuple[int, Path]] = []
     keys = [key for key in folder.iterdir() if _KEY.fullmatch(key.name)] if folder.is_dir() else []
     for key in keys:

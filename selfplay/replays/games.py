@@ -1,4 +1,4 @@
-"""What is known of a replay file before its examples are loaded."""
+"""Metadata of replay files, known before their examples are loaded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STAGE_NAMES: Final = {number: name for name, number in STAGES.items()}
 
 
 class SeatInfo(BaseModel):
-    """Who sat at a seat, and how many decisions can be learned from."""
+    """The player of a seat, and the number of usable decisions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,7 +38,7 @@ class SeatInfo(BaseModel):
 
 
 class Note(BaseModel):
-    """What a file holds: a game with both of its seats, or the reason why it cannot be used."""
+    """The game in a file, or the reason why it cannot be used."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,23 +49,23 @@ class Note(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game with at least one seat that is wanted."""
+    """A game with at least one selected seat."""
 
     path: Path
     hash: str  # sha256 of the file
     stage: str
-    seats: tuple[SeatInfo, ...]  # the wanted ones
+    seats: tuple[SeatInfo, ...]  # the selected ones
 
     @property
     def rows(self) -> int:
-        """Decisions of all wanted seats."""
+        """Number of decisions of all selected seats."""
         return sum(seat.rows for seat in self.seats)
 
 
 def is_player(player: str, port: int, name: str) -> bool:
-    """Whether the seat of this port, counted from 0, and this display name is who a user calls ``player``.
+    """Whether a seat with this port (from 0) and display name matches ``player``.
 
-    "1" to "4" are ports, everything else is a name, in upper or lower case and as far as a file can hold it.
+    "1" to "4" are ports; anything else is a name, compared case-insensitively.
     """
     if player in _PORTS:
         return port == _PORTS.index(player)
@@ -73,7 +73,7 @@ def is_player(player: str, port: int, name: str) -> bool:
 
 
 def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
-    """What there is to know of a replay whose seats have so many decisions; its stage has a table."""
+    """The note of a replay; ``rows`` are the decisions of each seat, and the stage must have a table."""
     seats = tuple(
         SeatInfo(
             seat=i,

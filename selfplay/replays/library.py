@@ -1,4 +1,4 @@
-"""A folder of replay files: which games are in it, and the examples of one game after the other."""
+"""Scans a folder of replay files and loads the examples of its games."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-MAX_FEATURE: Final = 1000.0  # features are of the order of 1: what is beyond comes from a damaged file
+MAX_FEATURE: Final = 1000.0  # features are of order 1; larger values mean a damaged file
 
 
 class Library:
     """The replay files below a folder, as examples for one frame skip and delay.
 
     Args:
-        folder: Searched for ``*.slp``, subfolders included, in the order of paths; links to folders are not followed.
-        frame_skip: Of the policy that will learn.
-        delay: Likewise.
-        cache: Folder of the cache; None: every file is read anew each time.
-        characters: Only seats that play one of these, by name; empty: any.
-        player: Only seats of this port or display name, see ``is_player``; None: any.
-        max_files: Stop after so many games that can be used; None: all.
-        cache_bytes: Bound of the cache.
+        folder: searched recursively for ``*.slp``, sorted by path; links to folders are not followed.
+        frame_skip: of the policy to train.
+        delay: of the policy to train, in frames.
+        cache: folder of the cache; None: no cache.
+        characters: select seats that play one of these; empty: any.
+        player: select seats by port or display name, see ``is_player``; None: any.
+        max_files: stop after so many usable games; None: no limit.
+        cache_bytes: size limit of the cache.
 
     Raises:
-        UnknownNameError: there is no such character.
-        ConfigError: another argument cannot be used.
+        UnknownNameError: unknown character.
+        ConfigError: another argument is invalid.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class Library:
             )
         self.folder = folder
         self.games: tuple[Game, ...] = ()
-        self.bad: list[tuple[Path, str]] = []  # files that cannot be used, and why
-        self.duplicates = 0  # files with the content of an earlier one
-        self.unwanted = 0  # games without a wanted seat
+        self.bad: list[tuple[Path, str]] = []  # unusable files, with the reason
+        self.duplicates = 0  # files with the same content as an earlier one
+        self.unwanted = 0  # games without a selected seat
         self._frame_skip, self._delay = frame_skip, delay
         self._characters, self._player, self._max_files = characters, player, max_files
         self._tables = load_tables()
@@ -79,16 +79,16 @@ class Library:
 
     @property
     def cache_trouble(self) -> str:
-        """Why something could not be kept in the cache, "" if all was."""
+        """Reason of the last failed write to the cache, or ""."""
         return self._cache.trouble if self._cache else ""
 
     def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
-        """Find the games; ``progress`` is called before each file with how many are done, of how many, and at the end.
+        """Find the games. ``progress(done, total)`` is called before each file and at the end.
 
-        One file at a time is in memory. A file that cannot be used is noted in ``bad``.
+        One file at a time is in memory. Unusable files are listed in ``bad``.
 
         Raises:
-            ConfigError: no such folder, or no game in it that can be used; the message says what was found.
+            ConfigError: no such folder, or no usable game.
         """
         if not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: no such folder of replays")
@@ -113,10 +113,10 @@ class Library:
         return self.games
 
     def load(self, game: Game) -> list[Examples]:
-        """The examples of the wanted seats of a game, in the order of ``game.seats``.
+        """The examples of the selected seats of a game, in the order of ``game.seats``.
 
         Raises:
-            ConfigError: the file is gone, or is not what it was at the scan.
+            ConfigError: the file is missing or has changed since the scan.
         """
         both = self._cache.examples(game.hash) if self._cache else None
         if both is None:
@@ -130,7 +130,7 @@ class Library:
         return [both[seat.seat] for seat in game.seats]
 
     def _look(self, path: Path, files: dict[str, FileNote], seen: set[str]) -> Game | None:
-        """The game of a file, None if there is none to use; what was found out is noted."""
+        """The game of a file, or None; updates the counters and ``files``."""
         try:
             content, data = self._content(path, files)
             if content in seen:
@@ -153,7 +153,7 @@ class Library:
         return Game(path, content, note.stage, seats)
 
     def _content(self, path: Path, files: dict[str, FileNote]) -> tuple[str, bytes | None]:
-        """The sha256 of a file, and its bytes where they had to be read for it."""
+        """The sha256 of a file, and its bytes if they had to be read."""
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise OSError("no plain file")
@@ -168,7 +168,7 @@ class Library:
         return content, data
 
     def _make(self, content: str, data: bytes, name: str) -> tuple[Note, list[Examples]]:
-        """Read and encode a file, and keep the result in the cache; no examples if it cannot be used."""
+        """Read and encode a file and cache the result; no examples if it is unusable."""
         made: list[Examples] = []
         try:
             replay = read_replay(data, name)
@@ -202,7 +202,7 @@ class Library:
 
 
 class _Unusable(Exception):
-    """A game that can be read and not be learned from; the message is the reason."""
+    """A readable game without usable examples; the message is the reason."""
 
 
 def _check(made: Sequence[Examples]) -> None:

@@ -1,4 +1,4 @@
-"""Which games train and which ones validate."""
+"""Splits games into training and validation sets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 def split(
     games: Sequence[Game], seed: int, folds: int = 10, fold: int = 0
 ) -> tuple[tuple[Game, ...], tuple[Game, ...]]:
-    """Games to train on, and games to validate on: every ``folds``-th of an order that seed and contents give.
+    """Training games and validation games: every ``folds``-th game of an order given by seed and content.
 
-    A game is on one side with all of its frames and seats. Paths and the order of ``games`` do not matter, and both
-    sides come back in the order that seed and contents give. Over all folds every game validates once; a game that is
-    alone trains.
+    All frames and seats of a game are on the same side. Paths and the order of ``games`` do not matter. Over all folds
+    each game validates once. A single game is used for training.
 
     Raises:
-        ConfigError: ``folds`` is less than 2, or ``fold`` is not one of them.
+        ConfigError: ``folds`` is less than 2, or ``fold`` is out of range.
     """
     if folds < 2 or not 0 <= fold < folds:
         raise ConfigError(f"folds must be at least 2 and fold from 0 to folds - 1, got {folds} and {fold}")

@@ -1,4 +1,4 @@
-"""What a person sees of a run: terminal, log, metrics file, TensorBoard, pictures. Reads records, never torch.
+"""Everything that shows a run: terminal, log, metrics file, TensorBoard, pages, pictures. No torch.
 
 header     lines(title, values) -> the configuration header
 metrics    IterationReport (what one iteration was like), .flat() -> {"losses/policy": ..., ...}

@@ -1,7 +1,6 @@
 """The live view of a run in a terminal.
 
-A thread of rich redraws it ``REFRESH_HZ`` times a second from the last report, so nothing here waits for a terminal
-but the calls themselves. Notices scroll by above the view.
+A thread of rich redraws it ``REFRESH_HZ`` times a second from the last report. Notices scroll above the view.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save"
 
 
 class LiveView:
-    """What live views of all kinds of runs share: header, notices and the end.
+    """Base of live views: header, notices and the end.
 
-    ``clock`` counts seconds and never goes back; ``now`` gives local time.
+    ``clock`` is monotonic, in seconds; ``now`` returns local time.
     """
 
     def __init__(
@@ -52,12 +51,10 @@ class LiveView:
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=REFRESH_HZ, transient=True)
 
     def header(self, lines: Sequence[str]) -> None:
-        """See ``Reporter``."""
         self._console.print(Text("\n".join(lines)))
         self._live.start()
 
     def notice(self, text: str) -> None:
-        """See ``Reporter``."""
         self._console.print(Text(f"[{self._now():%H:%M:%S}] {printable(text)}"), soft_wrap=True)
 
     def leaderboard(self, text: str) -> None:
@@ -66,7 +63,6 @@ class LiveView:
         self._console.print(Text(f"\n{printable(text.rstrip())}\n"), soft_wrap=True)
 
     def close(self) -> None:
-        """See ``Reporter``."""
         self._end()
 
     def _end(self) -> None:
@@ -80,12 +76,12 @@ class LiveView:
         return self._clock() - self._reported_at
 
     def _render(self) -> RenderableType:
-        """What is on the screen now."""
+        """The current content of the screen."""
         raise NotImplementedError
 
 
 class DashboardReporter(LiveView):
-    """The live view of a run of fights, or of another game that is learned by PPO."""
+    """The live view of a PPO run."""
 
     def __init__(
         self,
@@ -99,7 +95,6 @@ class DashboardReporter(LiveView):
         super().__init__(console, now, clock)  # it draws at once
 
     def iteration(self, report: IterationReport) -> None:
-        """See ``Reporter``."""
         self._recent.add(report)
         if "return_mean" in self._recent.play:
             self._returns = [*self._returns, self._recent.play["return_mean"]][-HISTORY:]
@@ -123,12 +118,12 @@ class DashboardReporter(LiveView):
 
 
 def waiting(since: float) -> Panel:
-    """Before the first report."""
+    """Shown before the first report."""
     return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
 
 
 def _progress(report: IterationReport, speed: float, since: float) -> RenderableType:
-    """Bar, iteration, steps, speed and the time left."""
+    """Progress bar, iteration, steps, speed and remaining time."""
     of_iterations = "" if report.iterations is None else f" of {report.iterations:,}"
     of_steps = "" if report.timesteps is None else f" of {report.timesteps:,}"
     where = f"Iteration {report.iteration:,}{of_iterations}, {report.total_steps:,}{of_steps} steps"
@@ -137,7 +132,7 @@ def _progress(report: IterationReport, speed: float, since: float) -> Renderable
 
 
 def bar(done: float, left_s: float | None, where: str, speed: str) -> RenderableType:
-    """How far a run is, of 1, and how long it will take; None: nobody knows."""
+    """Progress bar for ``done`` in [0, 1] and the remaining seconds, None if unknown."""
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(ratio=1)
     grid.add_column(justify="right", no_wrap=True)
@@ -148,7 +143,7 @@ def bar(done: float, left_s: float | None, where: str, speed: str) -> Renderable
 
 
 def phases(phase_s: Mapping[str, float]) -> Text:
-    """Where the wall time of an iteration went."""
+    """Share of each phase in an iteration's wall time."""
     total = sum(phase_s.values())
     parts = [
         Text(f"{name} {seconds / (total or 1.0):.0%}", style=PHASE_STYLES.get(name, ""))
@@ -196,7 +191,7 @@ def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> 
 
 
 def _opponents(recent: Recent) -> Table:
-    """The opponents met last, with the share of points won against each."""
+    """The most recent opponents, with the mean score against each."""
     latest = list(recent.win_rate.items())[-OPPONENTS:]
     return figures("Win rate", [(name, f"{share:.0%}") for name, share in reversed(latest)])
 
@@ -210,14 +205,14 @@ def _warnings(report: IterationReport) -> list[Text]:
     if report.update.skipped:
         found.append(Text(f"{report.update.skipped} minibatches skipped.", style="red"))
     if report.update.reverted:
-        found.append(Text(f"The update was taken back (KL {report.update.step_kl:.2f}).", style="red"))
+        found.append(Text(f"The update was reverted (KL {report.update.step_kl:.2f}).", style="red"))
     if report.cuda_used is not None and report.cuda_peak is not None:
         found.append(Text(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB."))
     return found
 
 
 def figures(title: str, rows: Sequence[tuple[str, str]]) -> Table:
-    """A small table of names and figures."""
+    """A small table of names and values."""
     table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -227,7 +222,7 @@ def figures(title: str, rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Values as bars between their lowest and their highest; equal values are a low line."""
+    """Values as bars, scaled to their minimum and maximum."""
     if not values:
         return ""
     low, high = min(values), max(values)

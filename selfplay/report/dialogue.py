@@ -1,4 +1,4 @@
-"""What one iteration of self-play in words was like, and how its reporters say it."""
+"""The report of one iteration of dialogue self-play, and its reporters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class DialogueReport(BaseModel):
-    """One iteration. Totals count from the run's start, over all its resumptions."""
+    """One iteration. Totals count from the start of the run, across resumptions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     iteration: Annotated[int, Field(ge=1)]
-    iterations: int | None  # planned; None where turns or time end the run
-    games: Count  # of this iteration, those that came to their end
+    iterations: int | None  # planned; None if turns or time limit the run
+    games: Count  # finished in this iteration
     total_games: Count
     turns: Count
     total_steps: Count  # turns
@@ -37,13 +37,13 @@ class DialogueReport(BaseModel):
     agreement: float  # share of the games
     refused: float  # refused replies a game
     endings: dict[str, Count]  # reason -> games
-    lost: Count  # games that raised, in the whole run
-    rows: Count  # that trained
-    zero_variance: float  # share of the groups with one reward
+    lost: Count  # games that failed, in the whole run
+    rows: Count  # rows used in training
+    zero_variance: float  # share of groups in which all rewards are equal
     update: dict[str, float]  # of ``GRPOStatistics``
     restarts: Count = 0  # of runners, in the whole run
-    tasks: Count | None = None  # of the event loop, as the iteration ends
-    shared: bool = True  # whether both seats are paid the same; else the mean of both says nothing
+    tasks: Count | None = None  # asyncio tasks at the end of the iteration
+    shared: bool = True  # whether both seats share one reward
     timesteps: int | None = None  # planned turns
     limit_s: float | None = None  # --max-minutes
     elo: float | None = None  # of the newest rated generation
@@ -55,12 +55,12 @@ class DialogueReport(BaseModel):
 
     @property
     def games_per_s(self) -> float:
-        """Of the iteration."""
+        """Games per second of wall time."""
         return self.games / self.seconds
 
     @property
     def done(self) -> float:
-        """Share of the run that is behind us, 0..1: by iterations, turns or time, whichever is further."""
+        """Progress of the run in [0, 1]: the largest of iterations, turns and time."""
         planned = (
             (self.iteration, self.iterations), (self.total_steps, self.timesteps), (self.elapsed_s, self.limit_s)
         )  # fmt: skip
@@ -68,11 +68,11 @@ class DialogueReport(BaseModel):
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds to the end, as fast as so far; None where nothing limits the run."""
+        """Estimated seconds to the end; None if the run has no limit."""
         return self.elapsed_s * (1.0 - self.done) / self.done if self.done > 0.0 else None
 
     def flat(self) -> dict[str, float]:
-        """Every figure under its tag."""
+        """All metrics by tag."""
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
         games = max(self.games, 1)
         return {
@@ -99,7 +99,7 @@ class DialogueReport(BaseModel):
         }
 
     def lines(self) -> tuple[str, str]:
-        """For people: what was played, and what was learned."""
+        """Two lines of text: games and update."""
         games = max(self.games, 1)
         of = f"/{self.iterations}" if self.iterations else ""
         played = (
@@ -119,7 +119,7 @@ class DialogueReport(BaseModel):
 
 
 class DialogueLines:
-    """Plain lines (``Reporter``), for terminals and logs."""
+    """A ``Reporter`` that writes plain lines, for terminals and logs."""
 
     def __init__(self, plain: PlainReporter) -> None:
         self._plain = plain
@@ -129,7 +129,6 @@ class DialogueLines:
         self.close = plain.close
 
     def iteration(self, report: Any) -> None:  # noqa: ANN401
-        """Two lines."""
         for line in report.lines():
             self._plain.notice(line)
 

@@ -1,4 +1,4 @@
-"""The live view of self-play in words in a terminal."""
+"""The live view of dialogue self-play in a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DialogueDashboard(LiveView):
-    """Reward, agreement, errors, turns and tokens of the last iteration, the learner's figures, and the time left."""
+    """Metrics of the last iteration and of the learner, and the remaining time."""
 
     def __init__(
         self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,6 @@ class DialogueDashboard(LiveView):
         super().__init__(console, now, clock)  # it draws at once
 
     def iteration(self, report: DialogueReport) -> None:
-        """See ``Reporter``."""
         self._rewards = [*self._rewards, report.reward if report.shared else report.seat_rewards[0]][-HISTORY:]
         self._report, self._reported_at = report, self._clock()
 

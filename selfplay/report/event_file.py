@@ -1,4 +1,4 @@
-"""A file of TensorBoard's events, written at once: no thread that dies of a full disk, no record that is torn."""
+"""Writes TensorBoard event files synchronously, without torn records on a full disk."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _numbers: Final = count()
 
 @final
 class EventFile:
-    """Events in the order in which they are added.
+    """A new event file.
 
     Args:
-        folder: made when missing.
+        folder: created if missing.
 
     Raises:
-        DiskError: the file cannot be made.
+        DiskError: the file cannot be created.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,15 +49,15 @@ class EventFile:
             raise
 
     def add(self, event: Event) -> None:
-        """Write one; DiskError where the disk refuses it, and nothing of it stays."""
+        """Append an event; on DiskError nothing is written."""
         self._records.write(event.SerializeToString())
 
     def discard(self) -> None:
-        """Close the file, and remove it."""
+        """Close and remove the file."""
         self.close()
         with suppress(OSError):
             self._path.unlink()
 
     def close(self) -> None:
-        """Give the file back; a second call does nothing."""
+        """Close the file; closing twice is allowed."""
         self._file.close()

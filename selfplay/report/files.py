@@ -1,4 +1,4 @@
-"""A run for programs: one JSON line an iteration, and events for TensorBoard."""
+"""Reporters that write metrics files: JSON lines and TensorBoard events."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 MAX_LINE_BYTES: Final = 2**20  # of a row
 WAITING: Final = 1000
-"""Rows of metrics that wait for room on the disk at most."""
+"""Maximum number of rows that are kept while the disk is full."""
 
 
 class _Silent:
-    """The part of ``Reporter`` that files of figures leave out."""
+    """The part of ``Reporter`` that metrics files ignore."""
 
     def header(self, lines: Sequence[str]) -> None:
-        """Not a figure."""
+        """Ignored."""
 
     def notice(self, text: str) -> None:
-        """Not a figure."""
+        """Ignored."""
 
     def leaderboard(self, text: str) -> None:
-        """Not a figure."""
+        """Ignored."""
 
 
 class MetricsReporter(_Silent):
     """Appends ``{"iteration": ..., "total_steps": ..., tag: value, ...}`` to a file of JSON lines.
 
-    A figure that is not finite becomes null, since JSON has no word for it. An iteration that is played again, after
-    the learner crashed and went on from a checkpoint, takes the place of its first row and of those behind it.
+    Values that are not finite become null. An iteration that is repeated after a crash replaces its first row and all
+    later rows.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -53,11 +53,11 @@ class MetricsReporter(_Silent):
         self._file = Appender.open(path)
         self._clock = clock
         self._last = 0
-        self._again: int | None = None  # rows from here on in the file are played again
-        self._waiting: deque[bytes] = deque(maxlen=WAITING)  # rows that the disk has not taken
+        self._again: int | None = None  # first repeated iteration; later rows are obsolete
+        self._waiting: deque[bytes] = deque(maxlen=WAITING)  # rows that could not be written yet
 
     def iteration(self, report: Figures) -> None:
-        """See ``Reporter``. Rows that the disk refuses wait, the last ``WAITING`` of them, and DiskError is raised."""
+        """See ``Reporter``. On DiskError the last ``WAITING`` rows are kept for the next call."""
         if report.iteration <= self._last:
             self._again = min(self._again or report.iteration, report.iteration)
             behind = min(self._last - report.iteration + 1, len(self._waiting))
@@ -76,18 +76,15 @@ class MetricsReporter(_Silent):
         self._waiting.clear()
 
     def close(self) -> None:
-        """See ``Reporter``."""
         self._file.close()
 
 
 def trim_metrics(path: Path, iteration: int) -> None:
-    """Forget rows after ``iteration``, a torn last line and what is no row: a resumed run plays those iterations again.
-
-    The file may be as large as it likes: it grows with the run, and is read line by line.
+    """Remove rows after ``iteration`` and invalid lines. The file is read line by line, whatever its size.
 
     Raises:
-        CorruptError: it is no plain file.
-        DiskError: the disk has no room for the file that takes its place; the old one stays.
+        CorruptError: it is not a plain file.
+        DiskError: the new file cannot be written; the old one is kept.
     """
     if not path.exists():
         return
@@ -109,7 +106,7 @@ def trim_metrics(path: Path, iteration: int) -> None:
 
 
 def _iteration(line: bytes) -> int:
-    """Of a row; 0 where it is none."""
+    """The iteration of a row; 0 if it is invalid."""
     try:
         found = parse_json(line)["iteration"]
     except (ValueError, KeyError, TypeError):
@@ -118,12 +115,11 @@ def _iteration(line: bytes) -> int:
 
 
 class TensorBoardReporter(_Silent):
-    """Writes the same figures for ``tensorboard --logdir``; the horizontal axis is total steps.
+    """Writes the same metrics for ``tensorboard --logdir``; the horizontal axis is total steps.
 
     Args:
-        folder: of the event files; made when missing.
-        resumed_at: total steps of the checkpoint that the run goes on from. Points beyond it, left by a part of the
-            run that was lost, are hidden.
+        folder: folder of the event files; created if missing.
+        resumed_at: total steps of the checkpoint that the run resumes from. TensorBoard hides older points beyond it.
     """
 
     def __init__(self, folder: Path, resumed_at: int | None = None) -> None:
@@ -133,7 +129,6 @@ class TensorBoardReporter(_Silent):
             self._writer.add(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
 
     def iteration(self, report: Figures) -> None:
-        """See ``Reporter``."""
         if self._writer is None:
             return
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in report.flat().items()]
@@ -141,7 +136,6 @@ class TensorBoardReporter(_Silent):
         self._writer.add(event)
 
     def close(self) -> None:
-        """See ``Reporter``."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

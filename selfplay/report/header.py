@@ -1,4 +1,4 @@
-"""The configuration header that every run starts with."""
+"""The configuration header of a run."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections.abc import Iterable
 
 
 def lines(title: str, values: Iterable[tuple[str, object]]) -> list[str]:
-    """The header: a title between bars, then one indented line a setting, in the given order.
-
-    Settings whose value is None are left out.
-    """
+    """The title, then one indented line per setting in the given order. None values are left out."""
     shown = [f"    {name}: {text(value)}" for name, value in values if value is not None]
     return [f"═══ {title} ═══", "Configuration:", *shown]
 
 
 def text(value: object) -> str:
-    """A setting as a person writes it: yes and no, 3e-4 as 0.0003, thousands grouped."""
+    """Format a value: yes or no, ``%g`` floats, grouped thousands."""
     match value:
         case bool():
             return "yes" if value else "no"

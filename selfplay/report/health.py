@@ -1,7 +1,7 @@
-"""What is wrong with a run, in words: a sentence each, with a remedy.
+"""Health rules: find problems in the metrics of a run and suggest a remedy.
 
-Curves show everything and say nothing. These rules look at the last iterations together, since one iteration alone has
-few episodes; what the ratings show (draws, misfit, sides, islands) is said by the leaderboard itself.
+Rules look at the last iterations together, since one iteration has few episodes. Problems of the ratings (draws,
+misfit, seats, islands) are warnings of the leaderboard.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
 WINDOW: Final = 50
-"""Iterations that are looked at together."""
+"""Number of last iterations that the rules look at."""
 ENOUGH: Final = 20
-"""Iterations before anything is said."""
+"""Minimum number of iterations."""
 EPISODES: Final = 50
-"""Episodes before their ends are judged."""
+"""Minimum number of episodes to judge results."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong."""
+class HealthFinding:
+    """A problem of a run."""
 
     name: str
     text: str
@@ -35,12 +35,12 @@ class Finding:
 Report = TypeVar("Report")
 
 
-class Watch(Generic[Report]):
+class HealthMonitor(Generic[Report]):
     """Watches the reports of a run.
 
     Args:
-        rules: What is asked about the last reports, by the name of what it finds; the finding in words, or None.
-        number: Which iteration a report is about.
+        rules: functions of the last reports, by problem; they return a text or None.
+        number: returns the iteration of a report.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class Watch(Generic[Report]):
         self._window: deque[Report] = deque(maxlen=WINDOW)
         self._known: set[str] = set()
 
-    def observe(self, report: Report) -> tuple[Finding, ...]:
-        """Take in one iteration; what is wrong now and was not before it."""
+    def observe(self, report: Report) -> tuple[HealthFinding, ...]:
+        """Add an iteration; returns new problems."""
         if self._window and self._number(report) <= self._number(self._window[-1]):  # played again after a crash
             self._window.clear()
         self._window.append(report)
@@ -61,21 +61,21 @@ class Watch(Generic[Report]):
         self._known = {finding.name for finding in found}
         return new
 
-    def findings(self) -> tuple[Finding, ...]:
-        """Everything that is wrong now."""
+    def findings(self) -> tuple[HealthFinding, ...]:
+        """All current problems."""
         if len(self._window) < ENOUGH:
             return ()
         reports = tuple(self._window)
         texts = ((name, rule(reports)) for name, rule in self._rules.items())
-        return tuple(Finding(name, text) for name, text in texts if text is not None)
+        return tuple(HealthFinding(name, text) for name, text in texts if text is not None)
 
 
-class Health(Watch["IterationReport"]):
-    """Watches a run of fights, or of another game that is learned by PPO.
+class Health(HealthMonitor["IterationReport"]):
+    """Watches a PPO run.
 
     Args:
-        fights: Whether a fighter is learned. In other games it may be best not to explore, most games may be draws,
-            and there may be nothing for a value function to predict.
+        fights: whether the game is a fight. In other games low entropy, many draws and an unpredictable value can be
+            normal.
     """
 
     def __init__(self, *, fights: bool = True) -> None:
@@ -85,12 +85,12 @@ class Health(Watch["IterationReport"]):
 
 def _entropy(reports: Sequence[IterationReport]) -> str | None:
     entropy = fmean(report.update.entropy for report in reports)
-    taught = any(report.update.teacher_kl > 0 for report in reports)  # then it began as sure as the players it imitated
+    taught = any(report.update.teacher_kl > 0 for report in reports)  # a pretrained policy starts with low entropy
     if entropy >= (0.1 if taught else 0.5):
         return None
     return (
-        f"Entropy collapse: the policy hardly explores any more (entropy {entropy:.2f} nats over all parts of an "
-        "action). It will not find better play by itself; raise --entropy, or go back to an older generation."
+        f"Entropy collapse: the policy hardly explores any more (entropy {entropy:.2f} nats per action). Raise "
+        "--entropy, or go back to an older generation."
     )
 
 
@@ -100,8 +100,8 @@ def _caps(reports: Sequence[IterationReport]) -> str | None:
     if episodes < EPISODES or draws <= 0.5 * episodes:
         return None
     return (
-        f"Few results: {draws / episodes:.0%} of the last {episodes} episodes ended without a winner. They teach "
-        "little and rate nobody; raise --max-episode-frames, or give the policy time to learn to finish games."
+        f"Few results: {draws / episodes:.0%} of the last {episodes} episodes ended without a winner. Raise "
+        "--max-episode-frames, or train longer until the policy learns to finish games."
     )
 
 
@@ -111,21 +111,21 @@ def _stale(reports: Sequence[IterationReport]) -> str | None:
     if clipped <= 0.35 and moved <= 0.1:
         return None
     return (
-        f"Stale data: an update moves the policy further than what it learns from can say ({clipped:.0%} of the ratios "
-        f"clipped, KL {moved:.3f}). Lower --learning-rate, --ppo-epochs or --target-kl."
+        f"Stale data: updates are too large for the collected data ({clipped:.0%} of the ratios clipped, KL "
+        f"{moved:.3f}). Lower --learning-rate, --ppo-epochs or --target-kl."
     )
 
 
 def _value(reports: Sequence[IterationReport]) -> str | None:
-    reports = [report for report in reports if not report.update.critic_only]  # it has yet to begin there
+    reports = [report for report in reports if not report.update.critic_only]  # the critic is still warming up
     if len(reports) < ENOUGH:
         return None
     explained = fmean(report.update.explained_variance for report in reports)
     if explained >= 0.0:
         return None
     return (
-        f"The value function predicts worse than a constant would (explained variance {explained:.2f}): advantages are "
-        "noise. Lower --learning-rate, or give it a larger --hidden."
+        f"The value function predicts worse than a constant (explained variance {explained:.2f}), so advantages are "
+        "noise. Lower --learning-rate, or raise --hidden."
     )
 
 
@@ -134,8 +134,8 @@ def _reverted(reports: Sequence[IterationReport]) -> str | None:
     if reverted < 3:
         return None
     return (
-        f"{reverted} of the last {len(reports)} updates moved the policy too far and were taken back: nothing was "
-        "learned in them. Lower --learning-rate or --ppo-epochs."
+        f"{reverted} of the last {len(reports)} updates moved the policy too far and were reverted. Lower "
+        "--learning-rate or --ppo-epochs."
     )
 
 
@@ -152,7 +152,7 @@ def _zero_sum(reports: Sequence[IterationReport]) -> str | None:
         return None
     return (
         f"Rewards are not zero-sum: those of the two seats add up to {error:.3g} in one step. Two copies of a policy "
-        "can then gain together, by not fighting; make what one seat gains the other's loss."
+        "can then gain by cooperating; use a zero-sum reward."
     )
 
 
@@ -176,5 +176,5 @@ RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "not_zero_sum": _zero_sum,
     "restarts": _restarts,
 }
-"""Every rule by the name of what it finds."""
+"""All rules, by the name of the problem."""
 OF_FIGHTS: Final = ("entropy_collapse", "few_results", "value_function")

@@ -1,4 +1,4 @@
-"""What one iteration was like: the one record that all reports are made of."""
+"""The metrics of one iteration, the input of all reporters."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from typing import Annotated, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Count = Annotated[int, Field(ge=0)]
+from selfplay.update_metrics import Count, UpdateMetrics
+
 Seconds = Annotated[float, Field(ge=0)]
 PHASES = ("collect", "update", "rate", "save")
-"""The parts of an iteration, in the order in which they happen."""
+"""Phases of an iteration, in order."""
 
 
 class Figures(Protocol):
-    """What files of figures need of a report."""
+    """The part of a report that metrics files need."""
 
     @property
     def iteration(self) -> int:
-        """Its row."""
+        """Number of the iteration."""
         ...
 
     @property
     def total_steps(self) -> int:
-        """Where it stands on the horizontal axis."""
+        """Position on the horizontal axis."""
         ...
 
     def flat(self) -> dict[str, float]:
-        """Every figure under its tag."""
+        """All metrics by tag."""
         ...
 
 
@@ -34,77 +35,55 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Update(_Record):
-    """What the learner did; names and meanings as in ``selfplay.learner.ppo``."""
-
-    policy_loss: float
-    value_loss: float
-    loss: float
-    entropy: float  # nats
-    approx_kl: float
-    clip_fraction: float
-    explained_variance: float
-    grad_norm: float  # before clipping
-    learning_rate: float
-    epochs: Count = 0
-    minibatches: Count = 0
-    skipped: Count = 0  # minibatches whose gradient was not finite
-    step_kl: float = 0.0  # from the policy before the update to the one after it
-    reverted: Count = 0  # 1: that was too much, and the update was taken back
-    critic_only: bool = False  # the policy stood still
-    teacher_kl: float = 0.0  # KL(teacher, policy), 0 without a teacher
-    teacher_kl_reverse: float = 0.0  # KL(policy, teacher)
-
-
 class Play(_Record):
-    """Episodes of the learner's seats that ended in the iteration. Means are None where none ended."""
+    """Episodes of the learner's seats that ended in the iteration. Means are None without episodes."""
 
     episodes: Count = 0
     return_mean: float | None = None  # sum of rewards of an episode, undiscounted
     episode_length: float | None = None  # frames
-    decisive_share: float | None = None  # episodes with a winner, of all
+    decisive_share: float | None = None  # share of episodes with a winner
     draws: Count = 0
     stocks: float | None = None  # left at the end
     stocks_taken: float | None = None
-    damage: float | None = None  # dealt, percent an episode
+    damage: float | None = None  # dealt, percent per episode
     damage_taken: float | None = None
-    self_destructs: float | None = None  # stocks lost without a hit behind it, an episode
-    win_rate: dict[str, float] = Field(default_factory=dict)  # opponent id -> score, a draw counts half
-    reward_terms: dict[str, float] = Field(default_factory=dict)  # sum an episode
+    self_destructs: float | None = None  # stocks lost without being hit, per episode
+    win_rate: dict[str, float] = Field(default_factory=dict)  # opponent id -> mean score, a draw counts half
+    reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
 
 
 class GateReport(_Record):
-    """A sequential test that is under way."""
+    """A sequential test in progress."""
 
     candidate: str
     best: str
     llr: float
-    low: float  # at which the candidate is rejected
-    high: float  # at which it is best
+    low: float  # the candidate is rejected below
+    high: float  # the candidate is promoted above
 
 
 class IterationReport(_Record):
-    """One iteration of a run. Totals count from the run's start, over all its resumptions."""
+    """One iteration of a run. Totals count from the start of the run, across resumptions."""
 
     iteration: Annotated[int, Field(ge=1)]
-    iterations: int | None  # planned; None where time alone ends the run
-    steps: Count  # of this iteration
+    iterations: int | None  # planned; None if only time limits the run
+    steps: Count  # in this iteration
     total_steps: Count
-    timesteps: int | None  # planned; None where time alone ends the run
+    timesteps: int | None  # planned; None if only time limits the run
     experiences: Count
     phase_s: dict[str, Seconds]  # PHASES -> seconds
     elapsed_s: Seconds = 0.0
     limit_s: float | None = None  # --max-minutes
-    update: Update
+    update: UpdateMetrics
     play: Play = Play()
-    zero_sum_error: float | None = None  # largest sum of both seats' rewards in a step, without its sign
-    opponents: dict[str, Count] = Field(default_factory=dict)  # who was met: id -> episodes
-    exploiters: dict[str, float] = Field(default_factory=dict)  # role -> its mean score, in a league
+    zero_sum_error: float | None = None  # largest absolute sum of both seats' rewards in a step
+    opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
+    exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
     restarts: Count = 0  # of runners, in the whole run
-    abandoned: Count = 0  # threads that did not end, in the whole run
-    tasks: Count | None = None  # of the event loop, as the iteration ends
-    late: Count | None = None  # segments that came an iteration late and were learned from; None where none can
-    dropped: Count | None = None  # those that came too late for that; both in this session
+    abandoned: Count = 0  # threads that were abandoned, in the whole run
+    tasks: Count | None = None  # asyncio tasks at the end of the iteration
+    late: Count | None = None  # segments used one iteration late in this session; None if impossible
+    dropped: Count | None = None  # segments that were too late to use, in this session
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
     elo: float | None = None  # of the newest rated generation
@@ -117,12 +96,12 @@ class IterationReport(_Record):
 
     @property
     def steps_per_s(self) -> float:
-        """Steps over all games, a second of wall time."""
+        """Steps over all games per second of wall time."""
         return self.steps / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def done(self) -> float:
-        """Share of the run that is behind us, 0..1: by steps or by time, whichever is further."""
+        """Progress of the run in [0, 1]: the larger of steps and time."""
         shares = [0.0]
         if self.timesteps:
             shares.append(self.total_steps / self.timesteps)
@@ -131,7 +110,7 @@ class IterationReport(_Record):
         return min(max(shares), 1.0)
 
     def remaining_s(self, steps_per_s: float) -> float | None:
-        """Seconds to the end at this speed; None where nothing limits the run or nothing is known."""
+        """Seconds to the end at this speed; None if the run has no limit or the speed is unknown."""
         left = []
         if self.timesteps is not None and steps_per_s > 0:
             left.append((self.timesteps - self.total_steps) / steps_per_s)
@@ -140,7 +119,7 @@ class IterationReport(_Record):
         return max(min(left), 0.0) if left else None
 
     def flat(self) -> dict[str, float]:
-        """Every figure under its tag: the rows of metrics.jsonl and the curves of TensorBoard."""
+        """All metrics by tag, for metrics.jsonl and TensorBoard."""
         update = self.update
         values: dict[str, float | None] = {
             "charts/iteration": self.iteration,

@@ -1,4 +1,4 @@
-"""All reporters of one run, chosen by what they write to."""
+"""Creates the reporters of a run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 def reporters(
     folder: Path, stream: TextIO, *, live: bool | None = None, resumed: tuple[int, int] | None = None
 ) -> dict[str, Reporter]:
-    """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``, by name.
+    """The reporters of the run in ``folder``, by name.
 
     Args:
-        folder: the run; it exists.
-        stream: the terminal, or what stands in for it.
-        live: the live view instead of plain lines; by default where ``stream`` is a terminal.
-        resumed: (iteration, total steps) of the checkpoint that the run goes on from.
+        folder: existing run folder.
+        stream: output for the terminal reporter.
+        live: whether to show the live view instead of plain lines; default: if ``stream`` is a terminal.
+        resumed: (iteration, total steps) of the checkpoint that the run resumes from.
     """
     metrics = folder / "metrics.jsonl"
     if resumed is not None:
         trim_metrics(metrics, resumed[0])
-    # Files first: told one after the other, they have their share even where the terminal is gone.
+    # Files first, so that they are written even if the terminal is gone.
     return {
         "metrics": MetricsReporter(metrics),
         "tensorboard": TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
@@ -40,7 +40,7 @@ def reporters(
 
 
 def terminal(stream: TextIO, *, live: bool | None = None) -> Console | None:
-    """Where a live view is shown; None: plain lines are. See ``reporters``."""
+    """The console for a live view; None for plain lines. See ``reporters``."""
     console = Console(file=stream)
     if live is None:
         live = console.is_terminal and not console.is_dumb_terminal

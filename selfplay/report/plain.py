@@ -1,4 +1,4 @@
-"""Plain lines, for logs and for terminals that are none. The format is the guide's.
+"""Plain lines for logs and non-interactive output, in the format of the guide.
 
 [03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)
 [03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123
@@ -27,19 +27,19 @@ LOG_FILES = 3
 
 
 class Sink(Protocol):
-    """Where lines go."""
+    """Output for lines."""
 
     def write(self, line: str) -> None:
-        """One line, without its end."""
+        """Write one line, given without the newline."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Flush or close the output."""
         ...
 
 
 class PlainReporter:
-    """Writes a run line by line. ``clock`` gives local time."""
+    """Writes one line per event. ``clock`` returns local time."""
 
     def __init__(self, sink: Sink, clock: Callable[[], datetime] = datetime.now) -> None:
         self._sink = sink
@@ -48,16 +48,14 @@ class PlainReporter:
         self._recent = Recent()
 
     def header(self, lines: Sequence[str]) -> None:
-        """See ``Reporter``."""
         for line in (*lines, ""):
             self._sink.write(line)
 
     def notice(self, text: str) -> None:
-        """See ``Reporter``."""
         self._sink.write(f"{_stamp(self._clock())} {text}")
 
     def iteration(self, report: IterationReport) -> None:
-        """Two lines, and a third at most every ``SUMMARY_EVERY_S`` seconds."""
+        """Write two lines, and a summary at most every ``SUMMARY_EVERY_S`` seconds."""
         self._recent.add(report)
         now = self._clock()
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
@@ -70,55 +68,47 @@ class PlainReporter:
             self._sink.write(f"{_stamp(now)}   {summary_line(report, self._recent)}")
 
     def leaderboard(self, text: str) -> None:
-        """See ``Reporter``."""
         for line in ("", *text.splitlines()):
             self._sink.write(line)
 
     def close(self) -> None:
-        """See ``Reporter``."""
         self._sink.close()
 
 
 class StreamSink:
-    """A terminal or a pipe; characters that it cannot show become question marks. It stays open."""
+    """A terminal or a pipe. Unencodable characters become question marks. The stream stays open."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, line: str) -> None:
-        """See ``Sink``."""
         encoding = self._stream.encoding or "utf-8"
         self._stream.write(printable(line.encode(encoding, "replace").decode(encoding)) + "\n")
         self._stream.flush()
 
     def close(self) -> None:
-        """See ``Sink``."""
         self._stream.flush()
 
 
 class LogFileSink:
-    """A log file that is rotated before it grows beyond ``LOG_BYTES``; ``LOG_FILES`` old ones are kept.
-
-    What UTF-8 cannot hold, such as a file name that is none, is escaped.
-    """
+    """A log file, rotated at ``LOG_BYTES``; ``LOG_FILES`` old files are kept. Invalid Unicode is escaped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = Appender.open(path)
 
     def write(self, line: str) -> None:
-        """See ``Sink``. A line that the disk refuses is lost, and DiskError raised."""
+        """See ``Sink``. On DiskError the line is lost."""
         data = f"{line}\n".encode("utf-8", "backslashreplace")
         if self._file.size and self._file.size + len(data) > LOG_BYTES:
             self._rotate()
         self._file.write(data)
 
     def close(self) -> None:
-        """See ``Sink``."""
         self._file.close()
 
     def _rotate(self) -> None:
-        """Begin a new file; nothing is moved before it is there, since what is moved last is overwritten."""
+        """Start a new file. It is created before old files move, so that a full disk loses nothing."""
         names = [self._path, *(self._path.with_name(f"{self._path.name}.{i + 1}") for i in range(LOG_FILES))]
         fresh = self._path.with_name(f"{self._path.name}.new")
         file = Appender.open(fresh)
@@ -136,12 +126,12 @@ class LogFileSink:
 
 
 def collected_line(report: IterationReport) -> str:
-    """What was collected, in the guide's words."""
+    """The line about collected experience."""
     return f"Iter {report.iteration}: Collected {report.experiences} experiences ({report.total_steps} total steps)"
 
 
 def update_line(report: IterationReport) -> str:
-    """The losses, in the guide's words."""
+    """The line about the update."""
     update = report.update
     line = (
         f"PPO update: loss={update.loss:.4f}, policy={update.policy_loss:.4f}, "
@@ -150,14 +140,14 @@ def update_line(report: IterationReport) -> str:
     if update.teacher_kl > 0:
         line += f", teacher_kl={update.teacher_kl:.4f}"
     if update.critic_only:
-        line += "; the critic alone"
+        line += "; critic only"
     if update.reverted:
-        line += f"; taken back, the policy had moved by KL {update.step_kl:.2f}"
+        line += f"; reverted, the policy had moved by KL {update.step_kl:.2f}"
     return line
 
 
 def summary_line(report: IterationReport, recent: Recent) -> str:
-    """Speed, time left and how the games of late went."""
+    """Speed, remaining time and recent results."""
     parts = [f"Speed: {recent.steps_per_s:,.0f} steps/s ({time_split(report)}), {report.done:.0%} done"]
     if (left := report.remaining_s(recent.steps_per_s)) is not None:
         parts.append(f"ETA {duration(left)}")

@@ -1,7 +1,7 @@
-"""Ratings for TensorBoard: Elo over steps with the band of its interval, and the leaderboard as text.
+"""Ratings for TensorBoard: Elo by steps with its interval, and the leaderboard as text.
 
-Ratings of old generations move with every new game, which no appended event can say. So the newest table takes the
-place of the one before: a folder of its own, always one file.
+New games change the ratings of old generations, which appended events cannot express. So the ratings have a folder of
+their own, with one file that each new table replaces.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ TEXT: Final = "rating/leaderboard"
 
 
 def write_ratings(folder: Path, board: Leaderboard, steps_per_iteration: int) -> None:
-    """Replace what ``folder`` holds by the events of this table.
+    """Replace the content of ``folder`` by the events of this table.
 
     Args:
-        folder: made when missing; nothing else may be kept in it.
+        folder: created if missing; all other files in it are removed.
         board: the ratings.
-        steps_per_iteration: of the run, which give each generation its place on the axis.
+        steps_per_iteration: converts generation numbers to steps.
 
     Raises:
-        DiskError: the disk refuses; what was there stays.
+        DiskError: writing failed; the old content is kept.
     """
     old = list(folder.iterdir()) if folder.exists() else []
     writer = EventFile(folder)
     try:
-        # A viewer that has the old file open forgets its points at this mark.
+        # TensorBoard drops points of the old file at this mark.
         writer.add(Event(wall_time=time.time(), step=0, session_log=SessionLog(status=SessionLog.START)))
         writer.add(Event(wall_time=time.time(), step=0, summary=Summary(value=[_layout()])))
         last = 0
@@ -63,7 +63,7 @@ def write_ratings(folder: Path, board: Leaderboard, steps_per_iteration: int) ->
 
 
 def _layout() -> Summary.Value:
-    """The curve and its band as one chart of the Custom Scalars tab."""
+    """One chart of the Custom Scalars tab with the curve and its interval."""
     value, lower, upper = CURVE
     series = layout_pb2.MarginChartContent.Series(value=value, lower=lower, upper=upper)
     chart = layout_pb2.Chart(title="Elo, 95% interval", margin=layout_pb2.MarginChartContent(series=[series]))
@@ -76,7 +76,7 @@ def _layout() -> Summary.Value:
 
 
 def _text(table: str) -> Summary.Value:
-    """Indented, so that the viewer's Markdown leaves the columns as they are."""
+    """The table, indented as a Markdown code block."""
     code = "\n".join(f"    {line}" for line in table.splitlines())
     return Summary.Value(
         tag=TEXT,

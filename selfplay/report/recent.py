@@ -1,4 +1,4 @@
-"""Figures smoothed over the last iterations: one iteration alone has few episodes."""
+"""Metrics smoothed over the last iterations, since one iteration has few episodes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ PLAY: Final = ("return_mean", "episode_length", "decisive_share", "stocks_taken"
 
 
 class Recent:
-    """Exponentially weighted means; a figure starts at its first value and waits where one is missing."""
+    """Exponential moving averages. They start at the first value; missing values are skipped."""
 
     def __init__(self) -> None:
         self.steps_per_s = 0.0
-        self.play: dict[str, float] = {}  # those of PLAY that are known
-        self.win_rate: dict[str, float] = {}  # by opponent, those met last at the end
+        self.play: dict[str, float] = {}  # known metrics of PLAY
+        self.win_rate: dict[str, float] = {}  # by opponent, most recent last
 
     def add(self, report: IterationReport) -> None:
-        """Take in one iteration."""
+        """Add an iteration."""
         self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
         _blend(self.play, {name: value for name in PLAY if (value := getattr(report.play, name)) is not None})
         _blend(self.win_rate, report.play.win_rate)

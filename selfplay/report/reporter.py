@@ -1,7 +1,7 @@
-"""The protocol of everything that shows a run, and two reporters made of others.
+"""The ``Reporter`` protocol, and two reporters that wrap others.
 
-Reporters write to terminals and files, which may block. The event loop therefore talks to a ``Feed``: it queues, and
-a thread of its own delivers. Its ``run`` is a supervised child; a broken terminal costs one event and a restart.
+Reporters write to terminals and files, which may block. The event loop therefore uses a ``Feed``, which queues events
+and delivers them in a thread. Its ``run`` is a supervised child: a broken terminal costs one event and a restart.
 """
 
 from __future__ import annotations
@@ -18,66 +18,61 @@ from selfplay.errors import DiskError
 
 logger = logging.getLogger(__name__)
 Report = Any
-"""What an iteration was like; each family of games has its own record of it, and reporters that know it."""
-POLL_S = 0.1  # how long a cancelled feed may take to notice
-FAILURES = 10  # in a row, until a reporter is given up
-LAST_TRIES = 50  # to deliver what is left; each failure costs one event
-LAST_S = 30.0  # for all of it; a terminal that hangs must not keep the program from ending
+"""The report of an iteration; its type depends on the family of games."""
+POLL_S = 0.1  # maximum delay until a cancelled feed stops
+FAILURES = 10  # consecutive failures until a reporter is dropped
+LAST_TRIES = 50  # attempts to deliver the rest; each failure loses one event
+LAST_S = 30.0  # limit for all attempts, so that a hanging terminal does not block the exit
 
 
 class Reporter(Protocol):
-    """Something that shows a run to a person or a program."""
+    """Receives the events of a run."""
 
     def header(self, lines: Sequence[str]) -> None:
-        """The configuration, once at the start."""
+        """Show the configuration, once at the start."""
         ...
 
     def notice(self, text: str) -> None:
-        """One line about something that happened."""
+        """Show one line about an event."""
         ...
 
     def iteration(self, report: Report) -> None:
-        """An iteration is complete."""
+        """Show a finished iteration."""
         ...
 
     def leaderboard(self, text: str) -> None:
-        """The table of ratings, ready to print."""
+        """Show the table of ratings."""
         ...
 
     def close(self) -> None:
-        """Write out what is pending and let go; closing twice is allowed."""
+        """Flush and close; closing twice is allowed."""
         ...
 
 
 class Tee:
-    """Tells several reporters, in order, all of them also where one raises; the first error is raised then.
+    """Forwards events to several reporters in order. If some raise, the first error is raised at the end.
 
-    One that failed ``FAILURES`` times in a row is left out from then on: a terminal that was closed stays closed. A
-    full disk may have room again, so that a DiskError counts for nothing; it is told once, to those who can show it.
+    A reporter that failed ``FAILURES`` times in a row is dropped. A DiskError does not count, since the disk may have
+    space again later; it is reported once as a notice.
     """
 
     def __init__(self, reporters: Sequence[Reporter]) -> None:
         self._failures = dict.fromkeys(reporters, 0)
-        self._refused: set[Reporter] = set()  # by a disk
+        self._refused: set[Reporter] = set()  # by a full disk
 
     def header(self, lines: Sequence[str]) -> None:
-        """See ``Reporter``."""
         self._tell(lambda reporter: reporter.header(lines))
 
     def notice(self, text: str) -> None:
-        """See ``Reporter``."""
         self._tell(lambda reporter: reporter.notice(text))
 
     def iteration(self, report: Report) -> None:
-        """See ``Reporter``."""
         self._tell(lambda reporter: reporter.iteration(report), everyone_writes=True)
 
     def leaderboard(self, text: str) -> None:
-        """See ``Reporter``."""
         self._tell(lambda reporter: reporter.leaderboard(text))
 
     def close(self) -> None:
-        """See ``Reporter``."""
         self._tell(lambda reporter: reporter.close())
 
     def _tell(self, event: Callable[[Reporter], None], *, everyone_writes: bool = False) -> None:
@@ -107,9 +102,9 @@ class Tee:
 
 
 class Feed:
-    """A reporter that never blocks and never raises: events are queued, ``run`` delivers them to the real one.
+    """A reporter that never blocks or raises: it queues events, and ``run`` delivers them to the wrapped reporter.
 
-    The queue is bounded. When it is full the newest event is dropped and counted in ``dropped``.
+    When the bounded queue is full, new events are dropped and counted in ``dropped``.
     """
 
     def __init__(self, reporter: Reporter, limit: int = 1000) -> None:
@@ -117,34 +112,30 @@ class Feed:
         self._reporter = reporter
         self._events: queue.Queue[Callable[[], None]] = queue.Queue(limit)
         self._closing = threading.Event()
-        self._delivering = threading.Lock()  # a thread that was cancelled may still be at its last event
+        self._delivering = threading.Lock()  # a cancelled thread may still deliver its last event
 
     def header(self, lines: Sequence[str]) -> None:
-        """See ``Reporter``."""
         self._put(partial(self._reporter.header, tuple(lines)))
 
     def notice(self, text: str) -> None:
-        """See ``Reporter``."""
         self._put(partial(self._reporter.notice, text))
 
     def iteration(self, report: Report) -> None:
-        """See ``Reporter``."""
         self._put(partial(self._reporter.iteration, report))
 
     def leaderboard(self, text: str) -> None:
-        """See ``Reporter``."""
         self._put(partial(self._reporter.leaderboard, text))
 
     def close(self) -> None:
-        """Let ``run`` deliver what is queued, close the real reporter and return."""
+        """Make ``run`` deliver the queued events, close the wrapped reporter and return."""
         self._closing.set()
 
     async def run(self) -> None:
-        """Deliver until closed. Raises what the reporter raised; run again to go on with the next event."""
+        """Deliver events until closed. Raises errors of the reporter; call again to continue with the next event."""
         loop = asyncio.get_running_loop()
         finished: asyncio.Future[None] = loop.create_future()
         cancelled = threading.Event()
-        # A daemon: a terminal that hangs must not keep the program from ending.
+        # A daemon thread, so that a hanging terminal does not block the exit.
         target = partial(self._deliver, cancelled, loop, finished)
         threading.Thread(target=target, name="report", daemon=True).start()
         try:
@@ -153,7 +144,7 @@ class Feed:
             cancelled.set()
 
     async def finish(self) -> None:
-        """Close, and deliver what is queued as far as the reporter can be told; one that hangs is left behind."""
+        """Close and deliver the queued events; gives up after ``LAST_S`` seconds."""
         self.close()
         last = asyncio.create_task(self._deliver_the_rest())
         await asyncio.wait([last], timeout=LAST_S)
@@ -187,7 +178,7 @@ class Feed:
                             break
                     else:
                         event()
-        except BaseException as caught:  # whatever it is, the supervisor of ``run`` decides what it costs
+        except BaseException as caught:  # handled by the supervisor of ``run``
             error = caught
         if not loop.is_closed():
             loop.call_soon_threadsafe(_finish, finished, error)

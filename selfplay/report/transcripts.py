@@ -1,4 +1,4 @@
-"""Games of words that are kept for people: a few of each saved iteration, a line of JSON each, validated when read."""
+"""Transcripts of dialogue games: a few per saved iteration, one JSON line each, validated when read."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from envs.files import read_plain
 
 FILE_NAME: Final = "transcripts.jsonl"
 LONGEST: Final = 8_000
-"""Characters of a text that are kept."""
+"""Maximum length of a text."""
 TURNS: Final = 200
-"""Turns of a game that are kept."""
+"""Maximum number of turns of a game."""
 KEPT: Final = 60
-"""Games of a run."""
+"""Maximum number of games of a run."""
 FIRST: Final = 3
-"""Of them those that stay for ever, the first ones; beside them the newest stay."""
+"""Number of first games that are always kept; the others are the newest."""
 _MAX_BYTES: Final = 64 * 2**20
 
 Kind = Literal["best", "worst", "random"]
@@ -33,9 +33,9 @@ class Said(_Record):
     """One reply."""
 
     seat: Seat
-    private: Text  # nobody else reads it
+    private: Text  # not visible to the other seat
     public: Text
-    error: Text | None = None  # why the game refused it: then nobody else reads any of it
+    error: Text | None = None  # reason of a refused reply, which is not visible to the other seat
 
 
 class Transcript(_Record):
@@ -43,21 +43,21 @@ class Transcript(_Record):
 
     format: Literal[1] = 1
     iteration: Annotated[int, Field(ge=0)]
-    kind: Kind  # of the games of its iteration
+    kind: Kind  # among the games of its iteration
     game: Annotated[str, Field(max_length=100)]
     rewards: tuple[float, float]
     reason: Annotated[str, Field(max_length=100)]  # how it ended
-    told: tuple[Text, Text]  # what each seat was told before its first reply, and the other was not
+    told: tuple[Text, Text]  # private information of each seat before its first reply
     turns: Annotated[tuple[Said, ...], Field(max_length=TURNS)]
-    left_out: Annotated[int, Field(ge=0)] = 0  # turns beyond those
+    left_out: Annotated[int, Field(ge=0)] = 0  # number of omitted turns
 
     def row(self) -> str:
-        """As one line of JSON, without the line's end."""
+        """The transcript as one line of JSON, without the newline."""
         return self.model_dump_json()
 
 
 def read_transcripts(folder: Path) -> tuple[Transcript, ...]:
-    """Those of a run's folder in their order; what cannot be read is absent, as elsewhere on a page."""
+    """The transcripts of a run; unreadable ones are skipped."""
     path = folder / FILE_NAME
     try:
         lines = read_plain(path, _MAX_BYTES).decode().splitlines()
@@ -73,7 +73,7 @@ def read_transcripts(folder: Path) -> tuple[Transcript, ...]:
 
 
 def kept(known: tuple[Transcript, ...], new: tuple[Transcript, ...]) -> tuple[Transcript, ...]:
-    """What is to be kept of those that are there and of newer ones; an iteration that is played again has one place."""
+    """Merge old and new transcripts within the limit; repeated iterations are replaced."""
     again = {one.iteration for one in new}
     before = [one for one in known if one.iteration not in again and one.iteration <= max(again, default=0)]
     everything = (*before, *new)

@@ -1,4 +1,4 @@
-"""A run's tree for people: who runs, since when, how often it was restarted, and who died of what."""
+"""Renders the supervision tree of a run and its crashes for the terminal."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from selfplay.report.standing import printable
+from selfplay.report.tree_status import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from selfplay.report.standing import Crash, Found, Row, State
+    from selfplay.report.tree_status import ChildStatus, Crash, RunStatus, State
 
-DEPTH: Final = 16  # of what is drawn as a tree; a run has three
+DEPTH: Final = 16  # maximum depth; a run has three levels
 STYLES: Final[dict[State, str]] = {
+    "starting": "yellow",
     "running": "green",
     "restarting": "yellow",
+    "stopping": "yellow",
     "parked": "yellow",
     "stopped": "dim",
     "abandoned": "red",
 }
 
 
-def view(found: Found, whole: bool = False) -> Group:
-    """The tree, and underneath the crashes: a line each, or ``whole`` reports."""
+def view(found: RunStatus, whole: bool = False) -> Group:
+    """The tree, and below it the crashes: one line each, or with ``whole`` full reports."""
     standing = found.standing
     parts: list[RenderableType] = [Text(f"{printable(found.run)}: {printable(found.fate)}"), _drawn(found)]
     counts = [f"{counted(standing.crashes, 'crash', 'crashes')} in this session"]
@@ -42,8 +44,8 @@ def view(found: Found, whole: bool = False) -> Group:
     return Group(*parts)
 
 
-def _drawn(found: Found) -> Tree:
-    """Rows hang below the row whose path theirs begins with."""
+def _drawn(found: RunStatus) -> Tree:
+    """The rows as a tree, by path."""
     top = Tree(Text(""), hide_root=True)
     places: dict[str, Tree] = {}
     for row in sorted(found.standing.rows, key=lambda row: row.id.count("/")):
@@ -52,17 +54,21 @@ def _drawn(found: Found) -> Tree:
     return top
 
 
-def _label(row: Row, name: str) -> Text:
+def _label(row: ChildStatus, name: str) -> Text:
     text = Text(f"{printable(name)}  ").append(row.state, STYLES[row.state])
     if row.until is not None:
         text.append(f" until {_clock(row.until)}")
     text.append(f" since {_clock(row.since)}, incarnation {row.incarnation}")
     if row.restarts:
         text.append(f", {counted(row.restarts, 'restart')}", "yellow")
+    if row.down_s is not None:
+        text.append(f", down for {row.down_s:.1f} s before the last")
     if row.abandoned:
-        text.append(f", {row.abandoned} given up and still running", "red")
+        text.append(f", {row.abandoned} abandoned and still running", "red")
     if row.crash:
         text.append(f"; last crash: {printable(row.crash)}", "dim")
+    for line in row.stack.splitlines():
+        text.append(f"\n  {printable(line)}", "red")
     return text
 
 
@@ -81,6 +87,8 @@ def _line(crash: Crash) -> Text:
 
 def _report(crash: Crash) -> Text:
     text = Text("\n").append_text(_line(crash)).append(f"\n  restarts before it: {crash.restarts}")
+    if crash.at_s is not None:
+        text.append(f"; {crash.at_s:.1f} s after the session began")
     for line in crash.traceback.splitlines():
         text.append(f"\n  {printable(line)}")
     return text

@@ -1,4 +1,4 @@
-"""What games of words give to a learner: each game twice, as either seat lived it, in groups that compare.
+"""Experiences of dialogue games: each game once per seat, in groups of comparable rewards.
 
 Letters in shapes: T tokens of a conversation.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One game from one seat, or a turn of it. What was sampled is never encoded anew: the model gave these ids."""
+    """One game from one seat, or a turn of it. Sampled ids are those of the model, never re-encoded from text."""
 
     index: int  # the initial state; both instances of a game share it, and so do all games on that state
     game_id: str
@@ -27,18 +27,18 @@ class Instance:
 
     @property
     def written(self) -> int:
-        """Tokens that train."""
+        """Number of tokens that train."""
         return int(self.sampled.sum())
 
     @property
     def known(self) -> bool:
-        """Whether whoever sampled its tokens has told all their log-probabilities."""
+        """Whether the log-probabilities of all sampled tokens are known."""
         return not bool(np.isnan(self.logprob).any())
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueGroup:
-    """Games on one initial state from one seat: whose rewards may be compared."""
+    """Games on one initial state from one seat, whose rewards are comparable."""
 
     index: int
     seat: int
@@ -58,7 +58,7 @@ class DialogueGroup:
 def grouped(instances: Iterable[Instance]) -> list[DialogueGroup]:
     """Instances by (index, seat), in the order of those; in whatever order the games came to an end.
 
-    An instance without a token of its own says nothing to the learner and is left out.
+    Instances without a sampled token are left out.
     """
     groups: dict[tuple[int, int], list[Instance]] = {}
     for instance in instances:

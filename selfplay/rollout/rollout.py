@@ -1,4 +1,4 @@
-"""What a segment of play gives to a learner.
+"""The experiences of one segment of play.
 
 Letters in shapes: T steps, S columns, D observation features, A action parts, E ended episodes. A column is one seat
 of one game; it is an independent stream, cut wherever an episode ends. A column belongs to the learner only where
@@ -45,7 +45,7 @@ class Rollout:
     final_obs: F32  # [E, D] the last observation of the episode that ended there
     terminated: Bool  # [E] by the game itself
     legal: Bool | None = None  # [T, S, logits] what could be chosen; None in games where that is everything
-    memory: F32 | None = None  # [S, M] what the learner remembered before the first step; None: it has no memory
+    memory: F32 | None = None  # [S, M] recurrent state before the first step; None: the network has none
     teacher: F32 | None = None  # [T, S, logits] of the teacher, where the row is the learner's; None: there is none
 
     @property

@@ -1,4 +1,4 @@
-"""One game from one seat as columns over its tokens, as trainers that read files want it.
+"""One game from one seat as columns over its tokens, for trainers that read files.
 
 Letters in shapes: T tokens of a conversation.
 """

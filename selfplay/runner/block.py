@@ -1,7 +1,8 @@
 """One block of games played by one learner and its opponents, segment by segment, as plain synchronous array code.
 
-B games with two seats are S = 2B columns; column 2b + s is seat s of game b. Every game has the learner in one seat
-at least. In a mirror game both seats play, and train, the newest weights. Opponents change only when an episode ends.
+B games with P seats are S = PB columns; column Pb + s is seat s of game b. Every game has the learner in at least one
+seat, and one opponent in the others. In a mirror game all seats play, and train, the newest weights. Opponents change
+only when an episode ends.
 """
 
 from __future__ import annotations
@@ -19,16 +20,14 @@ from numpy.typing import NDArray
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import Heads, sample
-from selfplay.policy.memory import Ask, Memory, directly
-from selfplay.rollout.reused import Reused
+from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
+from selfplay.rollout.buffers import BufferPool
 from selfplay.rollout.rollout import F32, Rollout
-from selfplay.runner.chaos import broken
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
     from envs.api import Bool, ScriptedGame, StepBatch
     from selfplay.policy.network import ActorCritic
-    from selfplay.runner.chaos import Fault
 
 MIRROR = Opponent("current", "current", "current")
 
@@ -36,16 +35,17 @@ MIRROR = Opponent("current", "current", "current")
 class Block:
     """Owns the games, who sits where, and the randomness of the block."""
 
-    def __init__(self, game: ScriptedGame, seed: int, ask: Ask = directly) -> None:
+    def __init__(self, game: ScriptedGame, seed: int, infer: Infer = infer_directly) -> None:
         """A block of games that has not begun.
 
         Args:
             game: The games.
             seed: Starts them and the sampling of actions; two blocks with one seed play alike.
-            ask: How networks are asked.
+            infer: Runs the networks.
         """
         self.game = game
-        self._ask = ask
+        seats = self._num_seats = game.num_seats
+        self._infer = infer
         words = np.random.SeedSequence(seed).generate_state(game.num_games + 1, np.uint64)
         self._seeds: NDArray[np.uint64] = words.astype(np.uint64)
         self._generator = torch.Generator().manual_seed(int(self._seeds[0] >> np.uint64(1)))
@@ -53,21 +53,21 @@ class Block:
         self._obs: F32 | None = None
         self._opponents: list[Opponent] = []
         self._episodes = np.zeros(game.num_games, np.int64)
-        self._learner = np.zeros((game.num_games, 2), bool)
+        self._learner = np.zeros((game.num_games, seats), bool)
         self._rows: dict[str, torch.Tensor] = {}
-        self._arrays = Reused()  # of segments
+        self._buffers = BufferPool()  # observations of segments
         self._frozen: dict[str, ActorCritic] = {}  # that episodes in progress need
-        self._memory = Memory(2 * game.num_games, ask)  # of who plays the columns
-        self._teacher = Memory(2 * game.num_games, ask)  # of the teacher, who watches the learner's
+        self._memory = RecurrentState(seats * game.num_games, infer)  # of who plays the columns
+        self._teacher = RecurrentState(seats * game.num_games, infer)  # of the teacher, who watches the learner's
 
     def warm_up(self) -> None:
         """Play one step and go back: whatever is compiled on first use is compiled now."""
         game, spec = self.game, self.game.actions
         game.reset(self._seeds[1:])
         legal = None if game.legal is None else torch.from_numpy(game.legal.reshape(-1, spec.logits))
-        alike = torch.zeros(2 * game.num_games, spec.logits)
+        alike = torch.zeros(self._num_seats * game.num_games, spec.logits)
         first, _ = sample(Heads(spec.binary, spec.sizes), alike, None, legal, greedy=True)
-        game.step(first.numpy().reshape(game.num_games, 2, -1))
+        game.step(first.numpy().reshape(game.num_games, self._num_seats, -1))
 
     def begin(self) -> None:
         """Start the games now, and not with the first segment: real ones take long."""
@@ -76,14 +76,14 @@ class Block:
     def _reset(self) -> F32:
         return self.game.reset(self._seeds[1:])
 
-    def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
-        """Play one segment, with a fault in it. Blocks for its duration.
+    def collect(self, order: SegmentOrder) -> Collected:
+        """Play one segment. Blocks for its duration.
 
         Raises:
             RunnerError: the game gave numbers that are not finite.
         """
         torch.set_num_threads(1)
-        with torch.inference_mode(), broken(self, fault, order.steps):
+        with torch.inference_mode():
             return self._collect(order)
 
     def _collect(self, order: SegmentOrder) -> Collected:
@@ -97,7 +97,8 @@ class Block:
             for b in range(self.game.num_games):
                 self._seat(b, next(upcoming), met)
             self._index_rows()
-        segment = _Segment(order, self.game, self._memory, self._arrays)
+        shape = order.steps, self._num_seats * self.game.num_games, self.game.obs_width
+        segment = _Segment(order, self.game, self._memory, self._buffers.take(shape, np.float32))
         episodes: list[Episode] = []
         for t in range(order.steps):
             if self._cancelled:
@@ -109,19 +110,19 @@ class Block:
             self._obs = batch.obs
             ended = np.flatnonzero(batch.ended)
             if len(ended):
-                columns = torch.from_numpy(np.flatnonzero(np.repeat(batch.ended, 2)))
+                columns = torch.from_numpy(np.flatnonzero(np.repeat(batch.ended, self._num_seats)))
                 self._memory.forget(columns)
                 self._teacher.forget(columns)
                 for b in ended.tolist():
                     episodes.append(self._episode(b, batch))
                     self._seat(b, next(upcoming), met)
                 self._index_rows()
-        rollout = segment.finish(order, self._obs, self._memory, self._ask)
+        rollout = segment.finish(order, self._obs, self._memory, self._infer)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
         self._frozen = {name: network for name, network in self._frozen.items() if name in frozen}
         notes = tuple(self.game.notes)
         self.game.notes.clear()
-        return Collected(rollout, episodes, met, frozen, notes)
+        return Collected(rollout, episodes, met, frozen, notes, self._buffers)
 
     def cancel(self) -> None:
         """Make a segment in progress end at its next step with an error; for other threads to call."""
@@ -157,34 +158,35 @@ class Block:
                 if order.teacher is not None and segment.teacher is not None:
                     taught, _ = self._teacher.step(order.teacher, theirs, places)
                     segment.teacher[t, index] = taught.numpy()
-        return np.reshape(everything, (self.game.num_games, 2, -1))
+        return np.reshape(everything, (self.game.num_games, self._num_seats, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
-        """Put the next opponent into game b; the learner's seat alternates with the episodes, where both are free."""
+        """Put the next opponent into game b; the learner's seat changes with the episodes, where all are free."""
         self._opponents[b] = opponent
         met[opponent.id] += 1
         outsider = self.game.outsider
-        seat = (b + self._episodes[b]) % 2 if outsider is None else 1 - outsider
+        seat = (b + self._episodes[b] if outsider is None else outsider + 1) % self._num_seats
         self._episodes[b] += 1
         self._learner[b] = opponent.kind == "current"
         self._learner[b, seat] = True
         self.game.bots[b] = -1
         if opponent.kind == "scripted":
-            self.game.bots[b, 1 - seat] = self.game.bot_names.index(opponent.id)
+            self.game.bots[b, ~self._learner[b]] = self.game.bot_names.index(opponent.id)
 
     def _index_rows(self) -> None:
         """Which columns each network plays."""
         columns: dict[str, list[int]] = {}
         for b, opponent in enumerate(self._opponents):
             if opponent.kind in ("generation", "main"):
-                columns.setdefault(opponent.id, []).append(2 * b + int(self._learner[b, 0]))
+                others = np.flatnonzero(~self._learner[b])
+                columns.setdefault(opponent.id, []).extend((self._num_seats * b + others).tolist())
         self._rows = {MIRROR.id: torch.from_numpy(np.flatnonzero(self._learner.reshape(-1)))}
         self._rows |= {player: torch.tensor(found) for player, found in sorted(columns.items())}
 
     def _episode(self, b: int, batch: StepBatch) -> Episode:
         opponent = self._opponents[b]
         mirror = opponent.kind == "current"
-        seat = 0 if mirror else int(self._learner[b, 1])
+        seat = int(self._learner[b].argmax())  # 0 in a mirror game
         row = batch.stats[b, seat]
         stats = {name: float(row[name]) for name in batch.stats.dtype.names or ()}
         return Episode(opponent.id, mirror, float(batch.score[b, seat]), bool(batch.terminated[b]), stats)
@@ -220,10 +222,11 @@ class Block:
 class _Segment:
     """The arrays of a rollout while it is being played."""
 
-    def __init__(self, order: SegmentOrder, game: ScriptedGame, memory: Memory, arrays: Reused) -> None:
-        steps, columns = order.steps, game.num_games * 2
+    def __init__(self, order: SegmentOrder, game: ScriptedGame, memory: RecurrentState, obs: F32) -> None:
+        steps, columns = order.steps, game.num_games * game.num_seats
+        self._num_seats = game.num_seats
         self._network = order.network
-        self.obs = arrays.array((steps, columns, game.obs_width), np.float32)
+        self.obs = obs
         self.action = np.zeros((steps, columns, game.actions.width), np.int8)
         self.logprob = np.zeros((steps, columns), np.float32)
         self.value = np.zeros((steps, columns), np.float32)
@@ -243,18 +246,18 @@ class _Segment:
             self.legal[t] = legal.reshape(self.legal.shape[1:])
         self.learner[t] = learner.reshape(-1)
 
-    def outcome(self, t: int, batch: StepBatch, memory: Memory) -> None:
+    def outcome(self, t: int, batch: StepBatch, memory: RecurrentState) -> None:
         """What a step gave; ``memory`` is still that of the episodes that ended in it."""
         self.reward[t] = batch.reward.reshape(-1)
         ended = batch.ended
-        self.boundary[t] = np.repeat(ended, 2)
+        self.boundary[t] = np.repeat(ended, self._num_seats)
         if ended.any():
             columns = np.flatnonzero(self.boundary[t])
             final = batch.final_obs.reshape(self.obs.shape[1:])[columns]
             remembered = self._remembered(memory, torch.from_numpy(columns))
-            self._ended.append((t, columns, final, np.repeat(batch.terminated, 2)[columns], remembered))
+            self._ended.append((t, columns, final, np.repeat(batch.terminated, self._num_seats)[columns], remembered))
 
-    def finish(self, order: SegmentOrder, last_obs: F32, memory: Memory, ask: Ask) -> Rollout:
+    def finish(self, order: SegmentOrder, last_obs: F32, memory: RecurrentState, infer: Infer) -> Rollout:
         """The rollout, with V(s') filled in by the weights that played."""
         width = self.obs.shape[2]
         ended_at = np.array([(t, c) for t, columns, *_ in self._ended for c in columns], np.int64).reshape(-1, 2)
@@ -262,7 +265,7 @@ class _Segment:
         terminated = np.concatenate([np.empty(0, bool), *(flags for _, _, _, flags, _ in self._ended)])
         last_obs = last_obs.reshape(-1, width).copy()
         remembered = np.concatenate([self._remembered(memory, slice(None)), *(m for *_, m in self._ended)])
-        values = _values(order.network, np.concatenate([last_obs, final_obs]), remembered, ask)
+        values = _values(order.network, np.concatenate([last_obs, final_obs]), remembered, infer)
         next_value = np.concatenate([self.value[1:], values[None, : len(last_obs)]])
         t, column = ended_at.T
         next_value[t, column] = np.where(terminated, np.float32(0), values[len(last_obs) :])
@@ -289,7 +292,7 @@ class _Segment:
             self.teacher,
         )
 
-    def _remembered(self, memory: Memory, columns: torch.Tensor | slice) -> F32:
+    def _remembered(self, memory: RecurrentState, columns: torch.Tensor | slice) -> F32:
         """What the learner remembers in some columns, [N, M]; of columns that others play it means nothing."""
         kept: F32 = memory.read(self._network.memory_width, columns).numpy().copy()
         return kept
@@ -300,9 +303,9 @@ def _finite(array: F32) -> bool:
     return math.isfinite(float(torch.from_numpy(array).sum())) or bool(np.isfinite(array).all())
 
 
-def _values(network: ActorCritic, obs: F32, memory: F32, ask: Ask) -> F32:
+def _values(network: ActorCritic, obs: F32, memory: F32, infer: Infer) -> F32:
     """V of observations [N, D], each with its memory [N, M]."""
-    rows = Memory(len(obs), ask)
+    rows = RecurrentState(len(obs), infer)
     rows.restore(torch.from_numpy(memory))
     values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].numpy()
     return values

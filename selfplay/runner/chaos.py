@@ -1,7 +1,7 @@
-"""Faults on purpose (``--chaos``): segments break by chance, and what became of each is counted.
+"""Fault injection (``--chaos``): segments fail at random, and the outcome of each fault is counted.
 
-A fault is drawn for every attempt at a segment, by the run's seed, the runner, the iteration and the attempt. It
-strikes at a step of the segment that is drawn, too:
+A wrapper around the games of a runner (``FaultyGame``, ``faulty_dialogue``) draws at most one fault for each segment,
+from the seed of the run, the runner, its incarnation and the segment. The fault strikes at a step that is drawn, too:
 
 crash  the game raises
 nan    the game gives an observation or a reward that is not finite
@@ -9,7 +9,7 @@ slow   the game takes ``SLOW_S`` longer over a step
 hang   the game's process is stopped, and never answers; needs the process host
 kill   the game's process is killed; needs the process host
 
-Only segments of training are struck. Nothing here costs anything where no fault is due.
+Only segments of training are struck. A run without ``--chaos`` has no wrapper.
 """
 
 from __future__ import annotations
@@ -19,23 +19,18 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
-from selfplay.errors import ConfigError, RunnerError
-from selfplay.runner.process_game import ProcessGame
+from selfplay.errors import ConfigError, InjectedFaultError, RunnerError
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import JsonValue
 
-    from envs.api import Actions, ScriptedGame, StepBatch
-    from selfplay.runner.block import Block
+    from envs.api import Actions, Bool, ScriptedGame, StepBatch
 
 Kind = Literal["crash", "nan", "slow", "hang", "kill"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -82,17 +77,37 @@ def check_plan(text: str | None, *, processes: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is to happen in a segment."""
+    """A fault in one segment."""
 
     kind: Kind
     at: float  # how far into the segment, 0 <= at < 1
-    chance: float  # of whatever else the kind leaves open, 0 <= chance < 1
-    struck: Callable[[], None]  # to be called when it happens
-    pid: int | None = None  # of the process that is stopped or killed where the game has none of its own
+    chance: float  # decides what else the kind leaves open, 0 <= chance < 1
 
     def step(self, steps: int) -> int:
-        """Before or in which step of a segment of so many it happens."""
+        """The step in which it strikes, of a segment of ``steps``."""
         return min(int(self.at * steps), steps - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPlan:
+    """Draws the faults of one incarnation of a runner. JSON-able, and equal on both ends of a link."""
+
+    probabilities: Plan
+    seed: int
+    steps: int = 0  # of a segment
+
+    def draw(self, segment: int) -> Fault | None:
+        """The fault of a segment, counted from 0."""
+        chance, at, rest = np.random.default_rng(derive(self.seed, segment)).random(3)
+        for kind, p in self.probabilities.items():
+            if chance < p:
+                return Fault(kind, float(at), float(rest))
+            chance -= p
+        return None
+
+
+Struck = Callable[[Kind], object]
+"""Called when a fault strikes."""
 
 
 @dataclass(slots=True)
@@ -113,9 +128,9 @@ class _Struck:
 
 
 class Chaos:
-    """Draws the faults of a run and keeps account of them.
+    """Plans the faults of a run and counts their outcomes.
 
-    ``draw``, ``Fault.struck`` and ``completed`` are called in threads of runners, everything else on the event loop.
+    ``plan_of``, ``struck`` and ``completed`` are called in threads of runners, everything else on the event loop.
 
     Args:
         plan: Probabilities by kind; none for a run without faults.
@@ -127,8 +142,7 @@ class Chaos:
         self._plan = dict(plan)
         self._seed = seed
         self._lock = threading.Lock()
-        self._attempts: dict[str, tuple[int, int]] = {}  # runner -> its latest iteration, and attempts since
-        self._struck: dict[str, list[_Struck]] = {}  # by runner: those of which not everything is known yet
+        self._open: dict[str, list[_Struck]] = {}  # by runner: faults whose outcome is not known yet
         self._tallies: dict[Kind, Tally] = {kind: Tally() for kind in self._plan}
         names = [field.name for field in fields(Tally)]
         for kind in KINDS:
@@ -136,38 +150,31 @@ class Chaos:
             if isinstance(counts, Mapping):
                 self._tallies[kind] = Tally(*(int(counts[name]) for name in names))
 
-    def draw(self, runner: str, iteration: int) -> Fault | None:
-        """What happens in the attempt of a runner at the segment of an iteration that begins now."""
+    def plan_of(self, runner: str, incarnation: int, iteration: int, steps: int) -> FaultPlan | None:
+        """The faults of an incarnation of a runner that begins in an iteration; None where nothing is planned."""
         if not self._plan:
             return None
-        latest, attempts = self._attempts.get(runner, (iteration, 0))
-        attempt = attempts + 1 if iteration <= latest else 1  # below it: the learner has gone back
-        self._attempts[runner] = (max(latest, iteration), attempt)
-        chance, at, rest = np.random.default_rng(derive(self._seed, "chaos", runner, iteration, attempt)).random(3)
-        for kind, p in self._plan.items():
-            if chance < p:
-                return Fault(kind, float(at), float(rest), lambda kind=kind: self._strike(runner, kind))  # type: ignore[misc]
-            chance -= p
-        return None
+        return FaultPlan(self._plan, derive(self._seed, "chaos", runner, incarnation, iteration), steps)
 
-    def _strike(self, runner: str, kind: Kind) -> None:
+    def struck(self, runner: str, kind: Kind) -> None:
+        """Count a fault that strikes a runner now."""
         with self._lock:
             self._tallies[kind].injected += 1
-            self._struck.setdefault(runner, []).append(_Struck(kind))
+            self._open.setdefault(runner, []).append(_Struck(kind))
 
     def completed(self, runner: str) -> None:
-        """A runner has made a whole segment; in its thread, so that what strikes the next one comes after this."""
+        """A runner has made a whole segment. Called in its thread, before a fault of the next segment can strike."""
         with self._lock:
-            struck = self._struck.get(runner, [])
+            struck = self._open.get(runner, [])
             for fault in struck:
                 self._tallies[fault.kind].recovered += not fault.recovered
                 fault.recovered = True
-            self._struck[runner] = [fault for fault in struck if not fault.detected][-_REMEMBERED:]
+            self._open[runner] = [fault for fault in struck if not fault.detected][-_REMEMBERED:]
 
     def failed(self, runner: str) -> None:
         """A runner has failed and its segment is lost."""
         with self._lock:
-            for fault in self._struck.get(runner, ()):
+            for fault in self._open.get(runner, ()):
                 if not (fault.detected or fault.recovered):
                     fault.detected = True
                     self._tallies[fault.kind].detected += 1
@@ -176,7 +183,7 @@ class Chaos:
     def noticed(self, runner: str, kind: Kind) -> None:
         """What a runner delivered showed a fault of this kind, if there was one."""
         with self._lock:
-            fault = next((f for f in self._struck.get(runner, ()) if f.kind == kind and not f.detected), None)
+            fault = next((f for f in self._open.get(runner, ()) if f.kind == kind and not f.detected), None)
             if fault is not None:
                 fault.detected = True
                 self._tallies[kind].detected += 1
@@ -198,61 +205,102 @@ class Chaos:
 
 
 class FaultyGame:
-    """A game for the length of one segment, in which one fault strikes; everything else is the game's."""
+    """A game in which planned faults strike; everything else is the game's (``ScriptedGame``).
 
-    def __init__(self, game: ScriptedGame, fault: Fault, steps: int) -> None:
+    Args:
+        game: The game.
+        plan: Its faults; a segment has ``plan.steps`` steps.
+        struck: Called when a fault strikes.
+        pid: Process that ``hang`` stops and ``kill`` kills.
+    """
+
+    def __init__(self, game: ScriptedGame, plan: FaultPlan, struck: Struck, pid: int | None = None) -> None:
         self._game = game
-        self._fault = fault
-        self._left = fault.step(steps)
+        self._plan = plan
+        self._struck = struck
+        self._pid = pid
+        self._steps = 0  # so far
+        self._fault: Fault | None = None  # of this segment
         self._end = threading.Event()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._game, name)
 
-    def step(self, actions: Actions) -> StepBatch:
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
         """See ``VectorGame.step``."""
-        self._left -= 1
-        if self._left != -1:
-            return self._game.step(actions)
-        self._fault.struck()
-        if self._fault.kind == "crash":
-            raise RunnerError(f"the game crashed {ON_PURPOSE}")
-        if self._fault.kind in FORCED:
-            self._signal(signal.SIGSTOP if self._fault.kind == "hang" else signal.SIGKILL)
-        elif self._fault.kind == "slow":
-            self._end.wait(SLOW_S)
-        batch = self._game.step(actions)
-        if self._fault.kind == "nan":
-            self._poison(batch)
-        return batch
+        segment, step = divmod(self._steps, self._plan.steps)
+        if step == 0:
+            self._fault = self._plan.draw(segment)
+        self._steps += 1
+        if self._fault is None or step != self._fault.step(self._plan.steps):
+            return self._game.step(actions, acts)
+        return self._strike(self._fault, actions, acts)
 
     def kill(self) -> bool:
-        """See ``ScriptedGame.kill``; a slow step goes on at once."""
+        """See ``ScriptedGame.kill``; a slow step continues at once."""
         self._end.set()
         return self._game.kill()
 
-    def _signal(self, number: signal.Signals) -> None:
-        pid = self._game.pid if isinstance(self._game, ProcessGame) else self._fault.pid
-        if pid is None:
-            raise RunnerError(f"{self._fault.kind} needs a game in a process of its own")
-        os.kill(pid, number)
+    def _strike(self, fault: Fault, actions: Actions, acts: Bool | None) -> StepBatch:
+        self._struck(fault.kind)
+        if fault.kind == "crash":
+            raise InjectedFaultError(f"the game crashed {ON_PURPOSE}")
+        if fault.kind in FORCED:
+            send_signal(fault.kind, self._pid)
+        elif fault.kind == "slow":
+            self._end.wait(SLOW_S)
+        batch = self._game.step(actions, acts)
+        if fault.kind == "nan":
+            _poison(batch, fault)
+        return batch
 
-    def _poison(self, batch: StepBatch) -> None:
-        """Put a number that is not finite into an observation or a reward."""
-        bad = math.nan if self._fault.chance < 0.5 else math.inf
-        numbers = batch.obs if int(self._fault.chance * 8) % 2 else batch.reward
-        numbers.flat[int(self._fault.at * numbers.size)] = bad
+
+def send_signal(kind: Kind, pid: int | None) -> None:
+    """Stop or kill a process.
+
+    Raises:
+        RunnerError: there is no process of the game's own.
+    """
+    if pid is None:
+        raise RunnerError(f"{kind} needs a game in a process of its own")
+    os.kill(pid, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)
 
 
-@contextmanager
-def broken(block: Block, fault: Fault | None, steps: int) -> Iterator[None]:
-    """A block whose games have a fault in the segment of so many steps that is played meanwhile."""
-    if fault is None:
-        yield
-        return
-    game = block.game
-    block.game = cast("ScriptedGame", FaultyGame(game, fault, steps))
-    try:
-        yield
-    finally:
-        block.game = game
+def _poison(batch: StepBatch, fault: Fault) -> None:
+    """Put a NaN or an infinity into an observation or a reward."""
+    bad = math.nan if fault.chance < 0.5 else math.inf
+    numbers = batch.obs if int(fault.chance * 8) % 2 else batch.reward
+    numbers.flat[int(fault.at * numbers.size)] = bad
+
+
+Order = TypeVar("Order", contravariant=True)
+Collected = TypeVar("Collected", covariant=True)
+
+
+class Collects(Protocol, Generic[Order, Collected]):
+    """Games that play orders."""
+
+    def collect(self, order: Order) -> Collected:
+        """Play an order to its end."""
+        ...
+
+
+class CountedFaults(Generic[Order, Collected]):
+    """Counts the faults of games on the other end of a link as their orders are sent: a kill cannot be reported."""
+
+    def __init__(self, games: Collects[Order, Collected], plan: FaultPlan, struck: Struck) -> None:
+        self._games = games
+        self._plan = plan
+        self._struck = struck
+        self._segments = 0  # so far
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self._games, name)
+
+    def collect(self, order: Order) -> Collected:
+        """Play an order to its end."""
+        fault = self._plan.draw(self._segments)
+        self._segments += 1
+        if fault is not None:
+            self._struck(fault.kind)
+        return self._games.collect(order)

@@ -1,7 +1,6 @@
-"""Plays games of words, many at once: whoever is to move in any of them is asked together.
+"""Plays many dialogue games at once, with one batched request per writer and round.
 
-A round asks every writer once for the replies of all games that wait for it. A reply is text to the game, and ids to
-the learner; neither is made from the other.
+A reply is text for the game and token ids for the learner; neither is derived from the other.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, JsonObject, Scripted, Turn, Verdict
-from selfplay.errors import describe
+from selfplay.errors import InjectedFaultError, describe
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.seeding import derive
 
@@ -175,9 +174,11 @@ def _ask_scripted(table: _Table, player: ScriptedMaker) -> None:
 
 
 def _guarded(table: _Table, step: Callable[[], object]) -> None:
-    """A game that raises is lost, and no other with it."""
+    """A game that raises is lost, and no other with it; an injected fault fails them all."""
     try:
         step()
+    except InjectedFaultError:
+        raise
     except Exception as error:
         table.lost = describe(error)
 

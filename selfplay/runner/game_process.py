@@ -1,56 +1,36 @@
 """The child of the process host: one block of games, no torch. Run as ``python -m selfplay.runner.game_process``.
 
-It is told on standard input what to do, one line of JSON a command, and answers on standard output, one line of
-JSON each; arrays go through the shared file. It ends when its standard input does, so it never outlives the trainer;
-on Linux not even where it hangs.
+Standard input carries one command per line: a number and JSON. Standard output carries one answer per command: a line
+with the same number and JSON. Arrays go through the shared file. The process ends when its standard input does, so it
+never outlives the trainer; on Linux not even where it hangs.
 """
 
 from __future__ import annotations
 
-import base64
 import ctypes
 import json
 import logging
 import os
+import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from envs.errors import GameError
-from envs.melee.fight import Fight
 from envs.registry import make_game
-from selfplay.runner.shared_block import layout, map_arrays, size_of
+from envs.snapshots import put_back
+from selfplay.runner.shared_block import layout, map_arrays, size_of, snapshot_of
 
 if TYPE_CHECKING:
-    from envs.api import StepBatch
+    from envs.api import ScriptedGame, StepBatch
 
 STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"
-"""A step of every seat, one of those in ``acts``, and the answer where there is nothing to say."""
-
-
-def pack(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Arrays as a JSON document; structured types keep their field names."""
-    return {
-        name: [
-            describe_dtype(array.dtype),
-            array.shape,
-            base64.b64encode(np.ascontiguousarray(array).tobytes()).decode(),
-        ]
-        for name, array in arrays.items()
-    }
-
-
-def unpack(document: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    """The arrays of ``pack``."""
-    result: dict[str, NDArray[Any]] = {}
-    for name, (dtype, shape, text) in document.items():
-        raw = np.frombuffer(base64.b64decode(text), np.dtype(parse_dtype(dtype)))
-        result[name] = raw.reshape(shape).copy()
-    return result
+"""A step of all seats, a step of those in ``acts``, and an empty answer."""
 
 
 def describe_dtype(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
@@ -66,11 +46,19 @@ def describe_dtype(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     }
 
 
-def parse_dtype(description: Any) -> Any:  # noqa: ANN401
-    """What ``numpy.dtype`` takes, from ``describe_dtype``."""
-    if isinstance(description, str):
-        return description
-    return {**description, "formats": [parse_dtype(f) for f in description["formats"]]}
+def parse_dtype(description: Any) -> np.dtype[Any]:  # noqa: ANN401
+    """The type of ``describe_dtype``.
+
+    Raises:
+        ValueError: its values would be references.
+        TypeError, KeyError: it is no type, or no layout of one.
+    """
+    if not isinstance(description, str):
+        description = {**description, "formats": [parse_dtype(f) for f in description["formats"]]}
+    dtype: np.dtype[Any] = np.dtype(description)
+    if dtype.hasobject:
+        raise ValueError(f"{dtype} holds references")
+    return dtype
 
 
 def _die_with_parent() -> None:
@@ -80,83 +68,149 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
+def _die_first() -> None:
+    """Where the system runs out of memory, end this process and what it starts before any other: it is replaced."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _limit_memory(megabytes: int) -> None:
+    """Let this process allocate so much; what it shares does not count. 0: as much as there is.
+
+    The hard limit stays, so that an emulator can be started without this one: it reserves far more than it uses.
+    """
+    if sys.platform == "linux" and megabytes:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        least = min(limit for limit in (megabytes << 20, soft, hard) if limit != resource.RLIM_INFINITY)
+        resource.setrlimit(resource.RLIMIT_DATA, (least, hard))
+
+
+class Pipe:
+    """The two pipes to the parent. Every command is a line with a number, which the answer repeats."""
+
+    def __init__(self) -> None:
+        self._commands = sys.stdin.buffer
+        self._answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", 0)
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not enter the protocol
+        self._number = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._commands:
+            self._number, _, command = line.partition(b" ")
+            yield command
+
+    def done(self) -> None:
+        """Answer that there is nothing to say."""
+        self._answers.write(self._number + b" " + DONE)
+
+    def answer(self, document: dict[str, Any]) -> None:
+        """Answer the last command."""
+        self._answers.write(self._number + b" " + json.dumps(document).encode() + b"\n")
+
+
 def main() -> None:
     """Serve one block until the parent closes the pipe."""
     _die_with_parent()
+    _die_first()
     os.register_at_fork(after_in_child=_die_with_parent)  # what a game forks dies with it, too
     logging.basicConfig(handlers=[logging.NullHandler()])  # what libraries log would tear the trainer's screen
-    commands = sys.stdin.buffer
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", 0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not enter the protocol
+    pipe = Pipe()
+    try:
+        _serve(pipe)
+    except MemoryError as error:
+        pipe.answer({"failed": f"out of memory: {error}"})
+        sys.exit(1)
 
-    def answer(document: dict[str, Any]) -> None:
-        answers.write(json.dumps(document).encode() + b"\n")
 
-    request = json.loads(commands.readline())
+def _serve(pipe: Pipe) -> None:
+    commands = iter(pipe)
+    request = json.loads(next(commands))
+    _limit_memory(request["process_mb"])
     try:
         game = make_game(request["game"], **request["options"])
     except GameError as error:
-        answer({"error": str(error)})
+        pipe.answer({"error": str(error)})
         return
-    spec = game.actions
-    mask_width = 0 if game.legal is None else spec.logits
-    fields = layout(game.num_games, game.obs_width, spec.width, game.stats_dtype, mask_width)
-    os.ftruncate(request["file"], size_of(fields))
-    shared = map_arrays(request["file"], fields)
+    server = _GameServer(game, request["file"])
     os.close(request["file"])
-    answer(
-        {
+    pipe.answer({"hello": server.hello})
+    for command in commands:
+        try:
+            server.run(command)
+        except GameError as error:
+            pipe.answer({"error": str(error)})
+        else:
+            server.answer(pipe)
+
+
+class _GameServer:
+    """Runs commands on a game; arrays go through the shared file."""
+
+    def __init__(self, game: ScriptedGame, file: int) -> None:
+        spec = game.actions
+        mask_width = 0 if game.legal is None else spec.logits
+        parts = {name: (array.shape, array.dtype) for name, array in game.snapshot().items()}
+        seats = (game.num_games, game.num_seats)
+        fields = layout(seats, game.obs_width, spec.width, game.stats_dtype, mask_width, parts)
+        os.ftruncate(file, size_of(fields))
+        self._game = game
+        self._shared = map_arrays(file, fields)
+        self._kept = snapshot_of(self._shared)
+        self.hello = {
             "stats": describe_dtype(game.stats_dtype),
+            "seats": game.num_seats,
             "obs_width": game.obs_width,
             "actions": [spec.binary, spec.sizes, spec.rest],
             "mask_width": mask_width,
             "bots": list(game.bot_names),
             "outsider": game.outsider,
+            "snapshot": {name: [shape, describe_dtype(dtype)] for name, (shape, dtype) in parts.items()},
         }
-    )
 
-    def show_legal() -> None:
-        if game.legal is not None:
-            shared["legal"][...] = game.legal
+    def run(self, line: bytes) -> None:
+        """Run one command.
 
-    def step(line: bytes) -> StepBatch:
-        if line == STEP_SOME and isinstance(game, Fight):
-            return game.step(shared["actions"], shared["acts"])
-        return game.step(shared["actions"])
+        Raises:
+            GameError: the game refuses it.
+        """
+        self._game.bots[:] = self._shared["bots"]  # the parent may have seated others since the last command
+        if line in (STEP, STEP_SOME):
+            self._step(line)
+            return
+        command = json.loads(line)["do"]
+        if command == "reset":
+            self._shared["obs"][...] = self._game.reset(self._shared["seeds"])
+            self._show_legal()
+        elif command == "snapshot":
+            put_back(self._kept, self._game.snapshot())
+        elif command == "restore":
+            self._shared["obs"][...] = self._game.restore(self._kept)
+            self._shared["bots"][...] = self._game.bots
+            self._show_legal()
 
-    def show(batch: StepBatch, names: tuple[str, ...]) -> None:
+    def answer(self, pipe: Pipe) -> None:
+        """Answer a command that succeeded, with the game's notes."""
+        if not self._game.notes:
+            pipe.done()
+            return
+        pipe.answer({"notes": self._game.notes})
+        self._game.notes.clear()
+
+    def _step(self, line: bytes) -> None:
+        batch = self._game.step(self._shared["actions"], self._shared["acts"] if line == STEP_SOME else None)
+        self._show(batch, ("obs", "reward", "terminated", "truncated"))
+        if batch.ended.any():
+            self._show(batch, ("final_obs", "score", "stats"))
+        self._show_legal()
+
+    def _show(self, batch: StepBatch, names: tuple[str, ...]) -> None:
         for name in names:
-            shared[name][...] = getattr(batch, name)
+            self._shared[name][...] = getattr(batch, name)
 
-    for line in commands:
-        game.bots[:] = shared["bots"]  # the parent may have seated others since the last command
-        try:
-            if line in (STEP, STEP_SOME):
-                batch = step(line)
-                show(batch, ("obs", "reward", "terminated", "truncated"))
-                if batch.ended.any():
-                    show(batch, ("final_obs", "score", "stats"))
-                show_legal()
-                if game.notes:
-                    answer({"notes": game.notes})
-                    game.notes.clear()
-                else:
-                    answers.write(DONE)
-                continue
-            command = json.loads(line)
-            if command["do"] == "reset":
-                shared["obs"][...] = game.reset(shared["seeds"])
-                show_legal()
-                answer({})
-            elif command["do"] == "snapshot":
-                answer({"arrays": pack(game.snapshot())})
-            elif command["do"] == "restore":
-                shared["obs"][...] = game.restore(unpack(command["arrays"]))
-                shared["bots"][...] = game.bots
-                show_legal()
-                answer({})
-        except GameError as error:
-            answer({"error": str(error)})
+    def _show_legal(self) -> None:
+        if self._game.legal is not None:
+            self._shared["legal"][...] = self._game.legal
 
 
 if __name__ == "__main__":

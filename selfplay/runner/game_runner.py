@@ -1,7 +1,7 @@
-"""The supervised child that works for a board: opens something in a thread of its own, then does job after job.
+"""The supervised child that works on a queue: opens something in a thread of its own, then does job after job.
 
 An exception, a killed game process or a hang ends the child; its supervisor starts another, which opens anew and
-takes over the job that is still posted. Nothing of an unfinished job is ever delivered.
+takes over the job that is still in the queue. Nothing of an unfinished job is ever delivered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from selfplay.errors import RunnerError
 from selfplay.runner.worker import Worker
 
 if TYPE_CHECKING:
-    from selfplay.runner.board import Board
+    from selfplay.runner.work_queue import WorkQueue
     from selfplay.supervision import Context
 
 
@@ -81,18 +81,18 @@ class SlowOpening:
 
 
 class GameRunner(Generic[R]):
-    """Makes the child function of runners that share a board.
+    """Makes the child function of runners that share a work queue.
 
     Args:
-        board: Gives the jobs.
+        queue: Gives the jobs.
         open_resource: Called in the runner's thread with (id, incarnation).
         opening: How, where that takes long; by default the runner is ready once it is done.
     """
 
     def __init__(
-        self, board: Board[R], open_resource: Callable[[str, int], R], opening: SlowOpening | None = None
+        self, queue: WorkQueue[R], open_resource: Callable[[str, int], R], opening: SlowOpening | None = None
     ) -> None:
-        self._board = board
+        self._queue = queue
         self._open = open_resource
         self._opening = opening
 
@@ -128,18 +128,19 @@ class GameRunner(Generic[R]):
                 await self._work(ctx.id, worker, resource)
                 ctx.prove()
         finally:
+            self._queue.leave(ctx.id)
             for resource in opened:
                 resource.cancel()
             worker.submit(close_resource)
             worker.close()
 
     async def _work(self, runner: str, worker: Worker, resource: R) -> None:
-        job = await self._board.next_job(runner)
+        job = await self._queue.next_job(runner)
         started = time.monotonic()
-        timeout = self._board.timeout_s
+        timeout = self._queue.timeout_s
         late = f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
         result = await _in_time(worker, resource, job.function, timeout, late)
-        self._board.deliver(runner, job, result, time.monotonic() - started)
+        self._queue.deliver(runner, job, result, time.monotonic() - started)
 
 
 async def _in_time(worker: Worker, resource: R, function: Callable[[R], T], limit_s: float, late: str) -> T:

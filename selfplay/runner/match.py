@@ -1,8 +1,8 @@
-"""Games between frozen players, for ratings and evaluation: nothing is learned from them.
+"""Plays matchups of frozen players, for ratings and evaluation.
 
-All games of a call run side by side in one block, each for one episode. Every policy decides at its own frame skip
-and delay, whatever its opponent's are. What it draws follows from its game alone, see ``luck``, so that any game can
-be played again by itself; the network's own sums may differ in the last bit with the number of games beside it.
+All games of a call run in one block, each for one episode. Every policy decides at its own frame skip and delay,
+whatever its opponent's are. Its draws follow from its game alone, see ``counter_rng``, so that any game can be replayed
+alone; the network's own sums may differ in the last bit with the number of games beside it.
 """
 
 from __future__ import annotations
@@ -10,71 +10,57 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.melee import bots
-from envs.melee.controller import NEUTRAL
-from envs.melee.dolphin.roster import CPU
-from envs.melee.mock import MockMelee
+from envs.rated import Matches, RatedGame
+from envs.registry import find_game, make_game
 from selfplay.errors import RunnerError
-from selfplay.policy.memory import Ask, directly
-from selfplay.runner.deciders import Deciders, Rows
-from selfplay.runner.luck import keys_of
+from selfplay.policy.recurrent_state import Infer, infer_directly
+from selfplay.runner.counter_rng import keys_of
+from selfplay.runner.policy_group import PolicyGroup, Rows
 
 if TYPE_CHECKING:
+    from envs.api import ScriptedGame
+    from selfplay.league.schedule import Matchup
     from selfplay.policy.policy import Policy
-    from selfplay.runner.process_game import ProcessGame
 
-    Stage = MockMelee | ProcessGame
-    """Where rating games are played."""
-
-MELEE: Final = "melee-1.02"
-"""Version of the real game's own players."""
+Stats = NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A frozen player: a policy, or a scripted or computer player where there is none."""
+    """A frozen player: a policy, or a scripted player of the game where there is none."""
 
     id: str
     policy: Policy | None = None
 
-    @property
-    def is_cpu(self) -> bool:
-        """Whether it is a computer player of the real game, which no controller of ours moves."""
-        return self.policy is None and self.id in CPU
 
-    @property
-    def version(self) -> str:
-        """What tells this player from another of the same name."""
-        if self.is_cpu:
-            return MELEE
-        return f"bots-{bots.VERSION}" if self.policy is None else str(self.policy.meta.weights_hash)
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a matchup and its record need to know of a contender."""
 
-    @property
-    def frame_skip(self) -> int:
-        """Frames between two decisions."""
-        if self.is_cpu:
-            return 1
-        return bots.FRAME_SKIP if self.policy is None else self.policy.meta.frame_skip
-
-    @property
-    def delay(self) -> int:
-        """Frames between seeing and acting."""
-        return 0 if self.policy is None else self.policy.meta.delay
+    version: str  # differs between players of the same name
+    frame_skip: int  # frames between two decisions
+    delay: int  # frames between seeing and acting
+    any_frame_skip: bool = False  # whether steps of any length suit it
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
-    """One game to play."""
+class MatchResult:
+    """A matchup that was played to its end."""
 
-    players: tuple[str, str]
-    characters: tuple[str, str]
-    seed: int
+    matchup: Matchup
+    score: tuple[float, float]  # of the seats: 1 a win, 0.5 a draw, 0 a loss
+    stats: Stats  # the game's counters of both seats, [2]
+
+
+def stats_of(results: Sequence[MatchResult]) -> Stats:
+    """The counters of all games, [G, 2]."""
+    return np.stack([result.stats for result in results])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,105 +70,120 @@ class Rules:
     stage: str = "final_destination"
     max_episode_frames: int = 3600
     greedy: bool = False
+    game: str = "mock"  # by its name in the registry
+
+    @property
+    def rated(self) -> RatedGame:
+        """What the game says of its matches."""
+        return find_game(self.game).rated
+
+    def traits(self, contender: Contender) -> Traits:
+        """Of a contender in these games."""
+        if contender.policy is not None:
+            meta = contender.policy.meta
+            return Traits(str(meta.weights_hash), meta.frame_skip, meta.delay)
+        player = self.rated.players[contender.id]
+        return Traits(player.version, player.frame_skip, 0, player.any_frame_skip)
 
 
 def play(
-    pairings: Sequence[Pairing],
+    matchups: Sequence[Matchup],
     contenders: Mapping[str, Contender],
     rules: Rules,
     stop: Callable[[], bool] = lambda: False,
-    watch: Callable[[MockMelee], None] | None = None,
-) -> NDArray[np.void]:
-    """Play every game to its end in the mock; the counts of both seats, ``mock.STATS`` [G, 2]. Blocks.
+    watch: Callable[[Any], None] | None = None,
+) -> list[MatchResult]:
+    """Play every matchup to its end. Blocks.
 
-    The same pairing gives the same game, whatever is played beside it. ``watch`` is shown the block before each frame.
+    The same matchup gives the same game, whatever is played beside it. ``watch`` is shown the block before each frame.
 
     Raises:
         RunnerError: ``stop`` said so.
     """
-    options = game_options(pairings, contenders, rules)
-    if watch is not None:  # who holds a controller for k frames may as well be asked after each: so all are seen
+    options = game_options(matchups, contenders, rules)
+    if watch is not None and "frame_skip" in options:  # decisions every k frames may be asked for after each frame
         options["frame_skip"] = 1
-    game = MockMelee(len(pairings), **options)
+    game = make_game(rules.game, num_games=len(matchups), **options)
     seen = None if watch is None else lambda: watch(game)
-    return _play(game, options["frame_skip"], pairings, contenders, rules.greedy, stop, watch=seen)
+    return _play(game, options, matchups, contenders, rules, stop, watch=seen)
 
 
 def play_on(
-    game: Stage,
-    pairing: Pairing,
+    game: ScriptedGame,
+    matchup: Matchup,
     contenders: Mapping[str, Contender],
     rules: Rules,
     stop: Callable[[], bool] = lambda: False,
-    ask: Ask = directly,
-) -> NDArray[np.void]:
-    """Play one game to its end in a block of one that was made with ``game_options``; its counts [2]. Blocks.
+    infer: Infer = infer_directly,
+) -> MatchResult:
+    """Play one matchup to its end in a block of one that was made with ``game_options``. Blocks.
 
     Raises:
         RunnerError: ``stop`` said so, or the game's process has ended.
         GameError: the game failed.
     """
-    skip = game_options([pairing], contenders, rules)["frame_skip"]
-    stats: NDArray[np.void] = _play(game, skip, [pairing], contenders, rules.greedy, stop, ask)[0]
-    return stats
+    return _play(game, game_options([matchup], contenders, rules), [matchup], contenders, rules, stop, infer)[0]
 
 
-def game_options(pairings: Sequence[Pairing], contenders: Mapping[str, Contender], rules: Rules) -> dict[str, Any]:
-    """Arguments of the game that pairings are played in, JSON-able."""
-    seats = [[contenders[name] for name in pairing.players] for pairing in pairings]
-    ours = [c.frame_skip for pair in seats for c in pair if not c.is_cpu]
-    return {
-        "characters": [list(pairing.characters) for pairing in pairings],
-        "stage": rules.stage,
-        "frame_skip": math.gcd(*ours) or bots.FRAME_SKIP,
-        "bot_skip": bots.FRAME_SKIP,
-        "delay": [[c.delay for c in pair] for pair in seats],
-        "max_episode_frames": rules.max_episode_frames,
-    }
+def game_options(matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules) -> dict[str, Any]:
+    """Arguments of the game that matchups are played in, JSON-able."""
+    seats = [[rules.traits(contenders[name]) for name in matchup.players] for matchup in matchups]
+    return rules.rated.options(
+        Matches(
+            characters=[list(matchup.characters) for matchup in matchups],
+            delays=[[player.delay for player in pair] for pair in seats],
+            frame_skip=math.gcd(*(p.frame_skip for pair in seats for p in pair if not p.any_frame_skip)),
+            stage=rules.stage,
+            max_episode_frames=rules.max_episode_frames,
+        )
+    )
 
 
 def _play(
-    game: Stage,
-    skip: int,
-    pairings: Sequence[Pairing],
+    game: ScriptedGame,
+    options: Mapping[str, Any],
+    matchups: Sequence[Matchup],
     contenders: Mapping[str, Contender],
-    greedy: bool,
+    rules: Rules,
     stop: Callable[[], bool],
-    ask: Ask = directly,
+    infer: Infer = infer_directly,
     watch: Callable[[], None] | None = None,
-) -> NDArray[np.void]:
+) -> list[MatchResult]:
     torch.set_num_threads(1)  # on batches as small as these threads would only wait for each other
-    players = _seat(game, pairings, contenders)  # before the games begin: real ones choose computer players then
-    deciders = Deciders(players, keys_of(pairings), greedy=greedy, ask=ask)
-    obs = game.reset(np.array([pairing.seed for pairing in pairings], np.uint64))
-    actions = np.broadcast_to(NEUTRAL, (len(pairings), 2, len(NEUTRAL))).copy()
-    acts = np.zeros((len(pairings), 2), bool)
-    stats: NDArray[Any] = np.zeros((len(pairings), 2), game.stats_dtype)
-    left = np.ones(len(pairings), bool)
+    players = _seat(game, matchups, contenders)  # before the games begin: real ones choose computer players then
+    policies = PolicyGroup(players, keys_of(matchups), greedy=rules.greedy, infer=infer)
+    obs = game.reset(np.array([matchup.seed for matchup in matchups], np.uint64))
+    actions = np.zeros((len(matchups), 2, game.actions.width), np.int8)
+    acts = np.zeros((len(matchups), 2), bool)
+    stats: NDArray[Any] = np.zeros((len(matchups), 2), game.stats_dtype)
+    score = np.zeros((len(matchups), 2))
+    left = np.ones(len(matchups), bool)
     frame = 0
     while left.any():
         if stop():
             raise RunnerError("the games were stopped")
         if watch is not None:
             watch()
-        deciders.act(obs, frame, actions, acts)
+        policies.act(obs, game.legal, frame, actions, acts)
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left
         if ended.any():
-            stats[ended] = batch.stats[ended]
+            stats[ended], score[ended] = batch.stats[ended], batch.score[ended]
             left &= ~ended
-            deciders.leave(left)
-        frame += skip
-    return stats
+            policies.leave(left)
+        frame += options.get("frame_skip", 1)
+    return [MatchResult(m, (float(s[0]), float(s[1])), row) for m, s, row in zip(matchups, score, stats, strict=True)]
 
 
-def _seat(game: Stage, pairings: Sequence[Pairing], contenders: Mapping[str, Contender]) -> list[tuple[Policy, Rows]]:
+def _seat(
+    game: ScriptedGame, matchups: Sequence[Matchup], contenders: Mapping[str, Contender]
+) -> list[tuple[Policy, Rows]]:
     """Tell the game which seats are scripted; the policies with the seats that they play."""
     game.bots[:] = -1
     played: dict[str, tuple[Policy, list[int]]] = {}
-    for g, pairing in enumerate(pairings):
-        for seat, name in enumerate(pairing.players):
+    for g, matchup in enumerate(matchups):
+        for seat, name in enumerate(matchup.players):
             contender = contenders[name]
             if contender.policy is None:
                 game.bots[g, seat] = game.bot_names.index(contender.id)

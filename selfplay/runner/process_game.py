@@ -10,19 +10,57 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError
 
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import GameError
-from selfplay.errors import RunnerError
-from selfplay.runner.game_process import DONE, STEP, STEP_SOME, pack, parse_dtype, unpack
-from selfplay.runner.keeper import Keeper, kill_group
-from selfplay.runner.shared_block import layout, map_arrays
+from envs.snapshots import copied, put_back
+from selfplay.errors import RunnerError, boundary
+from selfplay.runner import PROCESS_MB
+from selfplay.runner.game_process import DONE, STEP, STEP_SOME, parse_dtype
+from selfplay.runner.process_reaper import ProcessReaper, kill_group
+from selfplay.runner.shared_block import layout, map_arrays, snapshot_of
 
 ROOT = Path(__file__).resolve().parents[2]
+LINE_BYTES: Final = 1 << 20
+"""Of an answer at most. Arrays are shared, so that the longest ones are messages: one may quote the last 16 KiB of an
+emulator's log, which JSON makes 96 KiB of, and a step has a few of them at most."""
+SHOWN: Final = 80  # bytes of a wrong answer, in an error
+
+
+class Strict(BaseModel):
+    """A part of an answer: exactly these fields, of these types."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Hello(Strict):
+    """What the games are like, in the first answer."""
+
+    stats: JsonValue  # see ``describe_dtype``
+    seats: NonNegativeInt
+    obs_width: NonNegativeInt
+    actions: tuple[NonNegativeInt, tuple[int, ...], tuple[int, ...]]
+    mask_width: NonNegativeInt
+    bots: tuple[str, ...]
+    outsider: int | None
+    snapshot: dict[str, tuple[tuple[NonNegativeInt, ...], JsonValue]]
+
+
+class Answer(Strict):
+    """What the child says after each command."""
+
+    hello: Hello | None = None
+    notes: tuple[str, ...] = ()
+    error: str | None = None  # what the game refused
+    failed: str | None = None  # why the child ends
+
+
+NOTHING: Final = Answer()
 
 
 class ProcessGame:
@@ -33,23 +71,29 @@ class ProcessGame:
     own: what it starts ends with it, and what it writes into the folder for temporary files is removed.
     """
 
-    num_seats = 2
-
-    def __init__(self, name: str, options: dict[str, Any], start_timeout_s: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: dict[str, Any],
+        start_timeout_s: float | None = None,
+        process_mb: int = PROCESS_MB,
+    ) -> None:
         """Start the child and wait until its games exist.
 
         Args:
             name: Of the game.
             options: Of its constructor, JSON-able.
             start_timeout_s: Seconds that this may take; by default as long as it takes.
+            process_mb: Megabytes that the child may allocate (Linux); 0: as many as there are.
 
         Raises:
             GameError: the game refuses the options.
-            RunnerError: the child has ended, or was killed because it took too long.
+            RunnerError: the child has ended, says what makes no sense, or was killed because it took too long.
         """
         self.num_games: int = options["num_games"]
         self.notes: list[str] = []
-        self._keeper = Keeper()
+        self._number = 0  # of the last command
+        self._reaper = ProcessReaper()
         with tempfile.TemporaryFile(dir=_shared_folder()) as file:
             try:
                 self._process = subprocess.Popen(
@@ -57,32 +101,42 @@ class ProcessGame:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     cwd=ROOT,
-                    env=self._keeper.environment,
+                    env=self._reaper.environment | {"OPENBLAS_NUM_THREADS": "1"},  # each of them allocates 40 MB
                     start_new_session=True,
                     pass_fds=[file.fileno()],  # it has no name, so that nothing is left of it however this ends
                 )
             except BaseException:
-                self._keeper.close()
+                self._reaper.close()
                 raise
-            self._keeper.watch(self.pid)
+            self._reaper.watch(self.pid)
             try:
                 with self._deadline(start_timeout_s):
-                    hello = self._ask({"game": name, "options": options, "file": file.fileno()})
-                self.stats_dtype: np.dtype[Any] = np.dtype(parse_dtype(hello["stats"]))
-                binary, sizes, rest = hello["actions"]
-                self.actions = ActionSpec(binary, tuple(sizes), tuple(rest))
-                self.obs_width: int = hello["obs_width"]
-                self.bot_names: tuple[str, ...] = tuple(hello["bots"])
-                self.outsider: int | None = hello["outsider"]
-                mask_width: int = hello["mask_width"]
-                fields = layout(self.num_games, self.obs_width, self.actions.width, self.stats_dtype, mask_width)
-                self._shared = map_arrays(file.fileno(), fields)
-                self.legal: NDArray[np.bool_] | None = self._shared["legal"] if mask_width else None
+                    command = {"game": name, "options": options, "file": file.fileno(), "process_mb": process_mb}
+                    hello = self._ask(command).hello
+                with boundary(RunnerError, f"game process {self.pid} has games that cannot be"):
+                    self._meet(hello, file.fileno())
             except BaseException:
                 self.close()
                 raise
         self.bots: NDArray[np.int8] = self._shared["bots"]
         self.bots[:] = -1
+
+    def _meet(self, hello: Hello | None, file: int) -> None:
+        """Map the arrays of such games."""
+        if hello is None:
+            raise ValueError("it did not say what they are")
+        self.stats_dtype = parse_dtype(hello.stats)
+        self.actions = ActionSpec(*hello.actions)
+        self.num_seats = hello.seats
+        self.obs_width = hello.obs_width
+        self.bot_names = hello.bots
+        self.outsider = hello.outsider
+        parts = {name: (shape, parse_dtype(dtype)) for name, (shape, dtype) in hello.snapshot.items()}
+        seats = (self.num_games, self.num_seats)
+        fields = layout(seats, self.obs_width, self.actions.width, self.stats_dtype, hello.mask_width, parts)
+        self._shared = map_arrays(file, fields)
+        self._kept = snapshot_of(self._shared)
+        self.legal: NDArray[np.bool_] | None = self._shared["legal"] if hello.mask_width else None
 
     @property
     def pid(self) -> int:
@@ -97,7 +151,7 @@ class ProcessGame:
         return obs
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``; whose action counts, [B, P], means something to fights alone."""
+        """See ``VectorGame.step``."""
         shared = self._shared
         shared["actions"][...] = actions
         if acts is not None:
@@ -115,11 +169,13 @@ class ProcessGame:
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """See ``VectorGame.snapshot``."""
-        return unpack(self._ask({"do": "snapshot"})["arrays"])
+        self._ask({"do": "snapshot"})
+        return copied(self._kept)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
         """See ``VectorGame.restore``."""
-        self._ask({"do": "restore", "arrays": pack(arrays)})
+        put_back(self._kept, arrays)
+        self._ask({"do": "restore"})
         obs: F32 = self._shared["obs"]
         return obs
 
@@ -130,7 +186,7 @@ class ProcessGame:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
         self._process.wait()
-        self._keeper.close()
+        self._reaper.close()
         if self._process.stdout:
             self._process.stdout.close()
 
@@ -164,28 +220,50 @@ class ProcessGame:
         finally:
             timer.cancel()
 
-    def _ask(self, command: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, command: dict[str, Any]) -> Answer:
         return self._exchange(json.dumps(command).encode() + b"\n")
 
-    def _exchange(self, line: bytes) -> dict[str, Any]:
+    def _exchange(self, command: bytes) -> Answer:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RunnerError("a game process was started without pipes")
-        reply = b""
+        self._number += 1
+        number = b"%d " % self._number
+        line = b""
         with contextlib.suppress(OSError, ValueError):  # its end of a pipe is closed, or ours is
-            stdin.write(line)
+            stdin.write(number + command)
             stdin.flush()
-            reply = stdout.readline()
-        if reply == DONE:
-            return {}
-        if not reply.endswith(b"\n"):
+            line = stdout.readline(LINE_BYTES)
+        if line == number + DONE:
+            return NOTHING
+        if not line.endswith(b"\n") and len(line) < LINE_BYTES:
             code = self._process.wait()
             raise RunnerError(f"game process {self.pid} ended with exit code {code} in the middle of a segment")
-        document: dict[str, Any] = json.loads(reply)
-        self.notes += document.get("notes", ())
-        if "error" in document:
-            raise GameError(document["error"])
-        return document
+        answer = self._understand(line, number)
+        self.notes += answer.notes
+        if answer.failed is not None:
+            raise RunnerError(f"game process {self.pid} failed: {answer.failed}")
+        if answer.error is not None:
+            raise GameError(answer.error)
+        return answer
+
+    def _understand(self, line: bytes, number: bytes) -> Answer:
+        """The answer in a line.
+
+        Raises:
+            RunnerError: there is none, or not to this command.
+        """
+        said = f"game process {self.pid} was expected to answer command {self._number}, but said {line[:SHOWN]!r}"
+        if not line.startswith(number):
+            raise RunnerError(said)
+        if not line.endswith(b"\n"):
+            raise RunnerError(f"{said} and more: an answer has {LINE_BYTES:,} bytes at most")
+        try:
+            return Answer.model_validate_json(line[len(number) :])
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, problem["loc"]))
+            raise RunnerError(f"{said}: {where or 'the answer'}: {problem['msg']}") from error
 
 
 def _shared_folder() -> str | None:

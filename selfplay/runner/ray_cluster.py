@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from selfplay.errors import ConfigError, describe
-from selfplay.runner.keeper import Keeper
 from selfplay.runner.process_game import ROOT
+from selfplay.runner.process_reaper import ProcessReaper
 from selfplay.runner.ray_link import RayLink
 
 CONNECT_S: Final = 20.0  # until a cluster that is there must have answered
@@ -79,10 +79,10 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
         raise ConfigError(f"--host ray needs Ray, which is not installed: {INSTALL}")
     _prepare_environment()
     if address is None:
-        with _scratch() as keeper, ExitStack() as stack:
+        with _scratch() as reaper, ExitStack() as stack:
             options = {"address": "local", "num_cpus": actors, "num_gpus": 0, "object_store_memory": STORE_BYTES}
-            options |= {"include_dashboard": False, "_temp_dir": str(keeper.folder)}
-            with _told_to_children(keeper):
+            options |= {"include_dashboard": False, "_temp_dir": str(reaper.folder)}
+            with _told_to_children(reaper):
                 ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
             yield Cluster(ray)
         return
@@ -108,33 +108,33 @@ def _prepare_environment() -> None:
 
 
 @contextmanager
-def _scratch() -> Iterator[Keeper]:
+def _scratch() -> Iterator[ProcessReaper]:
     """Of our own cluster: its folder, its token, and the end of whatever it started, whatever way this process ends."""
-    keeper = Keeper(hunt=True)
+    reaper = ProcessReaper(hunt=True)
     try:
         # The switch of systems where clusters are for developers: everything listens to this machine alone.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         made = _token() is None
         if made:
-            file = keeper.folder / "token"
+            file = reaper.folder / "token"
             file.touch(0o600)
             file.write_text(secrets.token_hex(32))
             os.environ["RAY_AUTH_TOKEN_PATH"] = str(file)
         try:
-            yield keeper
+            yield reaper
         finally:
             if made:
                 del os.environ["RAY_AUTH_TOKEN_PATH"]
     finally:
-        keeper.close()
+        reaper.close()
 
 
 @contextmanager
-def _told_to_children(keeper: Keeper) -> Iterator[None]:
+def _told_to_children(reaper: ProcessReaper) -> Iterator[None]:
     """What the processes of our own cluster inherit: actors import what we are, installed or not."""
     names = ("TMPDIR", "PYTHONPATH")
     before = {name: os.environ.get(name) for name in names}
-    os.environ["TMPDIR"] = keeper.environment["TMPDIR"]
+    os.environ["TMPDIR"] = reaper.environment["TMPDIR"]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), before["PYTHONPATH"]]))
     try:
         yield

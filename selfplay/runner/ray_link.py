@@ -16,7 +16,7 @@ _LONGEST: Final = 300  # characters of what Ray says of a death
 
 
 class RayLink:
-    """An actor of its own in a cluster (``remote.Link``).
+    """An actor of its own in a cluster (``block_client.Link``).
 
     Args:
         ray: The module, connected.

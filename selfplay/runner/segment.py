@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from selfplay.league.modes import Opponent
     from selfplay.policy.network import ActorCritic
+    from selfplay.rollout.buffers import BufferPool
     from selfplay.rollout.rollout import Rollout
-    from selfplay.runner.chaos import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,19 @@ class Collected:
     met: Counter[str]  # opponents assigned in this segment, by id
     in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
     notes: tuple[str, ...] = ()  # what the games had to tell
+    buffers: BufferPool | None = field(default=None, repr=False, compare=False)  # that the observations come from
+
+    def release(self) -> None:
+        """Give the observations' array back to the block: nothing may read them afterwards, and call this only once."""
+        if self.buffers is not None:
+            self.buffers.give_back(self.rollout.obs)
 
 
 class Games(Protocol):
     """A block of games, wherever it lives (``Resource``)."""
 
-    def collect(self, order: SegmentOrder, fault: Fault | None = None) -> Collected:
-        """Play one segment, with a fault in it. Blocks for its duration.
+    def collect(self, order: SegmentOrder) -> Collected:
+        """Play one segment. Blocks for its duration.
 
         Raises:
             RunnerError: the games failed; there is no segment.

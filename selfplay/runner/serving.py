@@ -1,6 +1,6 @@
 """SGLang or vLLM on a model folder, as a supervised child: started, watched, reloaded, and ended with all it started.
 
-The server listens on loopback alone, leads a process group of its own and is watched by a keeper, so that nothing of
+The server listens on loopback alone, leads a process group of its own and is watched by a reaper, so that nothing of
 it outlives the trainer however that ends. What it says goes into a log file.
 """
 
@@ -22,9 +22,9 @@ import httpx
 
 from envs.melee.dolphin.launch import last_line
 from selfplay.errors import ConfigError, ServerError
-from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, post
+from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, exchange, post
 from selfplay.policy.language.wire import Completions, SGLang, Wire
-from selfplay.runner.keeper import Keeper, kill_group
+from selfplay.runner.process_reaper import ProcessReaper, kill_group
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ChildSpec, SupervisorSpec, sleep
 
@@ -244,23 +244,23 @@ class _Ended(Exception):
 
 
 class _Process:
-    """A server process with its keeper, and the way to it. Made and closed in a worker's thread."""
+    """A server process with its reaper, and the way to it. Made and closed in a worker's thread."""
 
     def __init__(self, line: Sequence[str], log: Path, url: str, timeout_s: float) -> None:
         self.url = url
         self.client = httpx.AsyncClient(**client_options(timeout_s, 1, loopback=True))
-        self._keeper = Keeper()
+        self._reaper = ProcessReaper()
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("ab") as file:
                 self._process = subprocess.Popen(
                     line, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                    env=self._keeper.environment, start_new_session=True,
+                    env=self._reaper.environment, start_new_session=True,
                 )  # fmt: skip
         except BaseException:
-            self._keeper.close()
+            self._reaper.close()
             raise
-        self._keeper.watch(self.pid)
+        self._reaper.watch(self.pid)
 
     @property
     def pid(self) -> int:
@@ -279,8 +279,8 @@ class _Process:
             _Ended: it has.
         """
         self.check()
-        with suppress(httpx.HTTPError):
-            return (await self.client.get(self.url + path, timeout=HEALTH_S)).status_code == httpx.codes.OK
+        with suppress(NoAnswer):
+            return (await exchange(self.client, "GET", self.url + path, within_s=HEALTH_S))[0] == httpx.codes.OK
         return False
 
     async def load(self, path: str, folder: Path) -> None:
@@ -297,7 +297,7 @@ class _Process:
         """End it and everything that it has started."""
         kill_group(self.pid)
         self._process.wait()
-        self._keeper.close()
+        self._reaper.close()
 
 
 def free_port() -> int:

@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Layout = dict[str, tuple[tuple[int, ...], str]]  # name -> (shape, numpy dtype as str or as JSON-able field list)
+Fields = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]  # name -> (shape, type)
 ALIGN = 64
+PREFIX = "snapshot "
 
 
 def layout(
-    num_games: int, obs_width: int, action_width: int, stats: np.dtype[Any], mask_width: int = 0
-) -> dict[str, Any]:
-    """Shapes and types of everything that a step exchanges. B games, two seats; ``mask_width`` 0: no legal mask."""
-    b = num_games
-    mask = {"legal": ((b, 2, mask_width), np.dtype(np.bool_))} if mask_width else {}
+    seats: tuple[int, int],
+    obs_width: int,
+    action_width: int,
+    stats: np.dtype[Any],
+    mask_width: int = 0,
+    snapshot: Fields | None = None,
+) -> Fields:
+    """Shapes and types of everything that is exchanged by games with ``seats`` [B, P]; ``mask_width`` 0: no legal mask.
+
+    The arrays of a ``snapshot`` have its prefix (``snapshot_of``).
+    """
+    b = seats[0]
+    mask: Fields = {"legal": ((*seats, mask_width), np.dtype(np.bool_))} if mask_width else {}
     return {
         "seeds": ((b,), np.dtype(np.uint64)),
-        "bots": ((b, 2), np.dtype(np.int8)),
-        "actions": ((b, 2, action_width), np.dtype(np.int8)),
-        "acts": ((b, 2), np.dtype(np.bool_)),
-        "obs": ((b, 2, obs_width), np.dtype(np.float32)),
-        "reward": ((b, 2), np.dtype(np.float32)),
+        "bots": (seats, np.dtype(np.int8)),
+        "actions": ((*seats, action_width), np.dtype(np.int8)),
+        "acts": (seats, np.dtype(np.bool_)),
+        "obs": ((*seats, obs_width), np.dtype(np.float32)),
+        "reward": (seats, np.dtype(np.float32)),
         "terminated": ((b,), np.dtype(np.bool_)),
         "truncated": ((b,), np.dtype(np.bool_)),
-        "final_obs": ((b, 2, obs_width), np.dtype(np.float32)),
-        "score": ((b, 2), np.dtype(np.float32)),
-        "stats": ((b, 2), stats),
+        "final_obs": ((*seats, obs_width), np.dtype(np.float32)),
+        "score": (seats, np.dtype(np.float32)),
+        "stats": (seats, stats),
         **mask,
+        **{PREFIX + name: field for name, field in (snapshot or {}).items()},
     }
 
 
-def size_of(fields: dict[str, Any]) -> int:
+def snapshot_of(shared: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays of a snapshot among the shared ones."""
+    return {name.removeprefix(PREFIX): array for name, array in shared.items() if name.startswith(PREFIX)}
+
+
+def size_of(fields: Fields) -> int:
     """Bytes of a file that holds all fields."""
     return sum(_padded(shape, dtype) for shape, dtype in fields.values())
 
@@ -44,7 +60,7 @@ def _padded(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def map_arrays(file: int, fields: dict[str, Any]) -> dict[str, NDArray[Any]]:
+def map_arrays(file: int, fields: Fields) -> dict[str, NDArray[Any]]:
     """Map an open file (its descriptor) and give a writable array for each field; they keep the mapping alive."""
     memory = mmap.mmap(file, size_of(fields))
     arrays: dict[str, NDArray[Any]] = {}

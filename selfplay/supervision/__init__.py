@@ -1,10 +1,10 @@
-"""Supervision: Erlang/OTP's supervisors on asyncio, with nothing but the standard library.
+"""Erlang/OTP supervisors on asyncio, with the standard library only.
 
-A *child* is one coroutine function. It opens what it needs, says that it is ready, and works until it is cancelled::
+A *child* is a coroutine function. It opens its resources, calls `ctx.ready()`, and works until it is cancelled::
 
     async def game_runner(ctx: Context) -> None:
-        host = await open_host()            # raise Refuse(why) to refuse the start, Ignore() to decline it
-        ctx.on_kill(host.kill_process_group)  # optional: a true kill for brutal_kill and for a missed deadline
+        host = await open_host()            # raise Refuse(why) if the start fails, Ignore() to decline it
+        ctx.on_kill(host.kill_process_group)  # optional: called for brutal_kill and after a missed deadline
         ctx.ready()                         # from here on the child counts as started
         try:
             while True:
@@ -12,8 +12,8 @@ A *child* is one coroutine function. It opens what it needs, says that it is rea
         finally:
             await host.close()              # runs on cancellation, within the child's `shutdown` seconds
 
-How it ends decides what happens: return = normal, ``raise Shutdown(x)`` = shutdown, cancelled on the supervisor's
-request = stopped; anything else, SystemExit and an unasked CancelledError included, is a crash. A *tree* is a value::
+Exit reasons: return = normal, ``raise Shutdown(x)`` = shutdown, cancelled on the supervisor's request = stopped.
+Anything else is a crash, including SystemExit and any other CancelledError. A *tree* is described by values::
 
     root = Supervisor(
         SupervisorSpec(
@@ -29,14 +29,15 @@ request = stopped; anything else, SystemExit and an unasked CancelledError inclu
         on_report=print,                    # structured reports: frozen dataclasses, see reports.py
     )
     async with running(root):               # or: await root.start(); await root.stop(); reason = await root.wait()
-        pool = root.find("runners", Pool)   # the pool that runs now; a restarted pool is another object
+        pool = root.find("runners", Pool)   # the running pool; a restarted pool is a new object
         ref = await pool.start_child(ChildSpec("runner-000", game_runner))
         pool.which_children()               # ChildInfo(id, ref, state, kind, restarts), never blocks
         pool.count_children()               # ChildCounts(specs, active, supervisors, workers)
-        await pool.terminate_child("runner-000")  # by id (all of that id) or by ChildRef
-        reason = await root.wait()          # ExitReason; the tree ended by itself
+        await pool.terminate_child("runner-000")  # by id (all with that id) or by ChildRef
+        reason = await root.wait()          # ExitReason
 
-``root.kill()`` ends the tree at once and without order. `docs/supervision.md` has the table against OTP.
+``root.kill()`` ends the tree at once. ``run(main())`` is like ``asyncio.run``, but returns even if an abandoned child
+never ends. `docs/supervision.md` has the comparison with OTP.
 """
 
 from selfplay.supervision.child import KILL_GRACE_S, Context
@@ -59,8 +60,8 @@ from selfplay.supervision.errors import (
     SupervisionError,
 )
 from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason, Origin
-from selfplay.supervision.family import family
-from selfplay.supervision.node import running
+from selfplay.supervision.hanging import HangingChild, hanging
+from selfplay.supervision.node import Node, running
 from selfplay.supervision.pool import Pool
 from selfplay.supervision.reports import (
     ChildAbandoned,
@@ -78,6 +79,8 @@ from selfplay.supervision.reports import (
 )
 from selfplay.supervision.spec import ChildSpec, ParkPolicy, PoolSpec, SupervisorSpec
 from selfplay.supervision.supervisor import Supervisor
+from selfplay.supervision.tasks import run
+from selfplay.supervision.walk_tree import walk_tree
 
 __all__ = [
     "KILL_GRACE_S",
@@ -101,9 +104,11 @@ __all__ = [
     "Context",
     "ExitReason",
     "GaveUpError",
+    "HangingChild",
     "Ignore",
     "MaxChildrenError",
     "MonotonicClock",
+    "Node",
     "NotFoundError",
     "NotRunningError",
     "Origin",
@@ -126,7 +131,9 @@ __all__ = [
     "SupervisorStarted",
     "SupervisorStarting",
     "Timer",
-    "family",
+    "hanging",
+    "run",
     "running",
     "sleep",
+    "walk_tree",
 ]

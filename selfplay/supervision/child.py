@@ -1,87 +1,101 @@
-"""One incarnation of a child: its task, and the ways to end it."""
+"""One incarnation of a child: its task, and how to end it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from selfplay.supervision import exits
-from selfplay.supervision.errors import Ignore
+from selfplay.supervision.clock import Deadline
+from selfplay.supervision.errors import Ignore, SupervisionError
 from selfplay.supervision.tasks import spawn, wait_any
 
 if TYPE_CHECKING:
-    from selfplay.supervision.clock import Clock, Timer
+    from selfplay.supervision.clock import Clock
     from selfplay.supervision.exits import ChildRef, ExitReason
     from selfplay.supervision.spec import ChildSpec
 
-KILL_GRACE_S = 2.0  # from a kill to giving a child up: SIGKILL needs a moment to be noticed, cleaning up does too
+KILL_GRACE_S = 2.0  # from a kill to abandoning the child
 Body: TypeAlias = Callable[["Context"], Awaitable["ExitReason"]]
 logger = logging.getLogger(__name__)
 
 
 class Context:
-    """What a child is given.
+    """The argument of a child function. Call `ready` in the event loop's thread; `prove` and `on_kill` are thread-safe.
 
     Attributes:
-        id: the id of its specification.
-        incarnation: how many attempts to start this id there have been in the tree, this one included.
-        clock: the tree's clock; wait with `clock.sleep(ctx.clock, seconds)` where tests should not.
+        id: id of the child's specification.
+        incarnation: number of attempts to start this id in the tree, including this one.
+        clock: the tree's clock; use `clock.sleep(ctx.clock, seconds)` to wait.
     """
 
-    __slots__ = ("_kills", "_proven", "_ready", "clock", "id", "incarnation")
+    __slots__ = ("_kills", "_on_ready", "_proven", "_ready", "_thread", "clock", "id", "incarnation")
 
-    def __init__(self, ref: ChildRef, clock: Clock) -> None:
+    def __init__(self, ref: ChildRef, clock: Clock, on_ready: Callable[[], None]) -> None:
         self.id = ref.id
         self.incarnation = ref.incarnation
         self.clock = clock
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._on_ready = on_ready
         self._kills: list[Callable[[], None]] = []
         self._proven = False
+        self._thread = threading.get_ident()
 
     @property
     def is_ready(self) -> bool:
-        """Whether the child has said so."""
+        """Whether the child counts as started."""
         return self._ready.done()
 
     def ready(self) -> None:
-        """Declares the child started; a second call does nothing."""
-        if not self._ready.done():
-            self._ready.set_result(None)
+        """Marks the child as started. Has no effect if it is called again, or after a request to end.
+
+        Raises:
+            SupervisionError: called from another thread.
+        """
+        if threading.get_ident() != self._thread:
+            raise SupervisionError(f"{self.id}: in a thread, use loop.call_soon_threadsafe(ctx.ready)")
+        self._on_ready()
 
     def prove(self) -> None:
-        """Declares that the child has done what it is there for: in a pool, failures before this are forgiven."""
+        """Marks the child's work as done: with a `ParkPolicy`, earlier failures are forgiven."""
         self._proven = True
 
     def on_kill(self, kill: Callable[[], None]) -> None:
-        """Registers what truly ends this incarnation, such as killing its process group. Must not block."""
+        """Registers a function that forcibly ends this incarnation, such as `killpg`. It must not block."""
         self._kills.append(kill)
 
 
 class Watcher(Protocol):
-    """Who hears of a child's end."""
+    """Receives the events of a child."""
+
+    def child_started(self, child: Child) -> None:
+        """The child has become ready."""
 
     def child_ended(self, child: Child) -> None:
-        """The child's task is done, and `child.reason` says how."""
+        """The child's task is done; `child.reason` is set."""
 
     def child_abandoned(self, child: Child) -> None:
-        """The child's task goes on, but nobody waits for it any more."""
+        """The child did not end in time and was abandoned."""
 
 
 class Child:
-    """A running (or ended) incarnation; compared by identity, so nobody takes an old one for the new one.
+    """A running or ended incarnation; compared by identity.
 
     Attributes:
-        ref: its name.
-        spec: what it was made from.
-        restarts: how often the child had been restarted before.
-        task: never raises; its end is the incarnation's end.
-        reason: how it ended; None while it lives.
+        ref: id and incarnation.
+        spec: its specification.
+        restarts: number of earlier restarts of the child.
+        task: never raises; its end is the end of the incarnation.
+        reason: how it ended; None while it runs.
         ignored: it declined to start.
-        asked: its own supervisor wants it to end; whoever else kills it makes it crash.
-        abandoned: it did not, and nobody waits for it any more.
-        began: when its task was made, by the tree's clock.
+        asked: its supervisor has requested its end. An end without a request is a crash.
+        abandoned: it did not end in time and is no longer waited for.
+        began: start time by the tree's clock.
+        ended: end time; None while it runs.
+        down_since: end time of the previous incarnation; None for the first.
     """
 
     def __init__(
@@ -100,11 +114,13 @@ class Child:
         self.reason: ExitReason | None = None
         self.ignored = self.asked = self.killed = self.abandoned = False
         self.began = clock.time()
+        self.ended: float | None = None
+        self.down_since: float | None = None
         self._clock = clock
         self._watcher = watcher
         self._ask = ask
-        self._doom: Timer | None = None
-        self._context = Context(ref, clock)
+        self._doom: Deadline | None = None
+        self._context = Context(ref, clock, self._started)
         self.task = spawn(self._run(body), f"{spec.kind} {ref.id}#{ref.incarnation}")
         self.task.add_done_callback(self._ended)
 
@@ -115,7 +131,7 @@ class Child:
 
     @property
     def started(self) -> bool:
-        """Whether the child ever became ready."""
+        """Whether the child has become ready."""
         return self.ready.done()
 
     @property
@@ -125,13 +141,18 @@ class Child:
 
     @property
     def lived_s(self) -> float:
-        """Seconds since its task was made."""
+        """Seconds since its start."""
         return self._clock.time() - self.began
 
-    async def stop(self) -> None:
-        """Ends the incarnation as its specification says, and returns when it ended or was abandoned.
+    @property
+    def down_s(self) -> float | None:
+        """Seconds since the end of the previous incarnation; None for the first."""
+        return None if self.down_since is None else self._clock.time() - self.down_since
 
-        It is asked, has its grace, is then killed where that is possible, and abandoned where it is not.
+    async def stop(self) -> None:
+        """Ends the incarnation by its specification; returns when it has ended or was abandoned.
+
+        The child is asked to end, killed after its grace period, and abandoned if it still runs.
         """
         if self.task.done():
             return
@@ -149,7 +170,7 @@ class Child:
             self._abandon()
 
     def ask(self) -> None:
-        """Asks the child to end: a worker by cancellation, a supervisor by a message."""
+        """Requests the end: a worker is cancelled, a supervisor gets a message."""
         self.asked = True
         if self._ask is None:
             self.task.cancel("shutdown")
@@ -157,18 +178,18 @@ class Child:
             self._ask()
 
     def kill(self) -> None:
-        """Ends the child without asking, as far as that is possible: kill hooks first, then cancellation."""
+        """Ends the child without a grace period: runs the kill hooks, then cancels it."""
         self.killed = True
         self._run_kill_hooks()
         self.task.cancel("killed")
 
     def orphan(self) -> None:
-        """Lets the child follow its killed supervisor: told at once, killed and given up later if it lives on.
+        """Ends the child after its supervisor was killed: first a request, later a kill, then it is abandoned.
 
-        A supervisor stops its own children in order, as an OTP supervisor does when the one above it is killed.
+        A supervisor stops its own children in order, as in OTP when the supervisor above it is killed.
         """
         self.asked = self.killed = True
-        self._doom = self._clock.call_later(KILL_GRACE_S, self._finish_off)
+        self._doom = Deadline(self._clock, KILL_GRACE_S, self._finish_off)
         if self._ask is None:
             self.task.cancel("killed")
         else:
@@ -181,12 +202,18 @@ class Child:
     async def _run(self, body: Body) -> None:
         try:
             self.reason = await body(self._context)
-        except BaseException as error:  # whatever ends a child is data here, SystemExit too
+        except BaseException as error:  # every end becomes a reason, SystemExit included
             self.ignored = isinstance(error, Ignore) and not self.started
             self.reason = exits.reason_of(error, asked=self.asked, killed=self.killed)
 
+    def _started(self) -> None:
+        if not self.started and not self.asked:  # an aborted start has failed, even if the child becomes ready later
+            self.ready.set_result(None)
+            self._watcher.child_started(self)
+
     def _ended(self, task: asyncio.Task[None]) -> None:
-        if self.reason is None:  # cancelled before its first step: the body never ran
+        self.ended = self._clock.time()
+        if self.reason is None:  # the body never ran
             cancelled = asyncio.CancelledError("cancelled before its first step")
             self.reason = exits.reason_of(cancelled, asked=self.asked, killed=self.killed)
         if self._doom is not None:
@@ -196,7 +223,7 @@ class Child:
     def _finish_off(self) -> None:
         self.kill()
         if self._can_be_killed:
-            self._doom = self._clock.call_later(KILL_GRACE_S, self._abandon)
+            self._doom = Deadline(self._clock, KILL_GRACE_S, self._abandon)
         else:
             self._abandon()
 
@@ -209,5 +236,5 @@ class Child:
         for hook in hooks:
             try:
                 hook()
-            except Exception:
+            except BaseException:
                 logger.exception("the kill hook of %s failed", self.ref)

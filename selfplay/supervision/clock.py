@@ -1,4 +1,4 @@
-"""Time is passed in, so that tests need no waiting; always monotonic, in seconds."""
+"""Monotonic clocks, in seconds. Tests pass in a fake one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class Timer(Protocol):
-    """A pending call."""
+    """A scheduled call."""
 
     def cancel(self) -> None:
-        """Takes the call back; harmless once it has happened."""
+        """Cancels the call; has no effect after it has run."""
 
 
 class Clock(Protocol):
-    """What supervision asks of time. Never goes backwards, whatever the wall clock does."""
+    """A monotonic clock with timers."""
 
     def time(self) -> float:
-        """Now, in seconds from an arbitrary start."""
+        """Current time, in seconds from an arbitrary start."""
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """Calls `callback` on the running loop after `delay_s` seconds."""
@@ -31,7 +31,7 @@ class MonotonicClock:
     """Real time: `time.monotonic` and the running loop's timers."""
 
     def time(self) -> float:
-        """Now, in seconds from an arbitrary start."""
+        """Current time, in seconds from an arbitrary start."""
         return time.monotonic()
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
@@ -39,8 +39,36 @@ class MonotonicClock:
         return asyncio.get_running_loop().call_later(delay_s, callback)
 
 
+class Deadline:
+    """Calls `callback` after `delay_s` seconds, not counting time in which the event loop was blocked.
+
+    The delay is split into slices, one timer each. A blocked loop uses up at most one slice, so other tasks get at
+    least as many turns of the loop as there are slices.
+    """
+
+    SLICES = 16  # a power of two, so that the sum of the slices is exact
+
+    def __init__(self, clock: Clock, delay_s: float, callback: Callable[[], None]) -> None:
+        self._clock = clock
+        self._slice_s = delay_s / self.SLICES
+        self._left = self.SLICES
+        self._callback = callback
+        self._timer = clock.call_later(self._slice_s, self._passed)
+
+    def cancel(self) -> None:
+        """Cancels the call; has no effect after it has run."""
+        self._timer.cancel()
+
+    def _passed(self) -> None:
+        self._left -= 1
+        if self._left:
+            self._timer = self._clock.call_later(self._slice_s, self._passed)
+        else:
+            self._callback()
+
+
 async def sleep(clock: Clock, seconds: float) -> None:
-    """Sleeps by `clock`; for children, which find theirs in `ctx.clock`."""
+    """Sleeps by `clock`; children pass `ctx.clock`."""
     alarm = asyncio.get_running_loop().create_future()
     timer = clock.call_later(seconds, lambda: None if alarm.done() else alarm.set_result(None))
     try:

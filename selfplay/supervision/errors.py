@@ -1,16 +1,16 @@
-"""Errors of supervision, and the words with which a child ends itself.
+"""Errors of supervision, and exceptions with which a child ends itself.
 
-SupervisionError           a tree was described or used wrongly, or could not start
-├── SpecError              a specification that is refused; `code` is OTP's word for it
-├── StartError             a child, and with it perhaps a whole supervisor, did not start
-├── NotRunningError        a call to a supervisor that has ended or is about to (OTP: noproc)
-├── GaveUpError            raised by `running()` when the tree ended by itself; names the first cause
-└── ChildError             a call about a child that cannot be done now
+SupervisionError           invalid use of a tree, or a failed start
+├── SpecError              invalid specification; `code` is OTP's error name
+├── StartError             a child or supervisor did not start
+├── NotRunningError        a call to a supervisor that is ending or has ended (OTP: noproc)
+├── GaveUpError            raised by `running()` when the tree gave up; has the first cause
+└── ChildError             the call is not possible in the child's state
     ├── NotFoundError      no such child
     ├── RunningError       the child runs
-    ├── RestartingError    the child failed to restart and will be tried again
-    ├── AlreadyStartedError  the id is taken by a running child
-    ├── AlreadyPresentError  the id is taken by a child that does not run
+    ├── RestartingError    the child failed to restart and is tried again
+    ├── AlreadyStartedError  a running child has this id
+    ├── AlreadyPresentError  a stopped child has this id
     └── MaxChildrenError   the pool is full
 
 Raised by children (`Ending`): Shutdown, Refuse, Ignore.
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class SupervisionError(Exception):
-    """Root of everything that supervision raises on purpose."""
+    """Base of all errors of supervision."""
 
 
 class SpecError(SupervisionError, ValueError):
-    """A specification is refused; `code` is OTP's word for why."""
+    """Invalid specification; `code` is OTP's error name."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -37,7 +37,7 @@ class SpecError(SupervisionError, ValueError):
 
 
 class StartError(SupervisionError):
-    """A child did not start; `reason` says why."""
+    """A child did not start, for `reason`."""
 
     def __init__(self, child_id: str, reason: ExitReason) -> None:
         super().__init__(f"{child_id!r} did not start: {reason}")
@@ -46,11 +46,11 @@ class StartError(SupervisionError):
 
 
 class NotRunningError(SupervisionError):
-    """The supervisor that was called does not run (any more)."""
+    """The supervisor does not run."""
 
 
 class GaveUpError(SupervisionError):
-    """The tree ended by itself although nobody asked it to."""
+    """The tree ended without a request."""
 
     def __init__(self, path: str, reason: ExitReason) -> None:
         super().__init__(f"supervisor {path!r} ended by itself: {reason}")
@@ -58,7 +58,7 @@ class GaveUpError(SupervisionError):
 
 
 class ChildError(SupervisionError):
-    """A call about a child that cannot be done in its present state; `code` is OTP's word for why."""
+    """The call is not possible in the child's state; `code` is OTP's error name."""
 
     code = "error"
 
@@ -80,13 +80,13 @@ class RunningError(ChildError):
 
 
 class RestartingError(ChildError):
-    """The child failed to restart and waits for its next try."""
+    """The child failed to restart and waits for the next attempt."""
 
     code = "restarting"
 
 
 class AlreadyStartedError(ChildError):
-    """A running child has this id; `ref` is its present incarnation."""
+    """A running child has this id; `ref` is its current incarnation."""
 
     code = "already_started"
 
@@ -96,19 +96,19 @@ class AlreadyStartedError(ChildError):
 
 
 class AlreadyPresentError(ChildError):
-    """A child that does not run has this id; restart or delete it."""
+    """A stopped child has this id; restart or delete it."""
 
     code = "already_present"
 
 
 class MaxChildrenError(ChildError):
-    """The pool has `max_children` children, restarting and parked ones included."""
+    """The pool has `max_children` children, including restarting and parked ones."""
 
     code = "max_children"
 
 
 class Ending(Exception):
-    """Root of what a child raises to say how it ends; `detail` is any value for the reports."""
+    """Base of exceptions with which a child ends itself; `detail` is copied to the reports."""
 
     def __init__(self, detail: object = None) -> None:
         super().__init__(*(() if detail is None else (detail,)))
@@ -116,12 +116,12 @@ class Ending(Exception):
 
 
 class Shutdown(Ending):
-    """A wanted end: a permanent child is restarted, others are not, and nobody is alarmed."""
+    """A normal end: only a permanent child is restarted."""
 
 
 class Refuse(Ending):
-    """The child cannot start now: raised before `ctx.ready()`, it is OTP's ``{error, Reason}``."""
+    """The child cannot start. Raise before `ctx.ready()`; OTP: ``{error, Reason}``."""
 
 
 class Ignore(Ending):
-    """The child declines to start: raised before `ctx.ready()`, its place stays empty and that is no failure."""
+    """The child declines to start, which is not a failure. Raise before `ctx.ready()`."""

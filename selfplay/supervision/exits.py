@@ -1,10 +1,11 @@
-"""How children are named, and how they end."""
+"""References to children, and the reasons why they end."""
 
 from __future__ import annotations
 
 import asyncio
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from selfplay.supervision.errors import Ending, Shutdown
@@ -16,7 +17,11 @@ ChildState = Literal["running", "restarting", "parked", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class ChildRef:
-    """One incarnation of one child; `incarnation` counts the attempts to start that id, from 1, over the whole tree."""
+    """One incarnation of a child; `incarnation` counts the attempts to start that id in the tree, from 1.
+
+    The tree remembers the counters of the 10,000 most recently used ids. A forgotten or new id continues above the
+    highest forgotten counter, so numbers can be skipped but are never reused.
+    """
 
     id: str
     incarnation: int
@@ -24,10 +29,10 @@ class ChildRef:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The error that a chain of errors (`raise ... from ...`) began with, and the innermost frame of its traceback."""
+    """The first error of a chain (`raise ... from ...`), and the innermost frame of its traceback."""
 
     message: str
-    file: str = ""  # empty where nothing was raised
+    file: str = ""  # empty if nothing was raised
     line: int = 0
     function: str = ""
 
@@ -35,15 +40,40 @@ class Origin:
         return self.message
 
 
+class Trace:
+    """An error with its chain, formatted on demand; holds no references to frames."""
+
+    __slots__ = ("_captured",)
+
+    def __init__(self, error: BaseException) -> None:
+        self._captured: traceback.TracebackException | str
+        try:
+            self._captured = traceback.TracebackException.from_exception(error, lookup_lines=False, compact=True)
+        except BaseException as failure:  # properties of the error may raise
+            self._captured = _no_text(failure)
+
+    def __str__(self) -> str:
+        captured = self._captured
+        return captured if isinstance(captured, str) else _told(lambda: list(captured.format()))
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The failure that a longer story began with; text only, so that it keeps no frame alive."""
+    """The first failure in a chain of restarts or supervisors; holds no references to frames."""
 
     supervisor: str
     child: ChildRef
     message: str
-    traceback: str = ""
+    trace: Trace | None = field(default=None, compare=False)
     origin: Origin | None = None
+
+    @property
+    def traceback(self) -> str:
+        """Text of the traceback where there was an exception; made when it is read."""
+        return "" if self.trace is None else str(self.trace)
 
     def __str__(self) -> str:
         told = f"{self.supervisor}/{self.child.id} (incarnation {self.child.incarnation}): {self.message}"
@@ -58,19 +88,24 @@ class ExitReason:
 
     Attributes:
         kind: normal, shutdown, killed or error.
-        message: one line for people.
-        traceback: text of the traceback where there was an exception.
-        detail: the value given to Shutdown or Refuse.
-        cause: first cause, where a supervisor gave up or failed to start because of a child.
-        origin: what the exception itself came from, where there was one.
+        message: one line.
+        trace: the exception, if any; `traceback` is its text.
+        detail: argument of Shutdown or Refuse.
+        cause: first cause, if a supervisor gave up or failed to start because of a child.
+        origin: first error of the exception's chain, if any.
     """
 
     kind: ExitKind
     message: str = ""
-    traceback: str = ""
+    trace: Trace | None = field(default=None, compare=False)
     detail: object = None
     cause: Cause | None = None
     origin: Origin | None = None
+
+    @property
+    def traceback(self) -> str:
+        """Text of the traceback, or "" without an exception."""
+        return "" if self.trace is None else str(self.trace)
 
     @property
     def clean(self) -> bool:
@@ -88,29 +123,31 @@ KILLED = ExitReason("killed")
 
 
 def reason_of(error: BaseException, *, asked: bool, killed: bool) -> ExitReason:
-    """Translates what ended a child's coroutine.
+    """Converts the exception that ended a child.
 
-    A CancelledError counts as a wanted end only if the supervisor asked; a child that cancels itself has crashed.
+    A CancelledError is a normal end only if the supervisor requested it; otherwise it is a crash.
     """
     if isinstance(error, Shutdown):
-        return ExitReason("shutdown", str(error), detail=error.detail)
+        return ExitReason("shutdown", _told(lambda: [str(error)]), detail=error.detail)
     if isinstance(error, asyncio.CancelledError):
         if killed:
             return KILLED
         if asked:
             return SHUTDOWN
         message = "cancelled, but not by its supervisor"
-        return ExitReason("error", message, _text(error), origin=origin_of(error))
+        return ExitReason("error", message, Trace(error), origin=origin_of(error))
     detail = error.detail if isinstance(error, Ending) else None
-    return ExitReason("error", _line(error), _text(error), detail, origin=origin_of(error))
+    return ExitReason("error", _line(error), Trace(error), detail, origin=origin_of(error))
 
 
 def origin_of(error: BaseException) -> Origin:
-    """The first error of the chain that led to `error`: itself, where nothing did."""
+    """The first error of the chain that led to `error`, or `error` itself."""
     chain = [error]
-    while (cause := chain[-1].__cause__) is not None and cause not in chain:  # a chain may be a ring
+    while (cause := chain[-1].__cause__) is not None and not any(
+        cause is link for link in chain
+    ):  # chains can be cyclic
         chain.append(cause)
-    for link in reversed(chain):  # one that was only named, and never raised, has no frames
+    for link in reversed(chain):  # an error that was never raised has no frames
         place = link.__traceback__
         if place is not None:
             while place.tb_next is not None:
@@ -121,11 +158,19 @@ def origin_of(error: BaseException) -> Origin:
 
 
 def _line(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).strip()
+    return _told(lambda: traceback.format_exception_only(error)).strip()
 
 
-def _text(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
+def _told(tell: Callable[[], list[str]]) -> str:
+    """Joins text made by methods of an error, which may raise themselves."""
+    try:
+        return "".join(tell())
+    except BaseException as failure:  # formatting must not change how the child ended
+        return _no_text(failure)
+
+
+def _no_text(failure: BaseException) -> str:
+    return f"<no text: {type(failure).__name__}>"
 
 
 def _words(text: str) -> str:
@@ -145,7 +190,7 @@ class ChildInfo:
 
 @dataclass(frozen=True, slots=True)
 class ChildCounts:
-    """`count_children()`: specifications held, children running, and all of them by kind."""
+    """Result of `count_children()`: specifications, running children, and specifications by kind."""
 
     specs: int
     active: int

@@ -1,4 +1,4 @@
-"""How many restarts are too many."""
+"""Restart intensity: a limit on restarts within a time window."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from selfplay.supervision.exits import Cause
 
-EDGE_S = 1e-9  # differences of floats must not decide whether the edge of the window is inside
+EDGE_S = 1e-9  # tolerance for float rounding at the edge of the window
 
 
 class RestartIntensity:
-    """A window of restarts: more than `intensity` of them within `period_s` seconds is too many.
+    """Allows at most `intensity` restarts within `period_s` seconds.
 
-    The window is inclusive: a restart exactly `period_s` ago still counts. OTP does the same in whole seconds, which
-    makes its window up to one second longer, by chance; here time is exact.
+    The window is inclusive: a restart exactly `period_s` ago still counts. OTP counts whole seconds, so its window
+    can be up to one second longer.
     """
 
     def __init__(self, intensity: int, period_s: float) -> None:
@@ -24,7 +24,7 @@ class RestartIntensity:
         self._restarts: deque[tuple[float, Cause]] = deque()
 
     def add(self, now: float, cause: Cause) -> bool:
-        """Notes one restart (a failed attempt is one too); returns whether it is still allowed."""
+        """Records a restart or a failed attempt; returns whether it is allowed."""
         self._restarts.append((now, cause))
         while self._restarts[0][0] < now - self.period_s - EDGE_S:
             self._restarts.popleft()
@@ -32,5 +32,5 @@ class RestartIntensity:
 
     @property
     def first_cause(self) -> Cause:
-        """Why the oldest restart in the window happened; there must be one."""
+        """Cause of the oldest restart in the window; there must be one."""
         return self._restarts[0][1]

@@ -1,4 +1,4 @@
-"""What static supervisors and pools have in common: one mailbox, one task, and a place in the tree."""
+"""Common base of static supervisors and pools: one task with a mailbox."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from selfplay.supervision import errors, reports
 from selfplay.supervision.child import Child
 from selfplay.supervision.exits import KILLED, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason
+from selfplay.supervision.intensity import RestartIntensity
 from selfplay.supervision.nursery import Nursery
+from selfplay.supervision.park import FailureRecord
 from selfplay.supervision.spec import ChildSpec, NodeSpec
+from selfplay.supervision.tasks import outlast, spawn
 
 if TYPE_CHECKING:
     from selfplay.supervision.child import Context, Watcher
-    from selfplay.supervision.tree import Tree
+    from selfplay.supervision.clock import Clock
+    from selfplay.supervision.tree import TreeState
 
 T = TypeVar("T")
 NodeT = TypeVar("NodeT", bound="Node")
@@ -25,46 +29,49 @@ Message: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class Node(ABC):
-    """A supervisor of either kind. One task owns all its state and handles one message after the other.
+    """A supervisor. One task owns all its state and handles messages one at a time.
 
     Attributes:
-        path: where it stands in the tree, such as "root/runners".
-        host: the incarnation that this supervisor is in the eyes of the one above; None before it is started.
+        path: path in the tree, such as "root/runners".
+        host: this supervisor as a child of the one above; None before the start.
     """
 
-    def __init__(self, spec: NodeSpec, path: str, tree: Tree) -> None:
+    def __init__(self, spec: NodeSpec, path: str, tree: TreeState) -> None:
         self.path = path
         self.host: Child | None = None
         self._node_spec = spec
         self._tree = tree
         self._nursery = Nursery(path, tree, self._child_exited)
-        self._mailbox: asyncio.Queue[Message] = asyncio.Queue()  # a few messages for each child and waiting caller
-        self._callers: set[Callable[[], None]] = set()  # each fails one waiting caller
-        self._end: ExitReason | None = None  # set once: why this supervisor ends
+        self._window = RestartIntensity(spec.intensity, spec.period_s)
+        self._parked: set[FailureRecord] = set()
+        self._mailbox: asyncio.Queue[Message] = asyncio.Queue()  # bounded by a few messages per child and caller
+        self._callers: set[Callable[[], None]] = set()  # each raises an error in one waiting caller
+        self._end: ExitReason | None = None  # reason to end, set once
 
-    # ---- as its owner sees it
+    # ---- public API
 
     async def start(self) -> None:
-        """Starts this supervisor as the root of a tree.
+        """Starts this supervisor as the root of a tree. If cancelled, it stops the started children in order.
 
         Raises:
-            StartError: a child did not start; the ones before it were stopped again.
-            SupervisionError: it was started before.
+            StartError: a child did not start; the children before it were stopped.
+            SupervisionError: it was already started once.
         """
         if self.host is not None:
-            raise errors.SupervisionError(f"{self.path!r} was started before; make a new one")
+            raise errors.SupervisionError(f"{self.path!r} was started before; create a new one")
         spec, ref = ChildSpec(self.path, self._node_spec), self._tree.next_ref("", self.path)
-        host = self.incarnate(spec, ref, 0, _Nobody())
+        host = self.incarnate(spec, ref, 0, _NoWatcher())
         try:
             await asyncio.wait({host.ready, host.task}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            host.kill()
+            await self._stop_to_the_end()
             raise
         if not host.started and host.reason is not None:
+            await self._stop_to_the_end()  # if it was killed, its children may still clean up
             raise errors.StartError(self.path, host.reason)
 
     async def stop(self, reason: ExitReason = SHUTDOWN) -> ExitReason:
-        """Stops all children in order, then this supervisor; returns how it ended, at once if it had already.
+        """Stops all children in order, then this supervisor; returns how it ended.
 
         Raises:
             NotRunningError: it was never started.
@@ -73,8 +80,17 @@ class Node(ABC):
             self.finish(reason)
         return await self.wait()
 
+    async def _stop_to_the_end(self) -> None:
+        """Stops this root; a cancellation is delayed until every child of the tree has ended or was abandoned."""
+
+        async def stop() -> None:
+            await self.stop()
+            await self._tree.empty.wait()  # children of a killed supervisor may outlive it
+
+        await outlast(spawn(stop(), f"stop {self.path}"))
+
     async def wait(self) -> ExitReason:
-        """Returns how this supervisor ended, once it has.
+        """Waits until this supervisor ends; returns how.
 
         Raises:
             NotRunningError: it was never started.
@@ -85,48 +101,53 @@ class Node(ABC):
         return self.host.reason or KILLED
 
     def kill(self) -> None:
-        """Ends this supervisor at once, and its children after it; one above it takes that for a crash.
+        """Ends this supervisor at once, then its children. A supervisor above handles this as a crash.
 
-        Workers are cancelled, supervisors below stop in order; what lives on for `KILL_GRACE_S` is killed or given up.
+        Workers are cancelled and supervisors below stop in order. After `KILL_GRACE_S` the rest is killed or abandoned.
         """
         if self.host is not None:
             self.host.kill()
 
     @property
+    def clock(self) -> Clock:
+        """The clock of the tree and its reports."""
+        return self._tree.clock
+
+    @property
     def alive(self) -> bool:
-        """Whether it was started and has neither ended nor begun to."""
+        """Whether it was started and is not ending."""
         return self.host is not None and not self.host.task.done() and self._end is None
 
     @property
     def abandoned(self) -> tuple[ChildRef, ...]:
-        """Children of the whole tree that were given up and still run."""
+        """Abandoned children of the whole tree that still run."""
         return tuple(child.ref for child in self._tree.abandoned)
 
     @property
     def abandoned_total(self) -> int:
-        """How many children of the whole tree were ever given up."""
+        """Number of children of the whole tree that were ever abandoned."""
         return self._tree.abandoned_total
 
     @abstractmethod
     def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children in start order, as they are now; never blocks.
+        """The children in start order; never blocks.
 
         Raises:
             NotRunningError: this supervisor does not run.
         """
 
     def count_children(self) -> ChildCounts:
-        """How many children there are and how many of them run; raises as `which_children` does."""
+        """Counts the children by kind and state; raises like `which_children`."""
         rows = self.which_children()
         supervisors = sum(row.kind == "supervisor" for row in rows)
         active = sum(row.state == "running" for row in rows)
         return ChildCounts(len(rows), active, supervisors, len(rows) - supervisors)
 
     def find(self, path: str, kind: type[NodeT]) -> NodeT:
-        """The supervisor that runs now at `path` below this one, such as "games/runners".
+        """The running supervisor at `path` below this one, such as "games/runners".
 
         Raises:
-            NotFoundError: there is none of this kind.
+            NotFoundError: there is none of type `kind`.
         """
         head, _, rest = path.partition("/")
         for child, node in self._nursery.live.items():
@@ -137,26 +158,26 @@ class Node(ABC):
                     return node
         raise errors.NotFoundError(path)
 
-    # ---- as its task sees it
+    # ---- the supervisor's own task
 
     def incarnate(self, spec: ChildSpec, ref: ChildRef, restarts: int, watcher: Watcher) -> Child:
-        """Starts the task of this supervisor; done once, by whoever is above it."""
+        """Starts the task of this supervisor; called once."""
         ask = partial(self.finish, SHUTDOWN)
         self.host = Child(spec, ref, restarts, self._tree.clock, watcher, self.serve, ask)
         return self.host
 
     async def serve(self, context: Context) -> ExitReason:
-        """Runs this supervisor in the task of its own incarnation; returns how it ended."""
+        """Runs this supervisor in its own task; returns how it ended."""
         self._tree.report(reports.SupervisorStarting(self.path, context.incarnation))
         try:
             await self._open()
             if self._end is None:
-                context.ready()
                 self._tree.report(reports.SupervisorStarted(self.path, context.incarnation))
+                context.ready()
             while self._end is None:
                 await self._handle_next()
             await self._close()
-        except GeneratorExit:  # the event loop is gone, nothing can be done any more
+        except GeneratorExit:  # the event loop is gone
             raise
         except BaseException as error:
             self._nursery.orphan_all()
@@ -171,7 +192,7 @@ class Node(ABC):
         return self._end
 
     def finish(self, reason: ExitReason) -> None:
-        """Makes this supervisor end before it handles another message; a start under way is given up."""
+        """Ends this supervisor before its next message; aborts a start in progress."""
         if self._end is None:
             self._end = reason
             self._nursery.close()
@@ -181,10 +202,11 @@ class Node(ABC):
         handle = await self._mailbox.get()
         if self._end is None:
             await handle()
+            await asyncio.sleep(0)  # let other tasks run between messages
 
     @abstractmethod
     async def _open(self) -> None:
-        """Starts the first children; finishes this supervisor if one does not start."""
+        """Starts the initial children; finishes this supervisor if one fails."""
 
     @abstractmethod
     async def _close(self) -> None:
@@ -192,19 +214,52 @@ class Node(ABC):
 
     @abstractmethod
     async def _on_exit(self, child: Child, reason: ExitReason) -> None:
-        """Decides what it means that a child, once started, ended by itself."""
+        """Handles the end of a started child that was not requested."""
 
     def _child_exited(self, child: Child, reason: ExitReason) -> None:
         self._post(partial(self._on_exit, child, reason))
 
     def _cause(self, child: ChildRef, reason: ExitReason) -> Cause:
-        """The first cause behind `reason`: the child's own words, or what it was handed from below."""
-        return reason.cause or Cause(self.path, child, str(reason), reason.traceback, reason.origin)
+        """The first cause behind `reason`: passed up from below, or else the child's own failure."""
+        return reason.cause or Cause(self.path, child, str(reason), reason.trace, reason.origin)
 
     def _give_up(self, why: str, cause: Cause) -> None:
         incarnation, lived_s = (self.host.ref.incarnation, self.host.lived_s) if self.host else (0, 0.0)
         self._tree.report(reports.SupervisorGaveUp(self.path, incarnation, why, cause, lived_s))
         self.finish(ExitReason("shutdown", why, cause=cause))
+
+    def _record(self) -> FailureRecord | None:
+        return None if self._node_spec.park is None else FailureRecord(self._node_spec.park)
+
+    def _may_restart(self, record: FailureRecord | None, cause: Cause, leave: Message, *, proven: bool) -> bool:
+        """Records a failure; returns whether to restart. Otherwise the child was parked, or this supervisor gave up."""
+        now = self._tree.clock.time()
+        if record is not None and not record.allows_restart(now, cause, proven=proven):
+            self._park(record, cause.child, leave)
+            return False
+        if (record is not None and proven) or self._window.add(now, cause):
+            return True
+        spec = self._node_spec
+        self._give_up(f"more than {spec.intensity} restarts in {spec.period_s:g} s", self._window.first_cause)
+        return False
+
+    def _park(self, record: FailureRecord, child: ChildRef, leave: Message) -> None:
+        policy = record.policy
+        if record.times_parked == policy.max_times:
+            self._give_up(f"{child.id!r} failed again after being parked {policy.max_times} times", record.first_cause)
+            return
+        delay_s = record.park()
+        record.timer = self._tree.clock.call_later(delay_s, partial(self._post, leave))
+        self._parked.add(record)
+        self._tree.report(reports.ChildParked(self.path, child, delay_s, record.times_parked, record.first_cause))
+        if policy.max_parked is not None and len(self._parked) > policy.max_parked:
+            self._give_up(f"more than {policy.max_parked} children parked", record.first_cause)
+
+    def _unpark(self, record: FailureRecord | None) -> None:
+        if record is not None and record.timer is not None:
+            record.timer.cancel()
+            record.timer = None
+            self._parked.discard(record)
 
     # ---- messages
 
@@ -216,7 +271,7 @@ class Node(ABC):
             raise errors.NotRunningError(f"supervisor {self.path!r} does not run")
 
     async def _call(self, handle: Callable[[], Awaitable[T]]) -> T:
-        """Has the owning task run `handle` behind all earlier messages; returns its result or raises its error."""
+        """Runs `handle` in the supervisor's task, behind earlier messages; returns its result or raises its error."""
         self._check_alive()
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
@@ -230,7 +285,7 @@ class Node(ABC):
             except errors.SupervisionError as error:
                 fail(error)
             else:
-                if not reply.done():  # the caller may have given up; what it asked for is done all the same
+                if not reply.done():  # the caller may have been cancelled
                     reply.set_result(result)
 
         fail_caller = partial(fail, errors.NotRunningError(f"supervisor {self.path!r} ended during the call"))
@@ -244,31 +299,33 @@ class Node(ABC):
 
 @asynccontextmanager
 async def running(root: NodeT) -> AsyncIterator[NodeT]:
-    """Starts `root`, and stops it in order when the block is left, whatever the reason.
+    """Starts `root`, and stops it in order when the block is left.
+
+    A cancellation does not interrupt the stop; it is raised when all children have ended or were abandoned.
 
     Raises:
         StartError: it did not start.
-        GaveUpError: the block ended without an error, but the tree had given up before.
+        GaveUpError: the block ended without an error, but the tree had already given up.
     """
     await root.start()
     try:
         yield root
     finally:
         by_itself = not root.alive
-        reason = await root.stop()
+        await root._stop_to_the_end()
+        reason = await root.wait()
     if by_itself and (reason.cause is not None or reason.kind == "error"):
         raise errors.GaveUpError(root.path, reason)
 
 
 async def _nothing() -> None:
-    """Wakes a supervisor that has to end."""
+    """Wakes up a supervisor that has to end."""
 
 
-class _Nobody:
-    """Watches a root: there is no supervisor above it, and `wait()` tells its owner."""
+class _NoWatcher:
+    """The watcher of a root, which has no supervisor above it."""
 
-    def child_ended(self, child: Child) -> None:
-        """Nothing to do."""
+    def _ignore(self, child: Child) -> None:
+        pass
 
-    def child_abandoned(self, child: Child) -> None:
-        """Nothing to do."""
+    child_started = child_ended = child_abandoned = _ignore

@@ -1,4 +1,4 @@
-"""Where the incarnations of one supervisor's children are made, waited for and kept until they have ended."""
+"""Creates the incarnations of one supervisor's children, waits for their start, and keeps them until they end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from selfplay.supervision import reports
 from selfplay.supervision.child import Child
-from selfplay.supervision.errors import SpecError
 from selfplay.supervision.exits import NORMAL, ChildRef, ExitReason
 from selfplay.supervision.spec import PoolSpec, SupervisorSpec
 from selfplay.supervision.tasks import wait_any
@@ -20,20 +19,20 @@ if TYPE_CHECKING:
     from selfplay.supervision.child import Context
     from selfplay.supervision.node import Node
     from selfplay.supervision.spec import ChildFunction, ChildSpec, NodeSpec
-    from selfplay.supervision.tree import Tree
+    from selfplay.supervision.tree import TreeState
 
 ENDING = ExitReason("shutdown", "its supervisor ends")
 
 
 @singledispatch
-def build(spec: NodeSpec, path: str, tree: Tree) -> Node:
-    """Makes the supervisor that `spec` describes; each kind registers itself."""
-    raise SpecError("invalid_child_type", f"{path}: {spec!r}")
+def build(spec: NodeSpec, path: str, tree: TreeState) -> Node:
+    """Creates the supervisor for `spec`; `Supervisor` and `Pool` register themselves."""
+    raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A child that did not start, and why; incarnation 0 where nothing was tried, as the supervisor ends."""
+    """A child that did not start, and the reason. Incarnation 0: not tried, because the supervisor ends."""
 
     child: ChildRef
     reason: ExitReason
@@ -43,10 +42,10 @@ class Nursery:
     """The living children of one supervisor.
 
     Attributes:
-        live: every child that has neither ended nor been abandoned, in start order; a supervisor with its node.
+        live: children that have neither ended nor been abandoned, in start order; supervisors with their node.
     """
 
-    def __init__(self, path: str, tree: Tree, exited: Callable[[Child, ExitReason], None]) -> None:
+    def __init__(self, path: str, tree: TreeState, exited: Callable[[Child, ExitReason], None]) -> None:
         self.live: dict[Child, Node | None] = {}
         self._path = path
         self._tree = tree
@@ -54,16 +53,18 @@ class Nursery:
         self._closed = False
         self._gate: asyncio.Future[None] | None = None
 
-    async def start(self, spec: ChildSpec, restarts: int = 0) -> Child | Failure | None:
-        """Starts one child and waits until it is ready: the child, or why it failed, or None if it declined."""
+    async def start(
+        self, spec: ChildSpec, restarts: int = 0, down_since: float | None = None
+    ) -> Child | Failure | None:
+        """Starts a child and waits until it is ready. Returns the child, the failure, or None if it declined."""
         if self._closed:
             return Failure(ChildRef(spec.id, 0), ENDING)
         self._gate = asyncio.get_running_loop().create_future()
         child = self._make(spec, restarts)
+        child.down_since = down_since
         timeout_s = math.inf if spec.start_timeout_s is None else spec.start_timeout_s
         await wait_any(self._tree.clock, (child.ready, child.task, self._gate), timeout_s)
         if child.started:
-            self._tree.report(reports.ChildStarted(self._path, child.ref, restarts))
             return child
         if child.ignored:
             self._tree.report(reports.ChildIgnored(self._path, child.ref))
@@ -73,13 +74,13 @@ class Nursery:
         return Failure(child.ref, reason)
 
     def close(self) -> None:
-        """Lets no child start any more and gives up on one that is about to: the supervisor ends."""
+        """Refuses further starts and aborts one in progress, because the supervisor ends."""
         self._closed = True
         if self._gate is not None and not self._gate.done():
             self._gate.set_result(None)
 
     def orphan_all(self) -> None:
-        """Tells all living children, the newest first, that their supervisor is gone."""
+        """Orphans all living children, the newest first."""
         for child in reversed(list(self.live)):
             child.orphan()
 
@@ -101,12 +102,18 @@ class Nursery:
             node = None
             child = Child(spec, ref, restarts, self._tree.clock, self, partial(_work, spec.start))
         self.live[child] = node
+        self._tree.began(child)
         return child
 
+    def child_started(self, child: Child) -> None:
+        """Reports the start immediately, so that no report of the end can come first."""
+        self._tree.report(reports.ChildStarted(self._path, child.ref, child.restarts, child.down_s))
+
     def child_ended(self, child: Child) -> None:
-        """Told by the child: forget it, and pass on an end that nobody asked for."""
+        """Removes the child, and passes on an end that was not requested."""
         self.live.pop(child, None)
-        self._tree.abandoned.discard(child)
+        self._tree.gone(child)
+        self._tree.abandoned.pop(child, None)
         reason = child.reason or ENDING
         if child.started or child.abandoned:
             self._tree.report(
@@ -114,13 +121,14 @@ class Nursery:
                     self._path, child.ref, reason, child.restarts, child.asked, child.abandoned, child.lived_s
                 )
             )
-        if child.started and not child.asked:  # whoever asks a child to end sees to what follows
+        if child.started and not child.asked:  # the caller handles requested ends
             self._exited(child, reason)
 
     def child_abandoned(self, child: Child) -> None:
-        """Told by the child: nobody waits for it any more."""
+        """Moves the child to the abandoned ones."""
         self.live.pop(child, None)
-        self._tree.abandon(child)
+        self._tree.gone(child)
+        self._tree.abandon(self._path, child)
         alive, total = len(self._tree.abandoned), self._tree.abandoned_total
         self._tree.report(reports.ChildAbandoned(self._path, child.ref, alive, total, child.restarts, child.lived_s))
 

@@ -1,4 +1,4 @@
-"""The record of one child of a pool: when it has crashed too often, and how long it then waits."""
+"""Failures of one child: when it has crashed too often, and how long it is parked."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING
 from selfplay.supervision.intensity import RestartIntensity
 
 if TYPE_CHECKING:
+    from selfplay.supervision.clock import Timer
     from selfplay.supervision.exits import Cause
     from selfplay.supervision.spec import ParkPolicy
 
 
-class Record:
-    """Failures of one child since it last stayed up for a whole period, or proved itself.
+class FailureRecord:
+    """Failures of one child since it last ran for a whole period or proved itself.
 
     Attributes:
-        policy: the rules.
-        times_parked: how often it was parked since.
+        policy: limits and back-off.
+        times_parked: number of times it was parked in this streak of failures.
+        timer: ends the parking; None while the child is not parked.
     """
 
     def __init__(self, policy: ParkPolicy) -> None:
         self.policy = policy
+        self.timer: Timer | None = None
         self._forgive()
         self._up_since: float | None = None
 
@@ -31,17 +34,17 @@ class Record:
 
     @property
     def first_cause(self) -> Cause:
-        """The failure that the present streak began with; there must have been one."""
+        """The first failure of the current streak; there must be one."""
         if self._first_cause is None:
             raise RuntimeError("this child has not failed")
         return self._first_cause
 
     def started(self, now: float) -> None:
-        """Notes that the child runs."""
+        """Records a successful start."""
         self._up_since = now
 
     def allows_restart(self, now: float, cause: Cause, *, proven: bool) -> bool:
-        """Notes a failure; returns whether the child may restart at once. `proven`: it did its work before."""
+        """Records a failure; returns whether the child may restart at once. `proven`: it called `ctx.prove()`."""
         if proven or (self._up_since is not None and now - self._up_since >= self.policy.period_s):
             self._forgive()
         self._up_since = None
@@ -50,7 +53,7 @@ class Record:
         return self._window.add(now, cause)
 
     def park(self) -> float:
-        """Returns the seconds that it waits now; the next time it will be longer."""
+        """Returns the seconds to wait; each call in a streak returns a longer time, up to the maximum."""
         delay_s = self.policy.delay_s(self.times_parked)
         self.times_parked += 1
         return delay_s

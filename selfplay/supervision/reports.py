@@ -1,7 +1,7 @@
-"""What a tree tells its owner, as it happens: give `on_report=` a function and match on the type.
+"""Reports of a tree: pass a function as `on_report=` and match on the type.
 
-Every report says where (`supervisor`, the path from the root, such as "root/runners"). Calls are synchronous and must
-not block; what the function raises is logged and otherwise ignored, since a broken dashboard must not stop the tree.
+`supervisor` is the path from the root, such as "root/runners". Calls are synchronous and must not block. Exceptions of
+the function are logged and ignored, so that a broken dashboard does not stop the tree.
 """
 
 from __future__ import annotations
@@ -13,28 +13,46 @@ if TYPE_CHECKING:
     from selfplay.supervision.exits import Cause, ChildRef, ExitReason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamped:
+    """Base of all reports.
+
+    Attributes:
+        at_s: time by the tree's monotonic clock, in seconds.
+    """
+
+    at_s: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
-class ChildStarted:
-    """A child is ready; `restarts` counts how often it was restarted before."""
+class ChildStarted(Stamped):
+    """A child is ready.
+
+    Attributes:
+        restarts: number of earlier restarts.
+        down_s: seconds since the end of the previous incarnation, including failed attempts and parking; None at the
+            first start.
+    """
 
     supervisor: str
     child: ChildRef
     restarts: int
+    down_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ChildStartFailed:
-    """A child refused, raised, returned or ran out of time before it was ready."""
+class ChildStartFailed(Stamped):
+    """A child refused, raised, returned or timed out before it was ready."""
 
     supervisor: str
     child: ChildRef
     reason: ExitReason
     restarts: int
-    lived_s: float  # from the making of its task
+    lived_s: float  # since its start
 
 
 @dataclass(frozen=True, slots=True)
-class ChildIgnored:
+class ChildIgnored(Stamped):
     """A child declined to start."""
 
     supervisor: str
@@ -42,13 +60,13 @@ class ChildIgnored:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildExited:
+class ChildExited(Stamped):
     """A child that had started has ended.
 
     Attributes:
-        asked: its supervisor had asked for it (or killed it); an error then happened in its clean-up.
-        abandoned: it had been given up before; ChildAbandoned came earlier.
-        lived_s: seconds from the making of its task, by the tree's clock.
+        asked: its supervisor requested the end; an error then happened during clean-up.
+        abandoned: it was abandoned earlier, see ChildAbandoned.
+        lived_s: seconds since its start, by the tree's clock.
     """
 
     supervisor: str
@@ -61,8 +79,8 @@ class ChildExited:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildAbandoned:
-    """A child ignored its cancellation and could not be killed: it may run on, unsupervised.
+class ChildAbandoned(Stamped):
+    """A child suppressed its cancellation and could not be killed; it may keep running unsupervised.
 
     Attributes:
         alive: abandoned children of the whole tree that still run.
@@ -78,8 +96,8 @@ class ChildAbandoned:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildParked:
-    """A child in a crash loop waits `delay_s` seconds; `times` counts how often it was parked, this time included."""
+class ChildParked(Stamped):
+    """A child in a crash loop waits `delay_s` seconds; `times` counts its parkings, including this one."""
 
     supervisor: str
     child: ChildRef
@@ -89,15 +107,15 @@ class ChildParked:
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStarting:
-    """A supervisor begins to start its children."""
+class SupervisorStarting(Stamped):
+    """A supervisor starts its children."""
 
     supervisor: str
     incarnation: int
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStarted:
+class SupervisorStarted(Stamped):
     """All children of a supervisor are ready."""
 
     supervisor: str
@@ -105,8 +123,8 @@ class SupervisorStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStartFailed:
-    """A child did not start; those before it were stopped again."""
+class SupervisorStartFailed(Stamped):
+    """A child did not start; the children before it were stopped."""
 
     supervisor: str
     incarnation: int
@@ -114,8 +132,8 @@ class SupervisorStartFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorGaveUp:
-    """Too many restarts (or too many parked children); `cause` is the first of them."""
+class SupervisorGaveUp(Stamped):
+    """Too many restarts or parked children; `cause` is the first failure."""
 
     supervisor: str
     incarnation: int
@@ -125,8 +143,8 @@ class SupervisorGaveUp:
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorEnded:
-    """A supervisor that had started has ended, and its children before it."""
+class SupervisorEnded(Stamped):
+    """A started supervisor and all its children have ended."""
 
     supervisor: str
     incarnation: int

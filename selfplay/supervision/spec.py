@@ -1,10 +1,12 @@
-"""What a tree is made of, as immutable values that are checked when they are made. Times in seconds."""
+"""Immutable specifications of a tree, validated on construction. Times are in seconds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from selfplay.supervision.errors import SpecError
@@ -22,21 +24,22 @@ WORKER_SHUTDOWN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """One child.
+    """Specification of a child.
 
     Attributes:
         id: unique within a static supervisor; a label in a pool.
-        start: the child's coroutine function, or the specification of a nested supervisor or pool.
+        start: a coroutine function (bound methods, `functools.partial` and objects with an async `__call__` included),
+            or the specification of a nested supervisor or pool.
         restart: permanent (always), transient (after a crash only) or temporary (never).
-        shutdown_s: seconds between being asked to stop and being killed or abandoned; "brutal_kill" does not ask.
-            0 neither, as no child could answer in time. None means 5 s for a worker and no limit for a supervisor.
-        significant: its end by itself may end the supervisor, see `SupervisorSpec.auto_shutdown`.
-        start_timeout_s: seconds within which it must be ready; None waits (a stop request is still heard).
-        kill: called at once for brutal_kill and at a missed deadline, for instance to kill a process group. Must not
-            block. A child whose processes differ from one incarnation to the next uses `ctx.on_kill` instead.
+        shutdown_s: seconds from a stop request until the child is killed or abandoned. "brutal_kill" or 0: killed
+            without a request. None: 5 s for a worker, no limit for a supervisor.
+        significant: its end can end the supervisor, see `SupervisorSpec.auto_shutdown`.
+        start_timeout_s: seconds within which it must become ready; None: no limit.
+        kill: called for brutal_kill and after a missed deadline, for instance to kill a process group. It must not
+            block. Use `ctx.on_kill` for resources of a single incarnation.
 
     Raises:
-        SpecError: invalid_id, invalid_restart_type, invalid_shutdown or invalid_start_timeout.
+        SpecError: invalid_id, invalid_mfa, invalid_restart_type, invalid_shutdown or invalid_start_timeout.
     """
 
     id: str
@@ -49,7 +52,9 @@ class ChildSpec:
 
     def __post_init__(self) -> None:
         if not self.id or "/" in self.id:
-            raise SpecError("invalid_id", f"{self.id!r}; an id is not empty and has no '/'")
+            raise SpecError("invalid_id", f"{self.id!r}; valid: not empty, without '/'")
+        if self.kind == "worker" and not _is_coroutine_function(self.start):
+            raise SpecError("invalid_mfa", f"{self.id!r}: {self.start!r}; valid: async functions and specifications")
         _one_of("invalid_restart_type", self.restart, get_args(Restart))
         if isinstance(self.shutdown_s, str):
             _one_of("invalid_shutdown", self.shutdown_s, get_args(BrutalKill))
@@ -65,7 +70,7 @@ class ChildSpec:
 
     @property
     def grace(self) -> float | BrutalKill:
-        """`shutdown_s` with its default filled in; no time at all is a brutal kill."""
+        """`shutdown_s` with its default filled in; 0 becomes "brutal_kill"."""
         if self.shutdown_s == 0:
             return "brutal_kill"
         if self.shutdown_s is None:
@@ -75,14 +80,15 @@ class ChildSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorSpec:
-    """A static supervisor: known children, in start order.
+    """Specification of a static supervisor.
 
     Attributes:
         children: started in this order, stopped in reverse.
-        strategy: who restarts with a crashed child: one_for_one (nobody), one_for_all, rest_for_one (later ones).
-        intensity: restarts allowed within the period; one more and the supervisor gives up. A group restart is one.
+        strategy: children that restart with a crashed one: one_for_one (none), one_for_all, rest_for_one (later ones).
+        intensity: restarts allowed within the period, before the supervisor gives up. A group restart counts once.
         period_s: length of the inclusive window.
-        auto_shutdown: end when any, or the last, significant child ended by itself and stays down.
+        auto_shutdown: end when any, or the last, significant child has ended without a request and is not restarted.
+        park: policy for children in a crash loop; None: the supervisor gives up, as in OTP.
 
     Raises:
         SpecError: invalid_strategy, invalid_intensity, invalid_period, invalid_auto_shutdown, duplicate_child_name,
@@ -94,6 +100,7 @@ class SupervisorSpec:
     intensity: int = 1
     period_s: float = 5.0
     auto_shutdown: AutoShutdown = "never"
+    park: ParkPolicy | None = None
 
     def __post_init__(self) -> None:
         _one_of("invalid_strategy", self.strategy, get_args(Strategy))
@@ -109,23 +116,24 @@ class SupervisorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkPolicy:
-    """What a pool does with a child that crashes again and again: it waits, longer each time, and blocks nobody.
+    """Exponential back-off for a child in a crash loop, while other children keep running.
 
     A child that failed more than `max_restarts` times within `period_s` is parked for `backoff_s` seconds, doubled
-    each time up to `max_backoff_s`. It is forgiven once it has stayed up for `period_s`, or has proved itself. Tries
-    after parking are paced by the back-off and do not spend the pool's own restart budget, nor do restarts of a child
-    that has proved itself; others before parking do. So crash loops alone cannot end a pool whose `intensity` is at
-    least `max_restarts` times the number of its children, and crashes between pieces of work end none.
+    each time up to `max_backoff_s`. Its restart group is stopped meanwhile. Failures are forgiven once the child has
+    run for `period_s` or has called `ctx.prove()`. Restarts after parking, and restarts of a child that has proved
+    itself, do not count towards the supervisor's intensity. So crash loops alone cannot end a supervisor whose
+    `intensity` is at least `max_restarts` times the number of its children.
 
     Attributes:
         max_restarts: restarts of one child within the period before it is parked.
         period_s: length of the child's own inclusive window.
-        backoff_s: first time in the park.
-        max_backoff_s: longest time in the park.
-        max_parked: more children parked at once than this end the pool with the first cause; None never does.
+        backoff_s: duration of the first parking.
+        max_backoff_s: longest duration.
+        max_parked: limit of parked children; one more ends the supervisor with the first cause. None: no limit.
+        max_times: limit of parkings per child; one more failure ends the supervisor. None: no limit.
 
     Raises:
-        SpecError: invalid_intensity, invalid_period, invalid_backoff, invalid_max_parked.
+        SpecError: invalid_intensity, invalid_period, invalid_backoff, invalid_max_parked, invalid_max_times.
     """
 
     max_restarts: int = 3
@@ -133,28 +141,31 @@ class ParkPolicy:
     backoff_s: float = 1.0
     max_backoff_s: float = 60.0
     max_parked: int | None = None
+    max_times: int | None = None
 
     def __post_init__(self) -> None:
         _check_window(self.max_restarts, self.period_s)
         if not 0 < self.backoff_s <= self.max_backoff_s:
             raise SpecError("invalid_backoff", f"0 < {self.backoff_s} <= {self.max_backoff_s} does not hold")
         if self.max_parked is not None:
-            _at_least_zero("invalid_max_parked", self.max_parked)
+            _count("invalid_max_parked", self.max_parked)
+        if self.max_times is not None:
+            _count("invalid_max_times", self.max_times)
 
     def delay_s(self, times_parked: int) -> float:
-        """Seconds in the park after having been parked `times_parked` times before."""
+        """Seconds to wait after `times_parked` earlier parkings."""
         return min(self.backoff_s * 2.0 ** min(times_parked, 64), self.max_backoff_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSpec:
-    """A pool: children come and go by `start_child`, each on its own; one restart budget is shared by all.
+    """Specification of a pool: independent children with one shared restart budget.
 
     Attributes:
-        max_children: restarting and parked ones count; None is no limit.
-        intensity: restarts allowed within the period, over all children; make it grow with their number.
+        max_children: limit, including restarting and parked children; None: no limit.
+        intensity: restarts allowed within the period over all children; scale it with their number.
         period_s: length of the inclusive window.
-        park: what to do with a child in a crash loop; None is OTP's way, the pool gives up.
+        park: policy for children in a crash loop; None: the pool gives up, as in OTP.
 
     Raises:
         SpecError: invalid_max_children, invalid_intensity, invalid_period.
@@ -168,7 +179,7 @@ class PoolSpec:
     def __post_init__(self) -> None:
         _check_window(self.intensity, self.period_s)
         if self.max_children is not None:
-            _at_least_zero("invalid_max_children", self.max_children)
+            _count("invalid_max_children", self.max_children)
 
 
 ChildFunction: TypeAlias = Callable[["Context"], Awaitable[None]]
@@ -177,7 +188,7 @@ Start: TypeAlias = ChildFunction | NodeSpec
 
 
 def check_significance(child: ChildSpec, auto_shutdown: AutoShutdown) -> None:
-    """Raises SpecError (bad_combination) for a significant child that could never be so."""
+    """Raises SpecError (bad_combination) for a significant child that could never take effect."""
     if child.significant and auto_shutdown == "never":
         raise SpecError("bad_combination", f"{child.id!r} is significant, but auto_shutdown is never")
     if child.significant and child.restart == "permanent":
@@ -185,16 +196,27 @@ def check_significance(child: ChildSpec, auto_shutdown: AutoShutdown) -> None:
 
 
 def _check_window(intensity: int, period_s: float) -> None:
-    _at_least_zero("invalid_intensity", intensity)
+    _count("invalid_intensity", intensity)
     if not 0 < period_s < math.inf:
-        raise SpecError("invalid_period", f"{period_s}; it must be positive and finite")
+        raise SpecError("invalid_period", f"{period_s}; valid: positive and finite")
+
+
+def _is_coroutine_function(start: object) -> bool:
+    while isinstance(start, partial):
+        start = start.func
+    return iscoroutinefunction(start) or (callable(start) and iscoroutinefunction(type(start).__call__))
+
+
+def _count(code: str, value: object) -> None:
+    if not isinstance(value, int) or value < 0:
+        raise SpecError(code, f"{value!r}; valid: an integer of at least 0")
 
 
 def _at_least_zero(code: str, value: float) -> None:
     if not value >= 0:  # refuses NaN too
-        raise SpecError(code, f"{value}; it must not be negative")
+        raise SpecError(code, f"{value}; valid: at least 0")
 
 
 def _one_of(code: str, value: str, valid: tuple[str, ...]) -> None:
     if value not in valid:
-        raise SpecError(code, f"{value!r}; valid are {', '.join(valid)}")
+        raise SpecError(code, f"{value!r}; valid: {', '.join(valid)}")

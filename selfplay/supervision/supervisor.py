@@ -1,4 +1,4 @@
-"""The static supervisor: known children, ordered, restarted alone or in groups."""
+"""The static supervisor: an ordered list of children, restarted one by one or in groups."""
 
 from __future__ import annotations
 
@@ -6,55 +6,31 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from selfplay.supervision import errors
-from selfplay.supervision.exits import ChildInfo, ExitReason
-from selfplay.supervision.intensity import RestartIntensity
+from selfplay.supervision.exits import ExitReason
 from selfplay.supervision.node import Node
 from selfplay.supervision.nursery import Failure, build
+from selfplay.supervision.slot import ChildSlot
 from selfplay.supervision.spec import SupervisorSpec, check_significance
-from selfplay.supervision.tree import Tree
+from selfplay.supervision.tree import TreeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from selfplay.supervision.child import Child
     from selfplay.supervision.clock import Clock
-    from selfplay.supervision.exits import Cause, ChildRef, ChildState
+    from selfplay.supervision.exits import Cause, ChildInfo, ChildRef
     from selfplay.supervision.reports import Report
     from selfplay.supervision.spec import ChildSpec
 
 
-class Slot:
-    """The place of one child: its specification stays while incarnations come and go."""
-
-    __slots__ = ("child", "restarting", "restarts", "spec")
-
-    def __init__(self, spec: ChildSpec) -> None:
-        self.spec = spec
-        self.child: Child | None = None
-        self.restarting = False  # being restarted, or waiting for another try because that failed
-        self.restarts = 0
-
-    @property
-    def ref(self) -> ChildRef | None:
-        """The incarnation that runs."""
-        return None if self.child is None else self.child.ref
-
-    @property
-    def state(self) -> ChildState:
-        """Running, restarting or stopped."""
-        if self.child is not None:
-            return "running"
-        return "restarting" if self.restarting else "stopped"
-
-
 class Supervisor(Node):
-    """Starts its children in order, restarts them as its strategy says, stops them in reverse order.
+    """Starts its children in order, restarts them by its strategy, and stops them in reverse order.
 
     Args:
         spec: what to run.
         name: the root's name in paths.
         clock: monotonic time; real time by default.
-        on_report: told everything that happens in the whole tree, see `reports`.
+        on_report: called with every report of the tree, see `reports`.
         tree: the tree to join; only nested supervisors are given one.
     """
 
@@ -65,17 +41,16 @@ class Supervisor(Node):
         name: str = "root",
         clock: Clock | None = None,
         on_report: Callable[[Report], None] | None = None,
-        tree: Tree | None = None,
+        tree: TreeState | None = None,
     ) -> None:
-        super().__init__(spec, name, Tree(clock, on_report) if tree is None else tree)
+        super().__init__(spec, name, TreeState(clock, on_report) if tree is None else tree)
         self._spec = spec
-        self._slots = {child.id: Slot(child) for child in spec.children}
-        self._window = RestartIntensity(spec.intensity, spec.period_s)
+        self._slots = {child.id: ChildSlot(child, self._record()) for child in spec.children}
 
     # ---- calls
 
     async def start_child(self, spec: ChildSpec) -> ChildRef | None:
-        """Adds a child behind the others and starts it; None if it declined.
+        """Adds a child behind the others and starts it; returns None if it declined.
 
         Raises:
             SpecError: significant where it cannot be (bad_combination).
@@ -86,39 +61,47 @@ class Supervisor(Node):
         return await self._call(partial(self._add, spec))
 
     async def terminate_child(self, child_id: str) -> None:
-        """Stops a child by hand; this is no crash, and its place stays unless it is temporary.
+        """Stops a child without restarting it. Its specification is kept unless it is temporary.
 
         Raises:
-            NotFoundError, NotRunningError: as they say.
+            NotFoundError: no such child.
+            NotRunningError: this supervisor does not run.
         """
         await self._call(partial(self._terminate, child_id))
 
     async def restart_child(self, child_id: str) -> ChildRef | None:
-        """Starts a child that is stopped; None if it declined.
+        """Starts a stopped child; returns None if it declined.
 
         Raises:
-            RunningError, RestartingError, NotFoundError, NotRunningError: as they say.
-            StartError: it did not start; its place stays.
+            RunningError, RestartingError, NotFoundError: the child is not stopped, or unknown.
+            NotRunningError: this supervisor does not run.
+            StartError: it did not start; its specification is kept.
         """
         return await self._call(partial(self._start_again, child_id))
 
     async def delete_child(self, child_id: str) -> None:
-        """Forgets a child that is stopped.
+        """Removes a stopped child.
 
         Raises:
-            RunningError, RestartingError, NotFoundError, NotRunningError: as they say.
+            RunningError, RestartingError, NotFoundError: the child is not stopped, or unknown.
+            NotRunningError: this supervisor does not run.
         """
         await self._call(partial(self._delete, child_id))
 
+    def leave_park(self) -> None:
+        """Restarts all parked children and their groups now."""
+        for slot in self._slots.values():
+            if slot.state == "parked":
+                self._post(partial(self._leave_park, slot))
+
     def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children in start order, as they are now; never blocks.
+        """The children in start order; never blocks.
 
         Raises:
             NotRunningError: this supervisor does not run.
         """
         self._check_alive()
-        slots = self._slots.values()
-        return tuple(ChildInfo(slot.spec.id, slot.ref, slot.state, slot.spec.kind, slot.restarts) for slot in slots)
+        return tuple(slot.info for slot in self._slots.values())
 
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         check_significance(spec, self._spec.auto_shutdown)
@@ -127,7 +110,7 @@ class Supervisor(Node):
             if present.child is not None:
                 raise errors.AlreadyStartedError(spec.id, present.child.ref)
             raise errors.AlreadyPresentError(spec.id)
-        slot = Slot(spec)
+        slot = ChildSlot(spec, self._record())
         ref = await self._start_by_hand(slot)
         if ref is not None or spec.restart != "temporary":
             self._slots[spec.id] = slot
@@ -145,7 +128,7 @@ class Supervisor(Node):
     async def _delete(self, child_id: str) -> None:
         del self._slots[self._stopped_slot(child_id).spec.id]
 
-    def _stopped_slot(self, child_id: str) -> Slot:
+    def _stopped_slot(self, child_id: str) -> ChildSlot:
         slot = self._slots.get(child_id)
         if slot is None:
             raise errors.NotFoundError(child_id)
@@ -155,36 +138,47 @@ class Supervisor(Node):
             raise errors.RestartingError(child_id)
         return slot
 
-    async def _start_by_hand(self, slot: Slot) -> ChildRef | None:
+    async def _start_by_hand(self, slot: ChildSlot) -> ChildRef | None:
         failure = await self._start(slot)
         if failure is not None:
             raise errors.StartError(slot.spec.id, failure.reason)
-        return slot.ref
+        return None if slot.child is None else slot.child.ref
 
     # ---- ends and restarts
 
     async def _on_exit(self, child: Child, reason: ExitReason) -> None:
         slot = self._slots.get(child.ref.id)
-        if slot is None or slot.child is not child:  # stopped meanwhile, or of an earlier incarnation
+        if slot is None or slot.child is not child:  # stopped meanwhile, or an earlier incarnation
             return
-        slot.child = None
+        slot.child, slot.down_since = None, child.ended
         if slot.spec.restart == "permanent" or (slot.spec.restart == "transient" and not reason.clean):
-            await self._restart(slot, self._cause(child.ref, reason))
+            await self._restart(slot, self._cause(child.ref, reason), proven=child.proven)
         else:
             self._clear(slot)
             self._shut_down_automatically(slot)
 
-    async def _restart(self, slot: Slot, cause: Cause) -> None:
-        """Restarts a child and whom its strategy adds; a failure queues another try behind waiting requests."""
-        if not self._window.add(self._tree.clock.time(), cause):
-            self._give_up(
-                f"more than {self._spec.intensity} restarts in {self._spec.period_s:g} s", self._window.first_cause
-            )
-            return
+    async def _restart(self, slot: ChildSlot, cause: Cause, *, proven: bool = False) -> None:
+        """Restarts a child with its group, or parks it and stops its group, or gives up."""
+        if self._may_restart(slot.record, cause, partial(self._leave_park, slot), proven=proven):
+            await self._restart_group(slot)
+        elif slot.state == "parked":
+            slot.restarting = True
+            for other in reversed(self._group_of(slot)):
+                if other is not slot:
+                    await self._stop(other)
+
+    async def _leave_park(self, slot: ChildSlot) -> None:
+        if slot.state == "parked":
+            await self._restart_group(slot)
+
+    async def _restart_group(self, slot: ChildSlot) -> None:
+        """Restarts a child with its group; a failed start queues another try behind waiting requests."""
         group = self._group_of(slot)
         for other in reversed(group):
             await self._stop(other)
-        group = [member for member in group if member.spec.id in self._slots]  # temporary ones are forgotten by now
+        group = [
+            member for member in group if member.spec.id in self._slots
+        ]  # without temporary children, which were removed
         for member in group:
             member.restarts += 1
             member.restarting = True
@@ -195,11 +189,11 @@ class Supervisor(Node):
                 member.restarting = member is culprit
             self._post(partial(self._try_again, culprit, self._cause(failure.child, failure.reason)))
 
-    async def _try_again(self, slot: Slot, cause: Cause) -> None:
+    async def _try_again(self, slot: ChildSlot, cause: Cause) -> None:
         if slot.restarting and self._slots.get(slot.spec.id) is slot:
             await self._restart(slot, cause)
 
-    def _group_of(self, slot: Slot) -> list[Slot]:
+    def _group_of(self, slot: ChildSlot) -> list[ChildSlot]:
         slots = list(self._slots.values())
         match self._spec.strategy:
             case "one_for_one":
@@ -209,8 +203,8 @@ class Supervisor(Node):
             case "one_for_all":
                 return slots
 
-    def _shut_down_automatically(self, ended: Slot) -> None:
-        """Ends this supervisor if `ended` was significant and, for all_significant, the last such child."""
+    def _shut_down_automatically(self, ended: ChildSlot) -> None:
+        """Applies `auto_shutdown` after `ended` has ended."""
         if not ended.spec.significant:
             return
         left = any(slot.spec.significant and slot.state != "stopped" for slot in self._slots.values())
@@ -231,16 +225,18 @@ class Supervisor(Node):
         for slot in reversed(list(self._slots.values())):
             await self._stop(slot)
 
-    async def _start(self, slot: Slot) -> Failure | None:
-        """Starts a child in its place; returns why it failed. One that declines leaves its place empty."""
-        outcome = await self._nursery.start(slot.spec, slot.restarts)
+    async def _start(self, slot: ChildSlot) -> Failure | None:
+        """Starts a child in its slot; returns the failure, if any. A child that declines leaves the slot empty."""
+        outcome = await self._nursery.start(slot.spec, slot.restarts, slot.down_since)
         if isinstance(outcome, Failure):
             return outcome
         slot.child, slot.restarting = outcome, False
+        if outcome is not None and slot.record is not None:
+            slot.record.started(self._tree.clock.time())
         return None
 
-    async def _start_all(self, slots: list[Slot]) -> tuple[Slot, Failure] | None:
-        """Starts children in order, up to the first that fails; temporary ones that decline are forgotten."""
+    async def _start_all(self, slots: list[ChildSlot]) -> tuple[ChildSlot, Failure] | None:
+        """Starts children in order up to the first failure; temporary children that decline are removed."""
         for slot in slots:
             failure = await self._start(slot)
             if failure is not None:
@@ -249,18 +245,20 @@ class Supervisor(Node):
                 self._clear(slot)
         return None
 
-    async def _stop(self, slot: Slot) -> None:
+    async def _stop(self, slot: ChildSlot) -> None:
         if slot.child is not None:
             await slot.child.stop()
+            slot.down_since = self._tree.clock.time()
         self._clear(slot)
 
-    def _clear(self, slot: Slot) -> None:
-        """Empties a place; a temporary child is forgotten with it."""
+    def _clear(self, slot: ChildSlot) -> None:
+        """Empties a slot; the slot of a temporary child is removed."""
         slot.child, slot.restarting = None, False
+        self._unpark(slot.record)
         if slot.spec.restart == "temporary":
             self._slots.pop(slot.spec.id, None)
 
 
 @build.register(SupervisorSpec)
-def _(spec: SupervisorSpec, path: str, tree: Tree) -> Supervisor:
+def _(spec: SupervisorSpec, path: str, tree: TreeState) -> Supervisor:
     return Supervisor(spec, name=path, tree=tree)

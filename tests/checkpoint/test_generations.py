@@ -52,7 +52,7 @@ def test_the_hash_is_of_names_types_shapes_and_bytes():
 
 
 def test_weights_are_plain_arrays():
-    with pytest.raises(CheckpointError, match="a: weights are plain arrays"):
+    with pytest.raises(CheckpointError, match="a: weights must be plain arrays"):
         weights_hash({"a": np.zeros(2, [("x", "f4"), ("y", "f8")])})
 
 
@@ -85,7 +85,7 @@ def test_a_damaged_generation_is_not_taken_for_a_saved_one(run):
 def test_the_name_follows_from_the_iteration(run):
     with pytest.raises(CheckpointError, match="named gen_3, not other"):
         save_generation(run, policy_meta(3, id="other"), params())
-    with pytest.raises(CheckpointError, match="hash of other weights"):
+    with pytest.raises(CheckpointError, match="is of other weights"):
         save_generation(run, policy_meta(3, weights_hash="0" * 64), params())
 
 
@@ -162,10 +162,10 @@ def test_weights_must_be_those_of_the_metadata(run):
     path = save_generation(run, policy_meta(1), params(1))
     other = save_generation(run, policy_meta(2), params(2))
     forge(path, params__safetensors=(other / "params.safetensors").read_bytes())
-    with pytest.raises(CorruptError, match="not the weights"):
+    with pytest.raises(CorruptError, match="do not have the hash"):
         load_generation(path)
     forge(path, policy__json=encode_json(to_document(policy_meta(1), ()), "x"))  # without any hash
-    with pytest.raises(CorruptError, match="not the weights"):
+    with pytest.raises(CorruptError, match="do not have the hash"):
         load_generation(path)
 
 
@@ -227,6 +227,6 @@ def test_no_policy_takes_the_place_of_what_is_none(tmp_path):
     path = tmp_path / "policy"
     path.mkdir()
     (path / "thesis.txt").write_text("ten years")
-    with pytest.raises(ImmutableError, match="holds no policy"):
+    with pytest.raises(ImmutableError, match="is not a policy"):
         save_policy(path, policy_meta(120), params(), replace=True)
     assert (path / "thesis.txt").read_text() == "ten years"

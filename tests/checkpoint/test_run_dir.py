@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.checkpoint import RunDir, create_run, find_newest_run, resolve_run, run_dir
+from selfplay.checkpoint import RunDir, create_run, resolve_run, run_dir
 from selfplay.checkpoint.run_dir import find_runs
 from selfplay.errors import CheckpointError, ConfigError, CorruptError, NotARunError, RunExistsError, RunLockedError
 from tests.checkpoint.samples import full_disk
@@ -120,17 +120,17 @@ def test_run_and_summary_are_documents(tmp_path):
 
 
 def test_the_newest_run_is_the_one_with_the_latest_activity(tmp_path):
-    assert find_newest_run(tmp_path / "missing") is None
-    assert find_newest_run(tmp_path) is None
+    assert run_dir.find_runs(tmp_path / "missing") == []
+    assert run_dir.find_runs(tmp_path) == []
     first, second = started(tmp_path / "first", 100), started(tmp_path / "group" / "second", 200)
     started(tmp_path / ".hidden", 900)
     (tmp_path / "empty").mkdir()
-    assert find_newest_run(tmp_path) == second
+    assert run_dir.find_runs(tmp_path)[0] == second
     first.metrics.write_text("")
     os.utime(first.metrics, (300, 300))
-    assert find_newest_run(tmp_path) == first
+    assert run_dir.find_runs(tmp_path)[0] == first
     assert find_runs(tmp_path) == [first, second]
-    assert find_newest_run(second.path) == second
+    assert run_dir.find_runs(second.path)[0] == second
 
 
 def test_a_run_is_resolved(tmp_path):
@@ -242,7 +242,7 @@ def test_a_run_that_leads_out_of_its_folder_is_not_worked_in(tmp_path, name):
     link = run.path / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(victim)
-    with pytest.raises(CheckpointError, match=f"{name} is a link: a trainer works in plain folders"), run.lock():
+    with pytest.raises(CheckpointError, match=f"{name} is a link: a run folder has only plain files"), run.lock():
         pytest.fail("a link was followed")
     assert (victim / ".tmp-precious").read_text() == "precious"
 
@@ -250,5 +250,5 @@ def test_a_run_that_leads_out_of_its_folder_is_not_worked_in(tmp_path, name):
 def test_nor_one_with_a_pipe_in_it(tmp_path):
     run = create_run(tmp_path / "mine")
     os.mkfifo(run.metrics)
-    with pytest.raises(CheckpointError, match=r"metrics\.jsonl is no plain file"), run.lock():
+    with pytest.raises(CheckpointError, match=r"metrics\.jsonl is not a plain file"), run.lock():
         pytest.fail("it would block")

@@ -306,7 +306,7 @@ def test_a_file_may_be_limited_further_by_its_reader(tmp_path):
     path = write_folder(tmp_path / "folder", OLD)
     with pytest.raises(CorruptError, match="the limit is 10"):
         open_folder(path).read("a.json", limit=10)
-    with pytest.raises(CorruptError, match="does not list"):
+    with pytest.raises(CorruptError, match="not in the manifest"):
         open_folder(path).read("unknown")
 
 

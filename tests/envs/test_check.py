@@ -70,7 +70,7 @@ class IgnoresSeeds(Broken):
 
 class RepeatsEpisodes(Broken):
     def step(self, actions, acts=None):
-        self._episode["number"] = 0
+        self._games.episode["number"] = 0
         return super().step(actions, acts)
 
 
@@ -131,6 +131,11 @@ class TakesAnything(Broken):
         return super().step(np.zeros((self.num_games, 2, 13), np.int8) if actions.dtype != np.int8 else actions, acts)
 
 
+class EverybodyActs(Broken):
+    def step(self, actions, acts=None):
+        return super().step(actions)
+
+
 class NamesNothing(Broken):
     def step(self, actions, acts=None):
         if actions.dtype != np.int8:
@@ -155,6 +160,7 @@ class NamesNothing(Broken):
         (Forgets, "a snapshot restored"),
         (TakesAnything, "played instead of refused"),
         (NamesNothing, "must name seat 1"),
+        (EverybodyActs, "differs with the actions of seats that do not act"),
     ],
 )
 def test_a_broken_promise_is_named(game, message):

@@ -29,7 +29,7 @@ def test_a_cap_truncates():
 @pytest.mark.parametrize("cap", [TIMER, TIMER + 1])
 def test_the_timer_terminates_even_where_the_cap_falls_on_it(cap):
     game = make(1, max_episode_frames=cap)
-    game._episode["frames"] = game.state.game["frame"] = TIMER - 2
+    game._games.episode["frames"] = game.state.game["frame"] = TIMER - 2
     game.state.players["percent"] = 10.0, 5.0
     assert not hands_off(game).ended.any()
     batch = hands_off(game)

@@ -11,11 +11,11 @@ import torch
 
 from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import NetworkSpec
+from selfplay.commands.export import TOLERANCE, described, export
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.network import KINDS
 from selfplay.policy.policy import load_policy
-from selfplay.trainer.exporting import TOLERANCE, described, export
-from tests.trainer.policies import save
+from tests.train.policies import save
 
 ROOT = Path(__file__).parents[2]
 MISSING = [name for name in ("onnx", "onnxruntime", "onnxscript") if importlib.util.find_spec(name) is None]

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.studies.cluster.local_nodes import LocalNodes
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.trainer.local_nodes import LocalNodes
 from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
 
 ROOT = Path(__file__).parents[2]
@@ -169,7 +169,7 @@ def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp
         trainer = subprocess.Popen(command, env=nodes.environment, stdout=log, stderr=log)
     text = (tmp_path / "log").read_text
     assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
-    hosted = processes("HostedBlock")
+    hosted = processes("BlockServer")
     assert len(hosted) == 2
     nodes.kill(1)
     assert wait_for(lambda: "is parked" in text(), PATIENCE_S), text()
@@ -181,7 +181,7 @@ def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp
     failed = {line.split()[1] for line in text().splitlines() if " failed: " in line}
     assert len(failed) == 1  # the other one went on
     assert rows
-    assert wait_for(lambda: not processes("HostedBlock"))  # the cluster is not ours, its actors were
+    assert wait_for(lambda: not processes("BlockServer"))  # the cluster is not ours, its actors were
 
 
 def test_two_nodes_train_as_one_machine_does(nodes, tmp_path):
@@ -226,7 +226,7 @@ def test_emulators_live_in_actors_and_die_with_them(environment, tmp_path):
     with log.open("w") as out:
         trainer = subprocess.Popen([*TRAIN[:2], *map(str, arguments)], env=environment, stdout=out, stderr=out)
     assert wait_for(lambda: "Iter 3:" in log.read_text(), PATIENCE_S), log.read_text()
-    actors = processes("ray::HostedBlock")
+    actors = processes("ray::BlockServer")
     assert len(actors) == 2
     os.kill(actors[0], signal.SIGKILL)
     assert wait_for(lambda: "its worker process has died; it is replaced" in log.read_text(), PATIENCE_S)

@@ -51,6 +51,8 @@ VALUES: tuple[Any, ...] = (
     "x" * 100_000, *NAMES,
 )  # fmt: skip
 
+HUGE_COUNTS = (10**9, 2**63, 10**400)
+
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a JSON document, by the keys that lead to it."""
@@ -61,6 +63,15 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
     )
     for key, value in list(inner)[:8]:
         yield from places(value, (*path, key))
+
+
+def numbers(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place that has a whole number."""
+    if isinstance(document, dict | list):
+        for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+            yield from numbers(value, (*path, key))
+    elif type(document) is int and path:
+        yield path
 
 
 def changed(document: Any, path: tuple[Any, ...], value: Any, rename: str | None = None) -> Any:

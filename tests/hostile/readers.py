@@ -9,7 +9,7 @@ from typing import Any
 
 from envs.dialogue.human import read_games as read_people
 from envs.errors import GameError
-from envs.melee.dolphin.disc import judge_disc
+from envs.melee.dolphin.disc import DISC_MAGIC, judge_disc
 from envs.melee.replay import read_replay
 from envs.melee.tables import load_tables
 from envs.melee.tables.read import read_character, read_stage
@@ -24,36 +24,37 @@ from selfplay.checkpoint import (
 )
 from selfplay.checkpoint.models import ModelMeta, read_model, save_model
 from selfplay.checkpoint.store import MANIFEST, open_folder
-from selfplay.integrations.beginnings import beginning
+from selfplay.commands.dialogue_files.games import GAMES
+from selfplay.commands.dialogue_files.games import read_games as read_written
+from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
+from selfplay.commands.dialogue_files.reading import read_table
+from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
+from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
+from selfplay.commands.run_status import examine
+from selfplay.config.family import is_dialogue
+from selfplay.config.fighting_cli import parse
+from selfplay.integrations.initial_states import initial_state
 from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
-from selfplay.league.foreign import read_csv
+from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
 from selfplay.policy.language.wire import BadAnswer, decode
 from selfplay.replays.cache import Cache, format_key
 from selfplay.replays.library import Library
-from selfplay.report.board.records import Records
 from selfplay.report.files import trim_metrics
-from selfplay.report.standing import Crash, Standing
+from selfplay.report.leaderboard_page.curves import training
+from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.report.transcripts import read_transcripts
-from selfplay.trainer.cli import parse
-from selfplay.trainer.crash_file import append_crash, read_crashes
-from selfplay.trainer.dialogue.files.games import GAMES
-from selfplay.trainer.dialogue.files.games import read_games as read_written
-from selfplay.trainer.dialogue.files.parquet import from_parquet, to_parquet
-from selfplay.trainer.dialogue.files.reading import read_table
-from selfplay.trainer.dialogue.files.rows import COLUMNS, offline_rows
-from selfplay.trainer.dialogue.files.settings import SETTINGS, read_settings
-from selfplay.trainer.family import is_dialogue
-from selfplay.trainer.inquest import examine
+from selfplay.report.tree_status import Crash, TreeStatus
+from selfplay.train.monitoring.crash_file import append_crash, read_crashes
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
+from tests.commands.dialogue_files.written import lines
 from tests.envs.melee.slp_files import synthetic
 from tests.league.pools import series
 from tests.report.talks import transcript
-from tests.trainer.dialogue.files.written import lines
-from tests.trainer.dialogue.writers import settings_of
+from tests.train.dialogue.writers import settings_of
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "envs" / "melee" / "tables"
@@ -139,7 +140,9 @@ def _crash() -> Crash:
 def _standing() -> bytes:
     row = {"id": "root", "kind": "worker", "state": "running", "incarnation": 1, "restarts": 0, "since": CREATED,
            "until": None, "abandoned": 0, "crash": ""}  # fmt: skip
-    found = Standing(written=CREATED, began=CREATED, pid=1, ended=None, hanging=0, crashes=0, unwritten=0, rows=(row,))
+    found = TreeStatus(
+        written=CREATED, began=CREATED, pid=1, ended=None, hanging=0, crashes=0, unwritten=0, rows=(row,)
+    )
     return found.model_dump_json().encode()
 
 
@@ -154,9 +157,11 @@ def _open_ledger(folder: Path, path: Path) -> None:
 
 
 def _run_ends(folder: Path, path: Path) -> None:
-    records = Records.of(folder)
+    records = RunRecords.of(folder)
     assert records.steps_per_iteration is None or records.steps_per_iteration > 0
     records.health()
+    assert all(first <= last for first, last in records.gaps)
+    training(records)
     assert isinstance(records.ended, bool)
 
 
@@ -220,7 +225,7 @@ def _beginning(folder: Path, path: Path) -> None:
     except (ValueError, RecursionError):
         row = {**_state_row(), "game_state": path.read_bytes().decode(errors="replace")}
     if isinstance(row, dict):
-        beginning(row)
+        initial_state(row)
 
 
 def _answer(folder: Path, path: Path) -> None:
@@ -230,6 +235,14 @@ def _answer(folder: Path, path: Path) -> None:
 
 def _people(folder: Path, path: Path) -> None:
     read_people(path.read_bytes().decode(errors="replace").splitlines())
+
+
+def _dump() -> bytes:
+    """Every part of a move dump that the importer looks at."""
+    figures = {"damage": 4, "angle": 70, "kbGrowth": 100, "baseKb": 5, "weightDepKb": 0, "element": "normal"}
+    hits = {"hitFrames": [{"start": 2, "end": 3, "hitboxes": [0]}], "hitboxes": [figures]}
+    throw = {"totalFrames": 9, "throw": {**figures, "element": 12}, **hits}
+    return _json({"jab1": {"totalFrames": 6, "iasa": 5, **hits}, "nair": {"totalFrames": 6, **hits}, "uthrow": throw})
 
 
 def _imported(folder: Path, path: Path) -> None:
@@ -273,19 +286,19 @@ READERS = (
     ),
     Reader(
         "tree.json",
-        ("selfplay.trainer.inquest",),
+        ("selfplay.commands.run_status",),
         _file("tree.json", _standing),
         lambda f, p: examine(RunDir(f), 3),
     ),
     Reader(
         "crashes.jsonl",
-        ("selfplay.trainer.crash_file",),
+        ("selfplay.train.monitoring.crash_file",),
         _file("crashes.jsonl", lambda: f"{_crash().model_dump_json()}\n".encode() * 3),
         lambda f, p: read_crashes(p, 9),
     ),
     Reader(
         "a line of crashes.jsonl",
-        ("selfplay.trainer.crash_file",),
+        ("selfplay.train.monitoring.crash_file",),
         _file("crashes.jsonl", lambda: f"{_crash().model_dump_json()}\n".encode()),
         lambda f, p: append_crash(p, _crash()),
     ),
@@ -337,19 +350,19 @@ READERS = (
     ),
     Reader(
         "games of others",
-        ("selfplay.league.foreign",),
+        ("selfplay.league.external_games",),
         _file("games.csv", lambda: b"first,second,score\na,b,1\n"),
         lambda f, p: read_csv(p),
     ),
     Reader(
         "a run for its page",
-        ("selfplay.report.board.records",),
+        ("selfplay.report.leaderboard_page.records",),
         _file("metrics.jsonl", lambda: _json(ITERATION) + b"\n"),
         _run_ends,
     ),
     Reader(
         "its summary",
-        ("selfplay.report.board.records",),
+        ("selfplay.report.leaderboard_page.records",),
         _file("summary.json", lambda: _json({"iteration": 1, "health": [{"name": "a", "text": "b"}]})),
         _run_ends,
     ),
@@ -370,29 +383,29 @@ READERS = (
     Reader("a cache's note", ("selfplay.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True),
     Reader("a cache's list", ("selfplay.replays.cache",), _filled_cache("files-*.json"), _cache_entry),
     Reader(
-        "written games", ("selfplay.trainer.dialogue.files.games",), _file(GAMES, _games), lambda f, p: read_written(p)
+        "written games", ("selfplay.commands.dialogue_files.games",), _file(GAMES, _games), lambda f, p: read_written(p)
     ),
     Reader(
         "their settings",
-        ("selfplay.trainer.dialogue.files.settings",),
+        ("selfplay.commands.dialogue_files.settings",),
         _file(SETTINGS, lambda: settings_of("kuhn_text").model_dump_json().encode()),
         lambda f, p: read_settings(f),
     ),
     Reader(
         "a table",
-        ("selfplay.trainer.dialogue.files.reading", "selfplay.trainer.dialogue.files.parquet"),
+        ("selfplay.commands.dialogue_files.reading", "selfplay.commands.dialogue_files.parquet"),
         _file("train.parquet", _parquet),
         lambda f, p: read_table(p),
     ),
     Reader(
         "a table of states",
-        ("selfplay.trainer.dialogue.files.parquet",),
+        ("selfplay.commands.dialogue_files.parquet",),
         _file("train.parquet", _parquet),
         lambda f, p: from_parquet(p, ["data_source", "messages"]),
     ),
     Reader(
         "a row of states",
-        ("selfplay.integrations.beginnings",),
+        ("selfplay.integrations.initial_states",),
         _file("row.json", lambda: _json(_state_row())),
         _beginning,
         names=False,
@@ -416,7 +429,7 @@ READERS = (
     ),
     Reader(
         "settings in TOML",
-        ("selfplay.trainer.command_line", "selfplay.trainer.family"),
+        ("selfplay.config.command_line", "selfplay.config.family"),
         _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
         _config,
         names=False,
@@ -436,14 +449,14 @@ READERS = (
     Reader(
         "a move dump",
         ("scripts.import_character", "envs.melee.tables.importer"),
-        _file("moves.json", lambda: _json({"jab1": {"totalFrames": 5}})),
+        _file("moves.json", _dump),
         _imported,
         names=False,
     ),
     Reader(
         "a disc",
         ("envs.melee.dolphin.disc",),
-        _file("melee.iso", lambda: b"GALE01\0\2" + bytes(4096)),
+        _file("melee.iso", lambda: b"GALE01\0\2".ljust(28, b"\0") + DISC_MAGIC + bytes(4096)),
         lambda f, p: judge_disc(p, hash_it=False),
     ),
 )

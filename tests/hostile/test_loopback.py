@@ -59,7 +59,7 @@ def test_and_nobody_can_have_it_otherwise(words):
 
 def test_the_stand_in_listens_on_loopback():
     pytest.importorskip("enet", reason="libmelee's enet is not installed")
-    from envs.melee.dolphin.stand_in.server import Spectators
+    from tests.support.fake_dolphin.server import Spectators
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))

@@ -3,9 +3,9 @@
 import json
 
 from envs.registry import find_dialogue
+from selfplay.commands.game_init import state_row
 from selfplay.integrations.serving import Sampled
 from selfplay.policy.language.tiny import make_tokenizer
-from selfplay.trainer.dialogue.game_init import state_row
 
 RULES = {"size": 4, "max_turns": 8}
 

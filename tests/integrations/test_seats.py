@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.integrations.seats import seat_row, seat_rows
+from selfplay.integrations.seats import seat_rows, seat_tokens
 from selfplay.rollout.dialogue import Instance
 
 
@@ -17,7 +17,7 @@ def instance(sampled, logprob=None):
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30))
 def test_a_response_reaches_from_the_first_sampled_token_to_the_last(sampled):
-    row = seat_row(instance(sampled))
+    row = seat_tokens(instance(sampled))
     if not any(sampled):
         assert row is None
         return
@@ -31,7 +31,7 @@ def test_a_response_reaches_from_the_first_sampled_token_to_the_last(sampled):
 
 
 def test_log_probabilities_that_are_not_known_are_none():
-    assert seat_row(instance([False, True, True], [0, -1, np.nan])).logprobs is None
+    assert seat_tokens(instance([False, True, True], [0, -1, np.nan])).logprobs is None
 
 
 def test_seats_that_wrote_nothing_have_no_row():

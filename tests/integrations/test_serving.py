@@ -5,18 +5,18 @@ import asyncio
 import pytest
 
 from selfplay.errors import ConfigError, RunnerError
-from selfplay.integrations.beginnings import beginning
-from selfplay.integrations.serving import Limits, Sampled, chat_of, play
+from selfplay.integrations.initial_states import initial_state
+from selfplay.integrations.serving import Sampled, TokenLimits, chat_of, play
 from tests.integrations.states import ScriptedServer, rows_of, tiny_tokenizer
 
-LIMITS = Limits(prompt=256, response=256, reply=32)
+LIMITS = TokenLimits(prompt=256, response=256, reply=32)
 
 
 def played(generate=None, limits=LIMITS, row=None):
     row = row or rows_of(states=1)[0]
     chat = chat_of(tiny_tokenizer())
     server = generate or ScriptedServer(chat, row)
-    return server, asyncio.run(play(beginning(row), chat, limits, server))
+    return server, asyncio.run(play(initial_state(row), chat, limits, server))
 
 
 def test_both_seats_lived_what_the_server_read_and_wrote():
@@ -48,7 +48,7 @@ def test_many_games_wait_side_by_side():
 
     async def all_games():
         return await asyncio.gather(
-            *(play(beginning(row), chat, LIMITS, lambda n, i, s=server: together(s, n, i)) for server in servers)
+            *(play(initial_state(row), chat, LIMITS, lambda n, i, s=server: together(s, n, i)) for server in servers)
         )
 
     results = asyncio.run(all_games())
@@ -59,25 +59,25 @@ def test_a_reply_that_is_cut_off_ends_the_game_and_trains():
     async def endless(name, ids):
         return Sampled([chat_of(tiny_tokenizer()).tokenizer.vocab_size - 1] * 4, None)
 
-    _, (game, (row,)) = played(endless, Limits(256, 256, 4))
+    _, (game, (row,)) = played(endless, TokenLimits(256, 256, 4))
     assert game.verdict.reason == "cut_off"
     assert (row.mask, row.reward, row.logprobs) == ([1] * 4, 0.0, None)
 
 
 def test_a_conversation_without_room_ends_the_game():
-    _, (game, rows) = played(limits=Limits(256, 40, 32))
+    _, (game, rows) = played(limits=TokenLimits(256, 40, 32))
     assert game.verdict.reason == "context"
     assert all(len(row.response) <= 40 and row.reward == 0 for row in rows)
 
 
 def test_rules_that_do_not_fit_are_a_mistake():
-    with pytest.raises(ConfigError, match=r"of 5 at most \(data.max_prompt_length\)"):
-        played(limits=Limits(5, 256, 32))
+    with pytest.raises(ConfigError, match=r"the limit is 5 \(data.max_prompt_length\)"):
+        played(limits=TokenLimits(5, 256, 32))
 
 
 def test_limits_under_which_no_reply_fits_are_refused():
-    with pytest.raises(ConfigError, match="max_new_tokens 65: must be 1 to the response length 64"):
-        Limits(64, 64, 65)
+    with pytest.raises(ConfigError, match="max_new_tokens 65: valid: 1 to the response length 64"):
+        TokenLimits(64, 64, 65)
 
 
 async def _dies(name, ids):
@@ -104,7 +104,7 @@ def test_who_is_cancelled_leaves_nothing_that_waits():
 
     async def given_up():
         async with asyncio.timeout(0.2):
-            await play(beginning(row), chat, LIMITS, never)
+            await play(initial_state(row), chat, LIMITS, never)
 
     with pytest.raises(TimeoutError):
         asyncio.run(given_up())

@@ -9,7 +9,7 @@ from selfplay.integrations.trl import SelfPlayRollout, shared_reward
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from tests.integrations.states import rows_of
-from tests.trainer.dialogue.models import untaught
+from tests.train.dialogue.models import untaught
 
 TRAINER = SimpleNamespace(
     args=SimpleNamespace(temperature=1.0, top_p=1.0), accelerator=SimpleNamespace(process_index=0)
@@ -63,7 +63,7 @@ def test_prompts_that_are_no_games_are_refused(model, names, told):
 def test_states_that_cannot_be_told_apart_or_shared_are_refused(model):
     with pytest.raises(ConfigError, match="same game_id"):
         SelfPlayRollout(rows_of(states=1) * 2, model)
-    with pytest.raises(ConfigError, match="paid differently"):
+    with pytest.raises(ConfigError, match="separate rewards"):
         SelfPlayRollout(rows_of("kuhn_text"), model)
 
 

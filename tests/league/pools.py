@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.ratings import ELO
-from selfplay.league.records import MatchRecord, Seat
+from selfplay.league.records import MatchRecord, MatchSeat
 
 
-def seat(player: str, **changes: object) -> Seat:
+def seat(player: str, **changes: object) -> MatchSeat:
     fields = {"player": player, "version": "v1", "character": "mewtwo", "frame_skip": 4, "delay": 0, **changes}
-    return Seat.model_validate(fields)
+    return MatchSeat.model_validate(fields)
 
 
 def record(first: str, second: str, stocks: tuple[int, int] = (2, 0), seed: int = 0, **changes: object) -> MatchRecord:
@@ -30,7 +30,7 @@ def record(first: str, second: str, stocks: tuple[int, int] = (2, 0), seed: int 
         "settings": "abc",
         **changes,
     }
-    seats = tuple(player if isinstance(player, Seat) else seat(player) for player in (first, second))
+    seats = tuple(player if isinstance(player, MatchSeat) else seat(player) for player in (first, second))
     return MatchRecord.played(seats=seats, seed=seed, **fields)
 
 
@@ -47,7 +47,7 @@ def tournament(
     rng: np.random.Generator,
     draws: float = 0.0,
     luck: float = 0.0,
-) -> Games:
+) -> GameTable:
     """Seat-swapped pairs of games between players of known Elo.
 
     Args:
@@ -70,7 +70,7 @@ def tournament(
     lead[len(home) :] *= -1  # the seats of the second game are swapped
     seats = np.concatenate([np.stack([home, away], 1), np.stack([away, home], 1)])
     count = len(seats)
-    return Games(
+    return GameTable(
         players=tuple(names),
         groups=("abc/stochastic",),
         seats=seats,

@@ -65,11 +65,11 @@ def test_pinned_anchors_hold_the_scale_where_random_cannot():
 
 def test_bounds_come_from_whoever_is_pinned():
     """Nobody loses to random; a loss to another pinned player bounds a rating all the same."""
-    from selfplay.league.games import Games
+    from selfplay.league.games import GameTable
     from tests.league.pools import series
 
     results = [("gen_0", "tank", "win")] * 5 + [("tank", "gen_0", "win")] * 5 + [("gen_0", "random", "win")] * 5
-    free, pinned = (rate(Games.of(series(results)), anchors=known) for known in (None, {"tank": 2000.0}))
+    free, pinned = (rate(GameTable.of(series(results)), anchors=known) for known in (None, {"tank": 2000.0}))
     assert not free.ceiling[free.index("gen_0")]
     assert pinned.ceiling[pinned.index("gen_0")]
     assert pinned.floor[pinned.index("gen_0")]
@@ -94,7 +94,7 @@ def test_the_projects_table_comes_before_the_runs_own(shipped, tmp_path):
 
 
 def test_the_leaderboard_says_which_it_used(shipped, tmp_path):
-    assert "random alone is pinned" in to_text(build(games()))
+    assert "only random is pinned" in to_text(build(games()))
     (tmp_path / "anchors.json").write_text(document())
     board = build(games(), run=tmp_path)
     assert board.anchors == "run"
@@ -113,7 +113,7 @@ def test_the_leaderboard_says_which_it_used(shipped, tmp_path):
         (document(settings="abc"), "settings"),
         (document(elo={"rusher": 1.0}, se={"rusher": 1.0}), "'random' is missing"),
         (document(se={"random": 0.0}), "different players"),
-        (document(elo={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}), "no scripted player"),
+        (document(elo={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}), "is not a scripted player"),
         (document(games=0), "games"),
         (document(extra=1), "extra"),
     ],

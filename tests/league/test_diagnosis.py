@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from selfplay.league.diagnosis import diagnose
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ratings import ELO, rate
 from tests.league.pools import record, series, tournament
@@ -28,7 +28,7 @@ def cyclic(size, p, rounds, rng, side=0.0):
             won = rng.random() < 1.0 / (1.0 + np.exp(-logit))
             rows.append(((i, j) if first else (j, i), (1, 0) if won == first else (0, 1), seed))
     seats = np.array([row[0] for row in rows])
-    return Games(
+    return GameTable(
         players=("random", *(f"gen_{i}" for i in range(size - 1))),
         groups=("abc/stochastic",),
         seats=seats,
@@ -78,13 +78,13 @@ def test_a_cyclic_pool_is_flagged_with_a_cycle():
     a, b, c = cycle.players
     assert cycle.scores == pytest.approx((pairs[a, b], pairs[b, c], pairs[c, a]))
     board = build(games)
-    assert any("styles" in warning for warning in board.warnings)
+    assert any("depends on the pairing" in warning for warning in board.warnings)
     assert max(row.nash for row in board.rows) < 0.5
     assert all(row.ranks == (1, 9) for row in board.rows)  # though its players are all alike strong
 
 
 def test_residuals_are_those_of_the_pairs():
-    games = Games.of(series([("gen_0", "random", "win")] * 30 + [("gen_0", "random", "loss")] * 10))
+    games = GameTable.of(series([("gen_0", "random", "win")] * 30 + [("gen_0", "random", "loss")] * 10))
     (one,) = diagnose(rate(games), games).encounters
     assert (one.a, one.b, one.games, one.seeds) == ("random", "gen_0", 40, 40)
     assert one.score == 0.25
@@ -129,8 +129,8 @@ def test_a_ladder_of_neighbours_is_flagged():
 
 
 def test_too_few_games_say_nothing():
-    assert diagnose(rate(Games.of([])), Games.of([])).misfit is None
-    games = Games.of([record("gen_0", "random")])
+    assert diagnose(rate(GameTable.of([])), GameTable.of([])).misfit is None
+    games = GameTable.of([record("gen_0", "random")])
     assert diagnose(rate(games), games).misfit is None
     assert build(games).fit.misfit_p is None
 

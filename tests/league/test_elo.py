@@ -1,12 +1,12 @@
 import pytest
 
-from selfplay.league.elo import k_factor, sequential_elo
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
+from selfplay.league.ratings import k_factor, sequential_elo
 from tests.league.pools import series
 
 
 def elo(*results, **options):
-    return sequential_elo(Games.of(series(results)), **options)
+    return sequential_elo(GameTable.of(series(results)), **options)
 
 
 def test_a_win_between_equals_moves_each_by_half_its_k():
@@ -43,7 +43,7 @@ def test_it_depends_on_the_order_as_its_description_says():
 
 
 def test_the_result_rule_applies():
-    games = Games.of(series([("gen_1", "gen_2", "draw")]))
+    games = GameTable.of(series([("gen_1", "gen_2", "draw")]))
     games.percents[0] = (10.0, 90.0)
     assert sequential_elo(games)["gen_1"] == 1520.0
     assert sequential_elo(games, "stocks")["gen_1"] == 1500.0

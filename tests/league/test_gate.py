@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.gate import Gate, GateState, head_to_head
-from selfplay.league.sprt import Bounds
+from selfplay.league.sprt import SprtBounds
 from tests.league.pools import series, tournament
 
 GENERATIONS = ["gen_0", "gen_5", "gen_10"]
@@ -12,7 +12,7 @@ LOST = [(b, a, result) for a, b, result in WON]
 
 
 def gate(**state):
-    made = Gate(Bounds())
+    made = Gate(SprtBounds())
     made.state = GateState(**state)
     return made
 
@@ -32,7 +32,7 @@ def test_a_candidate_stays_until_it_is_decided():
     made = gate()
     made.challenge(GENERATIONS)
     assert made.challenge([*GENERATIONS, "gen_15"]) == ("gen_10", "gen_0")
-    made.decide(Games.of(series(LOST)))
+    made.decide(GameTable.of(series(LOST)))
     assert made.challenge([*GENERATIONS, "gen_15"]) == ("gen_15", "gen_0")
 
 
@@ -47,7 +47,7 @@ def test_a_candidate_whose_file_is_gone_is_replaced():
 def test_who_wins_is_best_and_who_does_not_is_tried(results, best):
     made = gate()
     made.challenge(GENERATIONS)
-    candidate, test = made.decide(Games.of(series(results)))
+    candidate, test = made.decide(GameTable.of(series(results)))
     assert (candidate, test.state) == ("gen_10", "accepted" if best == "gen_10" else "rejected")
     assert made.state == GateState(best=best, tried="gen_10")
     assert made.challenge(GENERATIONS) is None
@@ -55,9 +55,9 @@ def test_who_wins_is_best_and_who_does_not_is_tried(results, best):
 
 def test_an_open_test_shows_where_it_stands():
     made = gate()
-    assert made.decide(Games.of(series(WON))) is None  # nobody is tested
+    assert made.decide(GameTable.of(series(WON))) is None  # nobody is tested
     made.challenge(GENERATIONS)
-    _, test = made.decide(Games.of(series(WON[:3])))
+    _, test = made.decide(GameTable.of(series(WON[:3])))
     assert test.state == "open"
     assert made.state.llr == test.llr > 0
     assert made.state.candidate == "gen_10"
@@ -65,12 +65,12 @@ def test_an_open_test_shows_where_it_stands():
 
 def test_only_games_of_the_two_count():
     others = [("gen_10", "random", "win"), ("gen_5", "gen_0", "loss"), ("gen_5", "gen_10", "win")]
-    points, pairs = head_to_head(Games.of(series([*WON[:3], *others])), "gen_10", "gen_0")
+    points, pairs = head_to_head(GameTable.of(series([*WON[:3], *others])), "gen_10", "gen_0")
     assert points.tolist() == [1, 1, 1]
     assert len(np.unique(pairs)) == 3
-    points, _ = head_to_head(Games.of(series([*WON[:3], *others])), "gen_0", "gen_10")
+    points, _ = head_to_head(GameTable.of(series([*WON[:3], *others])), "gen_0", "gen_10")
     assert points.tolist() == [0, 0, 0]
-    assert len(head_to_head(Games.of(series(others)), "gen_10", "gen_7")[0]) == 0
+    assert len(head_to_head(GameTable.of(series(others)), "gen_10", "gen_7")[0]) == 0
 
 
 @pytest.mark.parametrize(("elo", "low", "high"), [(0, 0.0, 0.09), (30, 0.91, 1.0)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from selfplay.errors import LeagueError
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_id
@@ -29,7 +29,7 @@ def cells(text):
 
 
 def test_the_table_is_the_guide_s():
-    text = to_text(build(Games.of(series([("gen_5", "gen_3", "win")] * 2 + [("gen_3", "random", "draw")]))))
+    text = to_text(build(GameTable.of(series([("gen_5", "gen_3", "win")] * 2 + [("gen_3", "random", "draw")]))))
     lines = text.splitlines()
     assert lines[0] == TITLE == "═══ Elo Leaderboard ═══"
     assert [name.strip() for name in lines[1].strip("|").split("|")][:3] == ["Rank", "Policy", "Elo"]
@@ -74,7 +74,7 @@ def test_random_is_fixed_at_1500_and_marked(many):
 
 def test_the_share_decided_by_stocks_is_of_all_games_of_a_player():
     board = build(
-        Games.of(
+        GameTable.of(
             [
                 record("gen_1", "random", (2, 0), seed=0),
                 record("gen_1", "random", (2, 2), seed=1, percents=(0.0, 9.0)),
@@ -89,13 +89,13 @@ def test_the_share_decided_by_stocks_is_of_all_games_of_a_player():
 
 
 def test_the_result_rule_is_applied_on_reading():
-    games = Games.of([record("gen_1", "random", (2, 2), percents=(0.0, 9.0))])
+    games = GameTable.of([record("gen_1", "random", (2, 2), percents=(0.0, 9.0))])
     assert build(games).rows[0].wins == 1
     assert build(games, rule="stocks").rows[0].draws == 1
 
 
 def test_facts_and_what_was_left_out_are_said_in_words():
-    games = Games.of(
+    games = GameTable.of(
         [record("gen_1", "random", settings="older", seed=i) for i in range(3)]
         + [record("gen_1", "random"), record("random", "gen_1"), record("gen_1", "idle")]
     )
@@ -108,15 +108,15 @@ def test_facts_and_what_was_left_out_are_said_in_words():
 
 
 def test_a_pool_without_ties_to_the_anchor_is_flagged():
-    islands = build(Games.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
-    assert "Warning: Not connected: these never met 'random'" in to_text(islands)
+    islands = build(GameTable.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
+    assert "Warning: Not connected: no chain of games links these players to 'random'" in to_text(islands)
     assert "gen_2, gen_3." in to_text(islands)
-    whole = build(Games.of(series([("gen_1", "random", "win"), ("gen_2", "gen_1", "win")])))
+    whole = build(GameTable.of(series([("gen_1", "random", "win"), ("gen_2", "gen_1", "win")])))
     assert whole.warnings == ()
 
 
 def test_a_perfect_score_is_shown_as_a_bound():
-    board = build(Games.of(series([("gen_1", "random", "win")] * 10 + [("gen_0", "random", "loss")] * 10)))
+    board = build(GameTable.of(series([("gen_1", "random", "win")] * 10 + [("gen_0", "random", "loss")] * 10)))
     bounds = {row["Policy"]: row["95% interval"] for row in cells(to_text(board))}
     assert bounds["gen_1"].endswith(" or more")
     assert bounds["gen_0"].endswith(" or less")
@@ -124,7 +124,7 @@ def test_a_perfect_score_is_shown_as_a_bound():
 
 
 def test_whom_nothing_ties_to_the_anchor_has_an_unknown_interval():
-    board = build(Games.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
+    board = build(GameTable.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
     intervals = {row["Policy"]: row["95% interval"] for row in cells(to_text(board))}
     assert intervals["gen_2"] == intervals["gen_3"] == "unknown"
 
@@ -136,12 +136,12 @@ def test_a_torn_ledger_is_mentioned(tmp_path):
 
 
 def test_repeated_rows_are_mentioned():
-    games = Games.of([record("gen_1", "random")] * 2)
+    games = GameTable.of([record("gen_1", "random")] * 2)
     assert "Warning: 1 repeated rows of the ledger were ignored." in to_text(build(games))
 
 
 def test_sequential_elo_is_labelled_and_claims_no_interval():
-    games = Games.of(series([("gen_1", "gen_2", "win"), ("gen_2", "random", "win")]))
+    games = GameTable.of(series([("gen_1", "gen_2", "win"), ("gen_2", "random", "win")]))
     board = build(games, "sequential")
     assert "sequential Elo (depends on the order of the games)" in to_text(board)
     assert {row.policy: row.elo for row in board.rows}["gen_1"] == 1520.0
@@ -152,11 +152,11 @@ def test_sequential_elo_is_labelled_and_claims_no_interval():
 @pytest.mark.parametrize("options", [{"method": "glicko"}, {"rule": "coin"}, {"settings": "nowhere"}])
 def test_what_cannot_be_asked_for_is_named(options):
     with pytest.raises(LeagueError, match=r"glicko|coin|nowhere"):
-        build(Games.of([record("gen_1", "random")]), **options)
+        build(GameTable.of([record("gen_1", "random")]), **options)
 
 
 def test_an_empty_ledger_gives_an_empty_table():
-    board = build(Games.of([]))
+    board = build(GameTable.of([]))
     assert board.rows == ()
     assert "0 games" in to_text(board)
 
@@ -180,5 +180,5 @@ def test_progress_is_the_newest_generations_lead_over_the_start(many):
     assert many.progress.low < many.progress.elo < many.progress.high
     assert many.progress.superiority > 0.99
     assert "progress: gen_29 is +" in to_text(many)
-    assert build(Games.of(series([("gen_0", "random", "win")]))).progress is None
-    assert build(Games.of(series([("gen_5", "random", "win"), ("gen_3", "random", "win")]))).progress is None
+    assert build(GameTable.of(series([("gen_0", "random", "win")]))).progress is None
+    assert build(GameTable.of(series([("gen_5", "random", "win"), ("gen_3", "random", "win")]))).progress is None

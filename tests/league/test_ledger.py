@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfplay.errors import DiskError, LeagueError
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.ratings import rate
 from tests.league.pools import record, seat, series
@@ -36,7 +36,7 @@ def write(path, records=RECORDS):
     return path.read_bytes()
 
 
-def same(a: Games, b: Games) -> bool:
+def same(a: GameTable, b: GameTable) -> bool:
     columns = ("seats", "versions", "stocks", "percents", "pairs", "group")
     equal = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in columns)
     return equal and a.players == b.players and a.groups == b.groups
@@ -49,7 +49,7 @@ def test_what_is_appended_is_read_back(path):
         assert ledger.rows == 5
         assert same(ledger.games(), read_games(path))
     assert list(read_records(path)) == RECORDS
-    assert same(read_games(path), Games.of(RECORDS))
+    assert same(read_games(path), GameTable.of(RECORDS))
 
 
 def test_rows_are_only_ever_added(path):
@@ -66,11 +66,11 @@ def test_a_ledger_cut_anywhere_goes_on_to_the_same_end(tmp_path_factory, cut, to
     path = tmp_path_factory.mktemp("cut") / "ledger.jsonl"
     rows = write(path).splitlines(keepends=True)
     path.write_bytes(b"".join(rows[:cut]) + (rows[cut][:torn] if cut < 5 else b""))
-    assert same(read_games(path), Games.of(RECORDS[:cut]))
+    assert same(read_games(path), GameTable.of(RECORDS[:cut]))
     with Ledger.open(path) as ledger:
         assert ledger.rows == cut
         ledger.append(RECORDS)
-        assert same(ledger.games(), Games.of(RECORDS))
+        assert same(ledger.games(), GameTable.of(RECORDS))
     assert path.read_bytes() == b"".join(rows)
 
 
@@ -111,7 +111,7 @@ def test_a_last_row_that_only_lacks_its_line_end_counts(path):
     [
         (b"{broken", "Expecting property name"),
         (b'"\xc3("', "decode"),
-        (b"[]", "no record of a game"),
+        (b"[]", "not a game record"),
         (b"{}", "'match' is missing"),
         (RECORDS[1].row().replace('"format":1', '"format":9').encode(), "format 9"),
         (RECORDS[1].row().replace('"random"', '"gen_1"').encode(), "mirror match of 'gen_1'"),
@@ -156,7 +156,7 @@ def test_repeated_matches_are_ignored_and_counted(path):
     assert len(games) == 5
     assert games.duplicates == 5
     assert not games.torn
-    np.testing.assert_array_equal(rate(games).elo, rate(Games.of(RECORDS)).elo)
+    np.testing.assert_array_equal(rate(games).elo, rate(GameTable.of(RECORDS)).elo)
     assert list(read_records(path)) == RECORDS
 
 
@@ -208,14 +208,14 @@ def test_rows_behind_a_checkpoint_can_be_dropped_and_played_again(path):
     with Ledger.open(path, keep_rows=3) as ledger:
         assert ledger.rows == 3
         assert ledger.dropped_rows == 2
-        assert same(ledger.games(), Games.of(RECORDS[:3]))
+        assert same(ledger.games(), GameTable.of(RECORDS[:3]))
         ledger.append(RECORDS[3:])
     assert path.read_bytes() == whole
 
 
 def test_a_ledger_shorter_than_the_checkpoint_is_an_error(path):
     whole = write(path)
-    with pytest.raises(LeagueError, match="has 5 rows where 6 were written"):
+    with pytest.raises(LeagueError, match="has 5 rows, but 6 were written"):
         Ledger.open(path, keep_rows=6)
     assert path.read_bytes() == whole
     Ledger.open(path).close()  # the lock was given back
@@ -257,6 +257,46 @@ def test_each_batch_is_on_the_disk_before_append_returns(path, monkeypatch):
         assert len(synced) == 1, "nothing new, nothing to wait for"
 
 
+@pytest.fixture
+def synced(monkeypatch):
+    """What the disk has been made to hold: (inode, size) of each file or folder, in order."""
+    found, real = [], os.fsync
+
+    def fsync(descriptor):
+        real(descriptor)
+        status = os.fstat(descriptor)
+        found.append((status.st_ino, status.st_size))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return found
+
+
+def test_the_name_of_a_new_ledger_is_on_the_disk_before_its_rows(path, synced):
+    with Ledger.open(path) as ledger:
+        ledger.append(RECORDS)
+    assert [inode for inode, _ in synced] == [path.parent.stat().st_ino, path.stat().st_ino]
+
+
+@pytest.mark.parametrize(
+    ("damage", "keep_rows"),
+    [(lambda whole: whole + b'{"format":1,"ma', None), (lambda whole: whole[:-1], None), (lambda whole: whole, 3)],
+    ids=["torn", "without its line end", "longer than the checkpoint knows"],
+)
+def test_a_repair_is_on_the_disk_before_a_ledger_is_open(path, synced, damage, keep_rows):
+    path.write_bytes(damage(write(path)))
+    synced.clear()
+    Ledger.open(path, keep_rows).close()
+    status = path.stat()
+    assert synced[-1] == (status.st_ino, status.st_size)
+
+
+def test_a_sound_ledger_is_not_synced_by_opening_it(path, synced):
+    write(path)
+    synced.clear()
+    Ledger.open(path).close()
+    assert path.stat().st_ino not in [inode for inode, _ in synced]
+
+
 def test_a_missing_ledger_is_named(tmp_path):
     with pytest.raises(LeagueError, match=r"cannot read the ledger .*none\.jsonl"):
         read_games(tmp_path / "none.jsonl")
@@ -273,7 +313,7 @@ def test_games_of_other_settings_weights_and_idle_are_left_out_with_a_count():
         record("gen_1", "idle", seed=4),
         record("random", "gen_1", seed=5),
     ]
-    chosen = Games.of(records).comparable()
+    chosen = GameTable.of(records).comparable()
     assert chosen.settings == "abc/stochastic"
     assert len(chosen.games) == 2
     assert chosen.left_out == {
@@ -281,13 +321,13 @@ def test_games_of_other_settings_weights_and_idle_are_left_out_with_a_count():
         "of weights since replaced": 1,
         "against players outside the ladder": 1,
     }
-    older = Games.of(records).comparable("old")
+    older = GameTable.of(records).comparable("old")
     assert (older.settings, len(older.games)) == ("old/stochastic", 1)
     with pytest.raises(LeagueError, match=r"'new'.*abc/greedy, abc/stochastic, old/stochastic"):
-        Games.of(records).comparable("new")
+        GameTable.of(records).comparable("new")
 
 
 def test_nothing_played_is_no_error():
-    chosen = Games.of([]).comparable()
+    chosen = GameTable.of([]).comparable()
     assert len(chosen.games) == 0
     assert chosen.left_out == {}

@@ -207,7 +207,7 @@ def test_impossible_weights_are_named(weights, message):
 
 
 def test_a_bench_without_places_is_refused():
-    with pytest.raises(LeagueError, match="at least one place, not 0"):
+    with pytest.raises(LeagueError, match="max_frozen must be at least 1, not 0"):
         make(max_frozen=0)
 
 

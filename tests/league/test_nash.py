@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.nash import equilibrium, nash_weights
 from selfplay.league.ratings import rate
 from tests.league.pools import series
@@ -26,7 +26,7 @@ def test_copies_of_a_style_share_its_weight():
     names = ("random", "gen_0", "gen_1", "gen_2")  # rock, rock, paper, scissors
     beats = {("gen_1", "random"), ("gen_1", "gen_0"), ("random", "gen_2"), ("gen_0", "gen_2"), ("gen_2", "gen_1")}
     results = [(a, b, "win") for a, b in beats for _ in range(300)] + [("random", "gen_0", "draw")] * 300
-    ratings = rate(Games.of(series(results)))
+    ratings = rate(GameTable.of(series(results)))
     weights = dict(zip(ratings.players, nash_weights(ratings), strict=True))
     assert set(weights) == set(names)
     assert weights["random"] + weights["gen_0"] == pytest.approx(1 / 3, abs=0.03)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from selfplay.league import retired as module
-from selfplay.league.games import Games
+from selfplay.league import pruning as module
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
+from selfplay.league.pruning import inactive
 from selfplay.league.ratings import rate
 from selfplay.league.render import to_text
-from selfplay.league.retired import retired
 from tests.league.pools import record
 
 PLAYERS = ["gen_0", "random", "gen_1", "gen_2", "gen_3", "gen_4", "gen_5"]
@@ -22,7 +22,7 @@ def three_rungs(monkeypatch):
 
 
 def games(*pairs):
-    return Games.of(record(a, b, seed=i) for i, (a, b) in enumerate(pairs))
+    return GameTable.of(record(a, b, seed=i) for i, (a, b) in enumerate(pairs))
 
 
 CLIMB = [("gen_0", "random"), *((f"gen_{i}", "random") for i in range(1, 6)), ("gen_1", "gen_5")]
@@ -30,9 +30,9 @@ CLIMB = [("gen_0", "random"), *((f"gen_{i}", "random") for i in range(1, 6)), ("
 
 def test_those_who_played_last_stay_with_the_start_and_whom_one_asks_for():
     seats = np.array([(PLAYERS.index(a), PLAYERS.index(b)) for a, b in CLIMB])
-    gone = dict(zip(PLAYERS, retired(PLAYERS, seats, ["gen_2"]).tolist(), strict=True))
+    gone = dict(zip(PLAYERS, inactive(PLAYERS, seats, ["gen_2"]).tolist(), strict=True))
     assert [name for name in PLAYERS if gone[name]] == ["gen_3"]
-    assert not retired(PLAYERS, seats[:3], []).any(), "three generations have played, which is no more than may stay"
+    assert not inactive(PLAYERS, seats[:3], []).any(), "three generations have played, which is no more than may stay"
 
 
 def test_their_games_are_left_out_with_a_count():
@@ -51,5 +51,5 @@ def test_who_is_asked_for_is_rated():
 
 
 def test_games_of_other_programs_know_no_generations():
-    strangers = replace(games(*CLIMB), foreign=True)
+    strangers = replace(games(*CLIMB), external=True)
     assert len(strangers.comparable().games) == len(CLIMB)

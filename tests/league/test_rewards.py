@@ -9,11 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from selfplay.errors import LeagueError
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.render import to_csv, to_json, to_table, to_text
-from selfplay.league.rewards import RewardRecord, Side, counters
+from selfplay.league.rewards import RatedPlayer, RewardRecord, counters
 from tests.league.pools import record
 
 
@@ -22,7 +22,7 @@ def compared(first, second, rewards, partner=None, seed=0, seat=0, versions=None
     versions = versions or {}
 
     def side(name):
-        return Side(player=name, version=versions.get(name, "v1"))
+        return RatedPlayer(player=name, version=versions.get(name, "v1"))
 
     fields = {"reasons": ("agreed", "agreed"), "sampling": "stochastic", "iteration": 3, "settings": "abc", **changes}
     return RewardRecord.played(
@@ -65,14 +65,14 @@ def test_rows_come_back_from_the_file_and_count_once(tmp_path):
 def test_rows_of_two_players_on_one_state_are_one_observation():
     same = [compared("gen_1", "gen_0", (1.0, 0.0), "teacher", 5, seat) for seat in (0, 1)]
     other = compared("gen_1", "gen_0", (1.0, 0.0), "teacher", 6)
-    games = Games.of([*same, compared("gen_0", "gen_1", (1.0, 0.0), "gen_0", 5), other])
+    games = GameTable.of([*same, compared("gen_0", "gen_1", (1.0, 0.0), "gen_0", 5), other])
     assert games.pairs.tolist() == [0, 0, 0, 1]
 
 
 def test_fights_and_words_do_not_share_a_ledger(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text(record("gen_1", "gen_0").row() + "\n" + shared()[0].row() + "\n")
-    with pytest.raises(LeagueError, match="a fight and a game of words in one ledger"):
+    with pytest.raises(LeagueError, match="fights and dialogue games in one ledger"):
         read_games(path)
 
 
@@ -90,7 +90,7 @@ def test_a_row_that_says_nothing_is_an_error_with_its_line(tmp_path, change, mes
     path = tmp_path / "ledger.jsonl"
     row = json.loads(shared()[0].row())
     path.write_text(shared()[1].row() + "\n" + json.dumps({**row, **change}) + "\n" + shared()[2].row() + "\n")
-    with pytest.raises(LeagueError, match=rf"ledger.jsonl:2: no record of a game: .*{message}"):
+    with pytest.raises(LeagueError, match=rf"ledger.jsonl:2: not a game record: .*{message}"):
         read_games(path)
 
 
@@ -100,7 +100,7 @@ def test_a_player_is_not_compared_with_itself():
 
 
 def test_the_better_paid_stands_above():
-    board = build(Games.of(shared()))
+    board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
     assert board.kind == "words"
     assert board.decided_by_stocks is None
@@ -109,7 +109,7 @@ def test_the_better_paid_stands_above():
 
 
 def test_cells_are_means_by_partner_with_states_as_observations():
-    rows = {row.policy: row for row in build(Games.of(shared())).rows}
+    rows = {row.policy: row for row in build(GameTable.of(shared())).rows}
     alone = rows["gen_1"].reward_with("gen_1")
     assert alone is not None
     expected = [0.7 + 0.1 * (seed % 3) for seed in range(1, 40, 2)]
@@ -126,7 +126,7 @@ def test_cells_are_means_by_partner_with_states_as_observations():
 def test_twice_the_rows_of_a_state_do_not_narrow_an_interval():
     once = [compared("gen_1", "gen_0", (float(seed % 2), 0.0), "teacher", seed) for seed in range(20)]
     twice = once + [compared("gen_1", "gen_0", (float(seed % 2), 0.0), "teacher", seed, seat=1) for seed in range(20)]
-    narrow, wide = (build(Games.of(rows)).rows[0].reward_with("teacher") for rows in (once, twice))
+    narrow, wide = (build(GameTable.of(rows)).rows[0].reward_with("teacher") for rows in (once, twice))
     assert wide.games == 2 * narrow.games
     assert wide.interval == pytest.approx(narrow.interval)
 
@@ -134,7 +134,7 @@ def test_twice_the_rows_of_a_state_do_not_narrow_an_interval():
 def test_games_with_a_replaced_partner_are_left_out_of_the_cells():
     rows = [compared("gen_1", "gen_0", (1.0, 0.0), "gen_2", 1, versions={"gen_2": "old"})]
     rows.append(compared("gen_2", "gen_0", (1.0, 0.0), "gen_1", 2, versions={"gen_2": "new"}))
-    board = build(Games.of(rows))
+    board = build(GameTable.of(rows))
     assert {row.policy: [cell.partner for cell in row.rewards] for row in board.rows} == {
         "gen_0": ["gen_1"], "gen_1": [], "gen_2": ["gen_1"],
     }  # fmt: skip
@@ -142,7 +142,7 @@ def test_games_with_a_replaced_partner_are_left_out_of_the_cells():
 
 def test_opposite_each_other_the_partner_is_the_opponent():
     board = build(
-        Games.of([compared("gen_1", "random", (2.0, -2.0), seed=1), compared("gen_1", "random", (-1.0, 1.0))])
+        GameTable.of([compared("gen_1", "random", (2.0, -2.0), seed=1), compared("gen_1", "random", (-1.0, 1.0))])
     )
     rows = {row.policy: row for row in board.rows}
     assert rows["gen_1"].reward_with("random").reward == pytest.approx(0.5)
@@ -151,7 +151,7 @@ def test_opposite_each_other_the_partner_is_the_opponent():
 
 
 def test_all_forms_show_rewards():
-    board = build(Games.of(shared()))
+    board = build(GameTable.of(shared()))
     text = to_text(board)
     assert "Reward with itself" in text.splitlines()[1]
     assert "By stocks" not in text

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfplay.errors import LeagueError
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
-from selfplay.league.schedule import Fixture, kinds_of_opponents, plan
+from selfplay.league.schedule import Matchup, kinds_of_opponents, plan
 from tests.league.pools import record, series, tournament
 
 SCRIPTED = ["random", "rusher", "tank", "counter"]
@@ -19,7 +19,7 @@ STRENGTHS = {name: 1500.0 + 60.0 * i for i, name in enumerate(PLAYERS)}
 
 
 def fresh(players=PLAYERS):
-    return rate(Games.of([]), players=players)
+    return rate(GameTable.of([]), players=players)
 
 
 def kinds(player, names=PLAYERS):
@@ -32,7 +32,7 @@ def chain():
     """A ledger in which every generation only met the one before it, and gen_0 only random."""
     pairs = [("gen_0", "random"), *zip(GENERATIONS[1:], GENERATIONS[:-1], strict=True)]
     results = [(a, b, outcome) for a, b in pairs for outcome in ("win", "loss", "win") for _ in range(20)]
-    return Games.of(series(results))
+    return GameTable.of(series(results))
 
 
 @given(budget=st.integers(0, 60), seed=st.integers(0, 2**32), games_each=st.sampled_from([2, 4]))
@@ -40,8 +40,8 @@ def chain():
 def test_the_budget_is_kept_and_nobody_meets_himself(budget, seed, games_each):
     fixtures = plan(fresh(), PLAYERS, budget, np.random.default_rng(seed), games_each)
     assert len(fixtures) == budget // games_each
-    assert all(fixture.a != fixture.b for fixture in fixtures)
-    assert {name for fixture in fixtures for name in (fixture.a, fixture.b)} <= set(PLAYERS)
+    assert all(fixture.players[0] != fixture.players[1] for fixture in fixtures)
+    assert {name for fixture in fixtures for name in fixture.players} <= set(PLAYERS)
     seeds = [fixture.seed for fixture in fixtures]
     assert len(set(seeds)) == len(seeds)
     assert all(0 <= seed < 2**53 for seed in seeds)
@@ -56,7 +56,7 @@ def test_the_same_generator_state_gives_the_same_plan():
 
 def test_everybody_comes_to_meet_anchors_start_recent_and_old():
     fixtures = plan(fresh(), PLAYERS, 200, np.random.default_rng(0))
-    met = {frozenset((fixture.a, fixture.b)) for fixture in fixtures}
+    met = {frozenset(fixture.players) for fixture in fixtures}
     for player in PLAYERS:
         for kind, members in kinds(player).items():
             assert any(frozenset((player, member)) in met for member in members), (player, kind)
@@ -65,11 +65,11 @@ def test_everybody_comes_to_meet_anchors_start_recent_and_old():
 def test_a_ladder_of_which_each_rung_met_only_the_one_below_is_bridged_first():
     ratings = rate(chain(), players=PLAYERS)
     fixtures = plan(ratings, PLAYERS, 6, np.random.default_rng(0))
-    newest = [fixture for fixture in fixtures if fixture.a == "gen_70"]
+    newest = [fixture for fixture in fixtures if fixture.players[0] == "gen_70"]
     assert len(newest) == 3, "an anchor, the start and an old one; it met a recent one already"
-    assert "gen_0" in {fixture.b for fixture in newest}
-    assert {fixture.b for fixture in newest} & set(SCRIPTED)
-    assert {fixture.b for fixture in newest} & {"gen_10", "gen_20"}
+    assert "gen_0" in {fixture.players[1] for fixture in newest}
+    assert {fixture.players[1] for fixture in newest} & set(SCRIPTED)
+    assert {fixture.players[1] for fixture in newest} & {"gen_10", "gen_20"}
 
 
 def test_kinds_of_opponents():
@@ -97,7 +97,7 @@ def test_games_go_where_they_tell_most():
     rng = np.random.default_rng(0)
     records = tournament(strengths, busy, 40, rng)
     few = tournament(strengths, [("gen_1", name) for name in names if name != "gen_1"], 1, rng)
-    joined = Games(
+    joined = GameTable(
         records.players,
         records.groups,
         *(
@@ -108,7 +108,7 @@ def test_games_go_where_they_tell_most():
         np.concatenate([records.group, few.group]),
     )
     fixtures = plan(rate(joined), names, 20, np.random.default_rng(1))
-    partners = Counter(name for fixture in fixtures for name in (fixture.a, fixture.b))
+    partners = Counter(name for fixture in fixtures for name in fixture.players)
     assert partners["gen_1"] >= 7
     assert partners["tank"] == 0, "a game whose winner is known beforehand tells nothing"
 
@@ -125,7 +125,7 @@ def test_planned_fixtures_count_so_that_one_pair_does_not_take_all():
         )
     )
     fixtures = plan(ratings, names, 24, np.random.default_rng(0))
-    met = Counter(frozenset((fixture.a, fixture.b)) for fixture in fixtures)
+    met = Counter(frozenset(fixture.players) for fixture in fixtures)
     assert len(met) >= 4
     assert max(met.values()) <= 4
 
@@ -137,8 +137,8 @@ def test_the_schedule_brings_every_interval_below_the_budget_s_width():
     order = {name: i for i, name in enumerate(names)}
     pairs: list[tuple[str, str]] = []
     for _ in range(20):
-        games = tournament(STRENGTHS, pairs, 1, rng) if pairs else Games.of([])
-        pairs += [(fixture.a, fixture.b) for fixture in plan(rate(games, players=names), names, 24, rng)]
+        games = tournament(STRENGTHS, pairs, 1, rng) if pairs else GameTable.of([])
+        pairs += [fixture.players for fixture in plan(rate(games, players=names), names, 24, rng)]
     elders = [(name, names[order[name] - 1]) for name in names[1:]]
     planned = rate(tournament(STRENGTHS, pairs, 1, rng))
     chained = rate(tournament(STRENGTHS, elders * (len(pairs) // len(elders)), 1, rng))
@@ -148,7 +148,7 @@ def test_the_schedule_brings_every_interval_below_the_budget_s_width():
 def test_idle_is_never_scheduled_and_moving_players_are_refused():
     players = ["random", "idle", "gen_0"]
     fixtures = plan(fresh(["random", "gen_0"]), players, 20, np.random.default_rng(0))
-    assert {frozenset((fixture.a, fixture.b)) for fixture in fixtures} == {frozenset({"random", "gen_0"})}
+    assert {frozenset(fixture.players) for fixture in fixtures} == {frozenset({"random", "gen_0"})}
     with pytest.raises(ValueError, match="'current' changes"):
         plan(fresh(), [*PLAYERS, "current"], 20, np.random.default_rng(0))
 
@@ -163,15 +163,15 @@ def test_a_fixture_without_games_is_refused():
 
 
 def test_seats_are_swapped():
-    first, second = Fixture("gen_1", "random", 5).seatings("mewtwo")
+    first, second = Matchup(("gen_1", "random"), seed=5).games("mewtwo")
     assert first.players == ("gen_1", "random")
     assert second.players == ("random", "gen_1")
     assert first.characters == second.characters == ("mewtwo", "mewtwo")
-    assert Fixture("gen_1", "random", 5).seatings("mewtwo", "mewtwo") == (first, second)
+    assert Matchup(("gen_1", "random"), seed=5).games("mewtwo", "mewtwo") == (first, second)
 
 
 def test_with_two_characters_each_player_has_each_in_each_seat_once():
-    seatings = Fixture("gen_1", "random", 5).seatings("mewtwo", "fox")
+    seatings = Matchup(("gen_1", "random"), seed=5).games("mewtwo", "fox")
     seen = Counter(
         (player, character, seat)
         for game in seatings
@@ -187,15 +187,18 @@ def test_with_two_characters_each_player_has_each_in_each_seat_once():
 
 def test_newest_generations_come_first_when_the_budget_is_short():
     fixtures = plan(fresh(), PLAYERS, 8, np.random.default_rng(0))
-    assert (fixtures[0].a, generation_number(fixtures[0].b) is None) == ("random", False)  # ties the scale
-    assert {generation_number(fixture.a) for fixture in fixtures[1:]} == {70}
+    assert (fixtures[0].players[0], generation_number(fixtures[0].players[1]) is None) == (
+        "random",
+        False,
+    )  # ties the scale
+    assert {generation_number(fixture.players[0]) for fixture in fixtures[1:]} == {70}
 
 
 def test_no_game_is_spent_on_two_whose_ratings_are_given():
     pins = {name: STRENGTHS[name] for name in SCRIPTED}
-    ratings = rate(Games.of([]), players=PLAYERS, anchors=pins)
+    ratings = rate(GameTable.of([]), players=PLAYERS, anchors=pins)
     fixtures = plan(ratings, PLAYERS, 400, np.random.default_rng(0))
     assert len(fixtures) == 200
-    assert not any(fixture.a in pins and fixture.b in pins for fixture in fixtures)
-    met = {frozenset((fixture.a, fixture.b)) for fixture in fixtures}
+    assert not any(fixture.players[0] in pins and fixture.players[1] in pins for fixture in fixtures)
+    met = {frozenset(fixture.players) for fixture in fixtures}
     assert all(any(frozenset((name, bot)) in met for bot in SCRIPTED) for name in GENERATIONS)

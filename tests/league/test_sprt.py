@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from selfplay.errors import ConfigError
-from selfplay.league.sprt import Bounds, sprt
+from selfplay.league.sprt import SprtBounds, sprt
 
 
 def outcomes(elo, pairs, draws, rng):
@@ -62,4 +62,4 @@ def test_a_few_wins_settle_nothing():
 )
 def test_bad_bounds_are_refused(numbers, message):
     with pytest.raises(ConfigError, match=message):
-        Bounds(*numbers)
+        SprtBounds(*numbers)

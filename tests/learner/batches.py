@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo import PPO
-from selfplay.learner.ppo_loss import ChunkGradient, PPOSettings
+from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.heads import sample
 from selfplay.policy.network import ActorCritic
 
@@ -42,8 +41,12 @@ def learned(
     network: ActorCritic, batch: Batch, settings: PPOSettings, *, critic_only: bool = False
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
     """The gradient of every parameter, and the sums of the loss's parts."""
-    everything = torch.arange(len(batch)), settings, list(network.parameters())
-    return ChunkGradient(network)(batch, *everything, critic_only=critic_only)
+    learner = PPO(network, settings)
+    try:
+        everything = torch.arange(len(batch))
+        return learner.gradients(batch, everything, list(network.parameters()), share=1.0, critic_only=critic_only)
+    finally:
+        learner.close()
 
 
 def weights(network: ActorCritic) -> torch.Tensor:

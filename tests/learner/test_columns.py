@@ -7,7 +7,7 @@ import torch
 
 from selfplay.checkpoint import NetworkSpec
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo_loss import PPOSettings
+from selfplay.learner.ppo import PPOSettings
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.heads import sample
 from tests.learner.batches import learned, ppo, seeded, weights

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from selfplay.learner.dense import Dense, can_handle
-from selfplay.rollout.reused import Reused
+from selfplay.rollout.buffers import Workspace
 from tests.policy.networks import SPEC, network
 
 
@@ -20,22 +20,22 @@ def case(hidden, activation):
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 def test_outputs_and_gradients_are_those_of_the_network(hidden, activation):
     net, obs, along, expected = case(hidden, activation)
-    before, dense, everything = along.clone(), Dense(net, Reused()), list(net.parameters())
+    before, dense, everything = along.clone(), Dense(net), list(net.parameters())
+    workspace = Workspace()
     for _ in range(2):  # the second time in arrays that are full of the first
-        kept = dense.forward(obs)
+        kept = dense.forward(obs, workspace)
         torch.testing.assert_close(kept[-1], expected)
-        found = dense.backward(kept, along, len(everything) // 2)
+        found = dense.backward(kept, along, len(everything) // 2, workspace)
         gradients = torch.autograd.grad(expected, everything, along, retain_graph=True)
         torch.testing.assert_close(tuple(found), gradients, rtol=1e-5, atol=1e-6)
         assert torch.equal(along, before)
-        del kept
 
 
 @pytest.mark.parametrize("layers", [1, 2])
 def test_the_last_layers_alone(layers):
     net, obs, along, expected = case((7, 3), "tanh")
-    dense, last = Dense(net, Reused()), list(net.parameters())[-2 * layers :]
-    found = dense.backward(dense.forward(obs), along, layers)
+    dense, workspace, last = Dense(net), Workspace(), list(net.parameters())[-2 * layers :]
+    found = dense.backward(dense.forward(obs, workspace), along, layers, workspace)
     torch.testing.assert_close(tuple(found), torch.autograd.grad(expected, last, along), rtol=1e-5, atol=1e-6)
 
 

@@ -10,7 +10,7 @@ from selfplay.learner.grpo import GRPOStatistics
 from selfplay.learner.grpo_loss import token_logprobs
 from selfplay.policy.language.sampling import Sampling
 from selfplay.rollout.dialogue import grouped
-from selfplay.trainer.learner_state import learner_arrays, restore_learner
+from selfplay.train.learner_state import learner_arrays, restore_learner
 from tests.learner.token_models import (
     LENGTH,
     VOCABULARY,
@@ -70,6 +70,29 @@ def test_equal_rewards_move_nothing():
     assert torch.equal(weights(module), before)
     assert (stats.steps, stats.rows, stats.groups) == (0, 0, 12)
     assert (stats.zero_variance, stats.zero_variance_share, stats.singletons) == (12, 1.0, 0)
+
+
+@pytest.mark.parametrize("games", [[], [replace(game, reward=0.7) for game in random_games()]])
+def test_an_update_without_a_row_takes_no_step_with_a_reference_either(games):
+    module = TinyTransformer()
+    before = weights(module)
+    stats = update(module, grouped(games), kl=0.1, reference=TinyTransformer(seed=1), truncate=2.0, threads=2)
+    assert (stats.steps, stats.rows, stats.groups) == (0, 0, len(games) // 4)
+    assert torch.equal(weights(module), before)
+
+
+def test_groups_of_one_reward_are_left_out_of_the_distance_to_the_reference_too():
+    """So an update of such groups alone is no special case: it has no rows."""
+    found = []
+    for states in (3, 6):
+        module = TinyTransformer()
+        games = [replace(game, reward=0.7) if game.index >= 3 else game for game in random_games()]
+        games = [game for game in scored(module, games) if game.index < states]
+        stats = update(module, grouped(games), kl=0.1, reference=TinyTransformer(seed=1), micro_rows=3)
+        found.append((weights(module), stats.kl, stats.rows, stats.steps))
+    assert torch.equal(found[0][0], found[1][0])
+    assert found[0][1:] == found[1][1:]
+    assert found[0][1] > 0
 
 
 def test_games_alone_move_nothing_without_a_baseline_across_states():

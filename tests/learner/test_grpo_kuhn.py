@@ -11,9 +11,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from envs.known.exact import nash_conv
-from envs.known.kuhn import BET, MOVES, PASS, Hand, Kuhn
-from envs.known.table import enumerate_states
+from envs.solved.exact import nash_conv
+from envs.solved.kuhn import BET, MOVES, PASS, Hand, Kuhn
+from envs.solved.table import enumerate_states
 from selfplay.learner.advantages import group_advantages
 
 GAMES = 18  # of a deal: as many as make every course of it a whole number of games

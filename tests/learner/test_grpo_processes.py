@@ -36,7 +36,8 @@ def run(processes, micro_rows, folder):
     ]
 
 
-@pytest.mark.parametrize("micro_rows", [3, 1000])  # the second leaves nothing to do for all but one process
+# the second leaves nothing to do for all but one process
+@pytest.mark.parametrize("micro_rows", [3, pytest.param(1000, marks=pytest.mark.full)])
 def test_two_processes_make_the_update_of_one(micro_rows, tmp_path):
     ((alone, expected),) = run(1, 3, tmp_path / "one")
     found = run(2, micro_rows, tmp_path / "two")

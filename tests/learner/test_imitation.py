@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.learner.baselines import Baselines, Habits
+from selfplay.learner.baselines import ActionCounts, Baselines
 from selfplay.learner.imitation import Emphasis, Lesson, begin_with, decide, look, part_losses
-from selfplay.learner.likeness import likeness
+from selfplay.learner.imitation_metrics import imitation_metrics
 from selfplay.policy.heads import Heads, logprob_entropy, sample
 from tests.learner.batches import seeded, weights
 from tests.learner.lessons import actions, cut, imitator, plain, rows, windows
@@ -32,7 +32,7 @@ def test_the_parts_add_up_to_the_likelihood_of_the_action():
 
 @pytest.mark.parametrize(("press", "change"), [(1.0, 1.0), (9.0, 1.0), (1.0, 4.0), (9.0, 4.0)])
 def test_the_optimum_of_a_weighted_loss_is_the_true_probability(press, change):
-    """Rows as a player gives them whose habits are known exactly, for both controllers before."""
+    """Rows as a player gives them whose action frequencies are known exactly, for both controllers before."""
     p_press, p_class = 0.02, torch.tensor([0.7, 0.25, 0.05])
     action = torch.tensor([[b, c] for b in (0, 1) for c in range(3)] * 2, dtype=torch.int8)
     last = torch.tensor([[0, 0]] * 6 + [[1, 2]] * 6, dtype=torch.int8)
@@ -60,26 +60,26 @@ def test_a_weight_pulls_harder_at_rare_presses():
 
 
 def test_weights_of_presses_follow_from_their_rates():
-    habits = Habits.none(Heads(3, ()))
+    action_counts = ActionCounts.none(Heads(3, ()))
     action = torch.zeros(100, 3, dtype=torch.int8)
     action[:10, 0] = 1
     action[:80, 1] = 1
-    habits.add(action, action)
-    assert Emphasis.of(habits, Heads(3, ()), 0.5, 20.0, 1.0).press.tolist() == pytest.approx([3.0, 1.0, 20.0])
-    assert Emphasis.of(habits, Heads(3, ()), 0.0, 20.0, 1.0).press.tolist() == [1.0, 1.0, 1.0]
+    action_counts.add(action, action)
+    assert Emphasis.of(action_counts, Heads(3, ()), 0.5, 20.0, 1.0).press.tolist() == pytest.approx([3.0, 1.0, 20.0])
+    assert Emphasis.of(action_counts, Heads(3, ()), 0.0, 20.0, 1.0).press.tolist() == [1.0, 1.0, 1.0]
 
 
 # ---- baselines
 
 
 def test_baselines_by_hand():
-    habits = Habits.none(SMALL)
+    action_counts = ActionCounts.none(SMALL)
     action = torch.tensor([[0, 0], [0, 0], [1, 0], [0, 2]], dtype=torch.int8)
     last = torch.tensor([[0, 0], [0, 0], [0, 0], [0, 0]], dtype=torch.int8)
-    habits.add(action, last)
-    assert habits.rows == 4
-    assert habits.press_rates.tolist() == [0.25, 0.0]
-    baselines = Baselines(habits)
+    action_counts.add(action, last)
+    assert action_counts.rows == 4
+    assert action_counts.press_rates.tolist() == [0.25, 0.0]
+    baselines = Baselines(action_counts)
     marginal, repeat = baselines.losses(action, last)
     button, stick = (4 / 6, 2 / 6), (4 / 7, 1 / 7, 2 / 7)  # each class counted once more
     expected = [-math.log(button[b] * stick[c]) for b, c in action.tolist()]
@@ -98,24 +98,24 @@ def test_baselines_by_hand():
 
 
 def test_one_who_never_repeats_is_no_worse_than_the_marginals():
-    habits = Habits.none(SMALL)
+    action_counts = ActionCounts.none(SMALL)
     action = torch.tensor([[0, i % 3] for i in range(300)], dtype=torch.int8)
     last = torch.tensor([[1, (i + 1) % 3] for i in range(300)], dtype=torch.int8)
-    habits.add(action, last)
-    marginal, repeat = Baselines(habits).losses(action, last)
-    assert Baselines(habits).change.tolist() == pytest.approx([1.0, 1.0])
+    action_counts.add(action, last)
+    marginal, repeat = Baselines(action_counts).losses(action, last)
+    assert Baselines(action_counts).change.tolist() == pytest.approx([1.0, 1.0])
     torch.testing.assert_close(marginal, repeat)
 
 
 # ---- learning
 
 
-def test_a_network_begins_with_the_habits():
+def test_a_network_begins_with_the_action_counts():
     net, lesson = network(spread=1.0), rows(400)
-    habits = Habits.none(net.heads)
-    habits.add(lesson.action, lesson.last)
-    begin_with(net, habits)
-    marginal, _ = Baselines(habits).losses(lesson.action, lesson.last)
+    action_counts = ActionCounts.none(net.heads)
+    action_counts.add(lesson.action, lesson.last)
+    begin_with(net, action_counts)
+    marginal, _ = Baselines(action_counts).losses(lesson.action, lesson.last)
     with torch.no_grad():
         losses = part_losses(net.heads, net(lesson.obs)[0], lesson.action).sum(1)
     assert losses.mean().item() == pytest.approx(marginal.mean().item(), abs=0.01)
@@ -129,11 +129,13 @@ def test_a_player_that_follows_a_rule_is_learned(threads):
     action[:, 0] = obs[:, 0] > 1.0
     action[:, 2] = (obs[:, 1:] > 0).sum(1).clamp(max=2)
     lesson = Lesson(obs, action, action)
-    habits = Habits.none(network().heads)
-    habits.add(action, last)
-    with imitator(network(), Emphasis.of(habits, network().heads, 0.5, 20.0, 1.0), threads=threads) as made:
+    action_counts = ActionCounts.none(network().heads)
+    action_counts.add(action, last)
+    with imitator(network(), Emphasis.of(action_counts, network().heads, 0.5, 20.0, 1.0), threads=threads) as made:
         losses = [made.learn(lesson).parts[[0, 2]].sum().item() / 256 for _ in range(150)]
-        found = likeness(made.network.heads, look(made.network, [lesson]), Baselines(habits), {}, seeded())
+        found = imitation_metrics(
+            made.network.heads, look(made.network, [lesson]), Baselines(action_counts), {}, seeded()
+        )
     assert losses[-1] < 0.3 * losses[0]
     assert found.parts[0] < 0.1
     assert found.pressed[0][0] == pytest.approx(found.pressed[0][1], abs=0.02)
@@ -222,7 +224,7 @@ def test_a_gradient_that_is_not_finite_moves_nothing():
     assert torch.equal(weights(net), before)
 
 
-# ---- likeness
+# ---- imitation metrics
 
 
 def test_a_network_is_like_itself():
@@ -233,10 +235,12 @@ def test_a_network_is_like_itself():
     last = actions((4000,), 7)
     last[:1000] = action[:1000]
     lesson = Lesson(obs, action, last)
-    habits = Habits.none(net.heads)
-    habits.add(action, last)
+    action_counts = ActionCounts.none(net.heads)
+    action_counts.add(action, last)
     with imitator(net) as made:
-        found = likeness(net.heads, look(made.network, [lesson]), Baselines(habits), {"main": (2, 1)}, seeded(8))
+        found = imitation_metrics(
+            net.heads, look(made.network, [lesson]), Baselines(action_counts), {"main": (2, 1)}, seeded(8)
+        )
     assert (found.rows, found.changed_rows) == (4000, int((action != last).any(1).sum()))
     assert found.model.all == pytest.approx(sum(found.parts))
     assert found.model.all < found.marginals.all
@@ -249,17 +253,19 @@ def test_a_network_is_like_itself():
     assert found.diversity == pytest.approx(1.0, abs=0.1)
 
 
-def test_nothing_to_compare_is_no_likeness():
-    habits = Habits.none(Heads(HEADS.binary, HEADS.sizes))
-    assert likeness(network().heads, [], Baselines(habits), {}, seeded()) is None
+def test_nothing_to_compare_has_no_metrics():
+    action_counts = ActionCounts.none(Heads(HEADS.binary, HEADS.sizes))
+    assert imitation_metrics(network().heads, [], Baselines(action_counts), {}, seeded()) is None
 
 
 def test_without_changes_there_is_no_loss_of_them():
     lesson = rows()
     same = Lesson(lesson.obs, lesson.action, lesson.action)
-    habits = Habits.none(network().heads)
-    habits.add(same.action, same.last)
+    action_counts = ActionCounts.none(network().heads)
+    action_counts.add(same.action, same.last)
     with imitator(network(), plain()) as made:
-        found = likeness(made.network.heads, look(made.network, [same]), Baselines(habits), {}, seeded())
+        found = imitation_metrics(
+            made.network.heads, look(made.network, [same]), Baselines(action_counts), {}, seeded()
+        )
     assert found.changed_rows == 0
     assert found.model.changed is None

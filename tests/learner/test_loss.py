@@ -10,8 +10,10 @@ import torch
 from torch import nn
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings, loss_gradient
+from selfplay.learner.ppo import PPOSettings, loss_gradient
 from selfplay.policy.heads import Heads, logprob_entropy, sample
+from selfplay.rollout.buffers import Workspace
+from selfplay.update_metrics import PER_DECISION
 from tests.learner.batches import learned, played
 from tests.policy.networks import network
 
@@ -42,7 +44,7 @@ def row(ratio=1.0, advantage=0.0, old_value=0.0, target=0.0):
 
 def parts(module, batch, settings=SETTINGS):
     _, sums = learned(module, batch, settings)
-    return dict(zip(LOSS_PARTS, sums.tolist(), strict=True))
+    return dict(zip(PER_DECISION, sums.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_the_value_is_clipped_around_the_old_one(value, old, target, loss, moves
 def test_the_loss_is_the_sum_of_its_parts():
     found = parts(Button(0.1), row(1.1, 1.0, target=1.0))
     assert found["entropy"] == pytest.approx(math.log(2))
-    assert SETTINGS.loss_of(found) == pytest.approx(-1.1 + 0.5 * 0.405 - 0.01 * math.log(2), rel=1e-5)
+    assert SETTINGS.loss(found) == pytest.approx(-1.1 + 0.5 * 0.405 - 0.01 * math.log(2), rel=1e-5)
 
 
 def test_rows_add_up():
@@ -137,9 +139,9 @@ def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows, monkeypatch)
     actions, logprob = sample(heads, logits, generator)
     nothing = torch.zeros(rows, 1)
     batch = Batch(nothing, actions, logprob + near, value + 2 * near, number(rows), number(rows))
-    compiled = loss_gradient(heads, out, batch, SETTINGS)
+    compiled = loss_gradient(heads, out, batch, SETTINGS, Workspace())
     monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
-    plain = loss_gradient(heads, out, batch, SETTINGS)
+    plain = loss_gradient(heads, out, batch, SETTINGS, Workspace())
     torch.testing.assert_close(compiled[0], plain[0], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(compiled[1], plain[1], rtol=1e-4, atol=1e-4)
     outside = float(plain[1][4]) / rows
@@ -159,10 +161,10 @@ def test_the_plain_loss_is_what_its_formula_says(compiled, monkeypatch):
         monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
 
     def loss(at):
-        sums = loss_gradient(heads, at, batch, SETTINGS)[1].double()
-        return SETTINGS.loss_of(dict(zip(LOSS_PARTS, sums.tolist(), strict=True)))
+        sums = loss_gradient(heads, at, batch, SETTINGS, Workspace())[1].double()
+        return SETTINGS.loss(dict(zip(PER_DECISION, sums.tolist(), strict=True)))
 
-    gradient, step = loss_gradient(heads, out, batch, SETTINGS)[0], 1e-2
+    gradient, step = loss_gradient(heads, out, batch, SETTINGS, Workspace())[0], 1e-2
     for row in range(len(out)):
         for column in range(out.shape[1]):
             change = torch.zeros_like(out)

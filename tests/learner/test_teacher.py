@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from selfplay.learner.ppo_loss import LOSS_PARTS, PPOSettings
+from selfplay.learner.ppo import PPOSettings
 from selfplay.policy.heads import Heads, divergence, probabilities
+from selfplay.update_metrics import PER_DECISION
 from tests.learner.batches import learned, played, ppo, seeded, weights
 from tests.policy.networks import network
 
@@ -48,10 +49,8 @@ def test_the_terms_of_the_loss_and_what_is_told_of_them(name):
         torch.testing.assert_close(a - b, 0.5 * term, rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(parts, same)
     torch.testing.assert_close(parts[5 if name == "teacher_kl" else 6], expected)
-    told = dict(zip(LOSS_PARTS, parts.tolist(), strict=True))
-    assert settings.loss_of(told) - PPOSettings().loss_of(told) == pytest.approx(
-        0.5 * float(expected.detach()), rel=1e-5
-    )
+    told = dict(zip(PER_DECISION, parts.tolist(), strict=True))
+    assert settings.loss(told) - PPOSettings().loss(told) == pytest.approx(0.5 * float(expected.detach()), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["teacher_kl", "teacher_kl_reverse"])

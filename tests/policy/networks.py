@@ -1,4 +1,4 @@
-"""Small networks for tests, of the shapes of ``tests.fakes.CountingGame``."""
+"""Small networks for tests, of the shapes of ``tests.support.fakes.CountingGame``."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from selfplay.learner.batch import Batch
-from selfplay.learner.ppo_loss import PPOSettings
+from selfplay.learner.ppo import PPOSettings
 from selfplay.policy.compiled_heads import LANES
 from selfplay.policy.heads import NEVER, Heads, logprob_entropy, masked, probabilities, sample
 from selfplay.policy.policy import Policy

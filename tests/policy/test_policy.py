@@ -108,8 +108,8 @@ def test_what_stands_still_stands_still_by_all_of_its_names():
     ends["head"].weight = ends["embedding"].weight
     ends.requires_grad_(requires_grad=False)
     ends["adapter"] = torch.nn.Linear(2, 2)
-    assert set(parameters_of(ends, moving=True)) == {"adapter.weight", "adapter.bias"}
-    set_parameters(ends, parameters_of(ends, moving=True))
+    assert set(parameters_of(ends, trainable=True)) == {"adapter.weight", "adapter.bias"}
+    set_parameters(ends, parameters_of(ends, trainable=True))
 
 
 def test_nobody_to_decide_for():

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 
-from selfplay.league.leaderboard import study
-from selfplay.report.board.page import Replay, Subject
-from selfplay.report.board.records import Records
+from selfplay.league.leaderboard import analyse
+from selfplay.report.leaderboard_page.page import PageContent, PageReplay
+from selfplay.report.leaderboard_page.records import RunRecords
 from tests.league.pools import tournament
 from tests.report.fights import film
 
@@ -18,7 +18,7 @@ def studied(strengths=None, rounds=4):
     strengths = strengths or STRENGTHS
     names = list(strengths)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[:i]]
-    return study(tournament(strengths, pairs, rounds, np.random.default_rng(0)))
+    return analyse(tournament(strengths, pairs, rounds, np.random.default_rng(0)))
 
 
 def metrics(iterations=60):
@@ -60,6 +60,7 @@ def folder(path, rows=None, summary=None):
 def subject(path, strengths=None, films=2, **parts):
     """Everything that a page can show."""
     replays = [
-        Replay(f"Kind {n}", "a beat b.", f"python scripts/watch.py RUN --game {n}", film(300 + n)) for n in range(films)
+        PageReplay(f"Kind {n}", "a beat b.", f"python scripts/watch.py RUN --game {n}", film(300 + n))
+        for n in range(films)
     ]
-    return Subject("run-7", studied(strengths), Records.of(folder(path)), replays, ("A note.",), **parts)
+    return PageContent("run-7", studied(strengths), RunRecords.of(folder(path)), replays, ("A note.",), **parts)

@@ -1,8 +1,9 @@
 """Reports for tests."""
 
-from selfplay.report.metrics import IterationReport, Play, Update
+from selfplay.report.metrics import IterationReport, Play
+from selfplay.update_metrics import UpdateMetrics
 
-UPDATE = Update(
+UPDATE = UpdateMetrics(
     policy_loss=0.0456,
     value_loss=0.0789,
     loss=0.1234,

@@ -1,10 +1,10 @@
 """Reports, games and ledgers of words, for tests."""
 
-from selfplay.league.games import Games
-from selfplay.league.leaderboard import study
-from selfplay.report.board.page import Subject
-from selfplay.report.board.records import Records
+from selfplay.league.games import GameTable
+from selfplay.league.leaderboard import analyse
 from selfplay.report.dialogue import DialogueReport
+from selfplay.report.leaderboard_page.page import PageContent
+from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.transcripts import Said, Transcript
 from tests.league.test_rewards import shared
 from tests.report.boards import folder
@@ -52,4 +52,4 @@ def talked(path, transcripts=(), summary=None, metrics=None):
     """Everything that a page of a run of words shows."""
     made = folder(path, rows() if metrics is None else metrics, summary)
     (made / "run.json").write_text('{"family": "dialogue", "config": {"run": {"num_games": 64}}}')
-    return Subject("talk-1", study(Games.of(shared())), Records.of(made), transcripts=transcripts)
+    return PageContent("talk-1", analyse(GameTable.of(shared())), RunRecords.of(made), transcripts=transcripts)

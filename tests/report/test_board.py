@@ -1,17 +1,18 @@
+import dataclasses
 import json
 from html.parser import HTMLParser
 
 import pytest
 
 from selfplay.errors import ConfigError
-from selfplay.league.foreign import read_csv
-from selfplay.league.games import Games
-from selfplay.league.leaderboard import study
-from selfplay.report.board.curves import POINTS, SHARES, rating_curve, training
-from selfplay.report.board.facts import health, settings
-from selfplay.report.board.maps import MOST, TOP, cycles, maps
-from selfplay.report.board.page import LONGEST_S, Replay, Subject, page, write_page
-from selfplay.report.board.records import Records
+from selfplay.league.external_games import read_csv
+from selfplay.league.games import GameTable
+from selfplay.league.leaderboard import analyse
+from selfplay.report.leaderboard_page.curves import POINTS, SHARES, rating_curve, training
+from selfplay.report.leaderboard_page.facts import health, settings
+from selfplay.report.leaderboard_page.maps import MOST, TOP, cycles, maps
+from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, page, write_page
+from selfplay.report.leaderboard_page.records import RunRecords
 from tests.league.pools import series
 from tests.report.boards import folder, metrics, studied, subject
 from tests.report.fights import film
@@ -60,7 +61,7 @@ def test_names_are_text_and_nothing_else(tmp_path):
     for first, second, name in ((hostile, quoted, "bad.csv"), ("a", "b", "good.csv")):
         (tmp_path / name).write_text(f'first,second,score\n"{first}","{second.replace(chr(34), chr(34) * 2)}",1\n')
     bad, good = (
-        Parsed(page(Subject(f"{hostile} {name}", study(read_csv(tmp_path / name), anchor=anchor))))
+        Parsed(page(PageContent(f"{hostile} {name}", analyse(read_csv(tmp_path / name), anchor=anchor))))
         for name, anchor in (("bad.csv", hostile), ("good.csv", "a"))
     )
     assert [tag for tag, _ in bad.elements] == [tag for tag, _ in good.elements]
@@ -80,7 +81,7 @@ def test_maps_are_over_the_top_of_a_large_ledger():
 
 def test_cells_are_the_points_of_the_row_s_player():
     rows = [("gen_10", "gen_0", "win")] * 3 + [("gen_0", "gen_10", "win"), ("gen_0", "random", "win")]
-    of = study(Games.of(series(rows)))
+    of = analyse(GameTable.of(series(rows)))
     made = maps(of)
     ranks = {name: i for i, name in enumerate(made["players"])}
     (pair,) = [p for p in made["pairs"] if {p[0], p[1]} == {ranks["gen_10"], ranks["gen_0"]}]
@@ -90,14 +91,14 @@ def test_cells_are_the_points_of_the_row_s_player():
 
 def test_cycles_are_told_in_words():
     rows = [(a, b, "win") for a, b in (("rusher", "walker"), ("walker", "random"), ("random", "rusher"))] * 40
-    (told, *_) = cycles(study(Games.of(series(rows))))
+    (told, *_) = cycles(analyse(GameTable.of(series(rows))))
     assert "beats" in told
     assert "(100%)" in told
 
 
 def test_the_curve_has_no_end_where_the_games_set_none():
     rows = [("gen_10", "random", "win")] * 5 + [("gen_0", "random", "win"), ("random", "gen_0", "win")]
-    of = study(Games.of(series(rows)))
+    of = analyse(GameTable.of(series(rows)))
     curve = rating_curve(of.board, 1000)
     assert [(x, name) for x, *_, name in curve["points"]] == [(0, "gen_0"), (10_000, "gen_10")]
     (_, _, low, high, _) = curve["points"][1]
@@ -107,7 +108,7 @@ def test_the_curve_has_no_end_where_the_games_set_none():
 
 
 def test_training_is_thinned_and_shares_add_up(tmp_path):
-    made = training(Records.of(folder(tmp_path, metrics(5000))))
+    made = training(RunRecords.of(folder(tmp_path, metrics(5000))))
     assert len(made["x"]) == POINTS
     opponents = made["opponents"]
     assert len(opponents["x"]) == SHARES
@@ -121,36 +122,53 @@ def test_figures_that_are_missing_or_torn_are_left_out(tmp_path):
     run = folder(tmp_path, [{**row, "losses/value": None, "time/collect_s": None} for row in metrics(3)])
     with (run / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 4, "tot')
-    made = training(Records.of(run))
+    made = training(RunRecords.of(run))
     assert made["x"] == [1000, 2000, 3000]
     assert "Value loss" not in [one["name"] for one in made["losses"]]
     (run / "metrics.jsonl").unlink()
-    assert training(Records.of(run)) is None
+    assert training(RunRecords.of(run)) is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ((), None),
+        ((16,), "leave out 1 iteration without metrics: 16."),
+        ((1, 2, 7, 8, 9, 20), "leave out 6 iterations without metrics: 1 to 2, 7 to 9, 20."),
+        (range(1, 25, 2), "leave out 12 iterations without metrics: 1, 3, 5, 7, 9, 11, 13, 15, 17, 19 and others."),
+    ],
+)
+def test_iterations_whose_figures_a_kill_has_lost_are_told_below_the_curves(tmp_path, lost, said):
+    made = subject(tmp_path, films=0)
+    run = folder(tmp_path, [row for row in metrics(30) if row["iteration"] not in lost])
+    text = page(dataclasses.replace(made, records=RunRecords.of(run)))
+    assert ("The curves leave out" in text) == (said is not None)
+    assert said is None or said in text
 
 
 def test_health_is_what_the_summary_says_or_what_the_metrics_show(tmp_path):
     said = [{"name": "few_results", "text": "Few results & a remedy"}]
-    ended = Records.of(folder(tmp_path / "ended", summary={"iteration": 60, "health": said}))
+    ended = RunRecords.of(folder(tmp_path / "ended", summary={"iteration": 60, "health": said}))
     assert "Few results &amp; a remedy" in health(ended)
     dull = [{**row, "losses/entropy": 0.1} for row in metrics()]
     for summary in (None, {"iteration": 30, "health": []}):  # never ended; resumed since
-        text = health(Records.of(folder(tmp_path / "going", dull, summary)))
+        text = health(RunRecords.of(folder(tmp_path / "going", dull, summary)))
         assert "Entropy collapse" in text
         assert "has not ended" in text
-    assert "Nothing was found wrong" in health(Records.of(folder(tmp_path / "well")))
-    assert "no figures" in health(Records.of(tmp_path / "nowhere"))
+    assert "No problems found" in health(RunRecords.of(folder(tmp_path / "well")))
+    assert "no metrics" in health(RunRecords.of(tmp_path / "nowhere"))
 
 
 def test_settings_that_are_not_set_are_not_shown(tmp_path):
-    ((group, pairs), _) = settings(Records.of(folder(tmp_path)).run)
+    ((group, pairs), _) = settings(RunRecords.of(folder(tmp_path)).run)
     assert group == "Run"
     assert pairs == [("num games", "10"), ("seed", "3")]
 
 
 def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):
     frames = int(60 * LONGEST_S) + 600
-    replay = Replay("Longest game", "It lasted.", "watch", film(frames))
-    parsed = Parsed(page(Subject("run", studied(), None, [replay])))
+    replay = PageReplay("Longest game", "It lasted.", "watch", film(frames))
+    parsed = Parsed(page(PageContent("run", studied(), None, [replay])))
     assert "The first 10 seconds are left out here." in parsed.text
     assert parsed.data["film-0"]["losses"] == []
 
@@ -158,12 +176,12 @@ def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path)
 def test_a_large_run_is_a_page_of_reasonable_size(tmp_path):
     strengths = {"random": 1500.0, **{f"gen_{n}": 1400.0 + 4 * n for n in range(150)}}
     path = tmp_path / "page.html"
-    of = Subject("large", studied(strengths, rounds=1), Records.of(folder(tmp_path, metrics(3000))))
+    of = PageContent("large", studied(strengths, rounds=1), RunRecords.of(folder(tmp_path, metrics(3000))))
     assert write_page(of, path) == path.stat().st_size < 400_000
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     (tmp_path / "page.html").mkdir()
     with pytest.raises(ConfigError, match=r"cannot write .*page\.html"):
-        write_page(Subject("run", studied()), tmp_path / "page.html")
+        write_page(PageContent("run", studied()), tmp_path / "page.html")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

@@ -2,12 +2,15 @@
 
 import pytest
 
-from selfplay.report.board.page import write_page
+from selfplay.report.leaderboard_page.page import write_page
 from tests.report.boards import STRENGTHS, subject
 from tests.report.browsers import browser  # noqa: F401
 from tests.report.talks import HOSTILE, talked, transcript
 
-pytestmark = pytest.mark.blocking("the loop that runs in this thread is Playwright's own")
+pytestmark = [
+    pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),
+    pytest.mark.full,
+]
 MANY = STRENGTHS | {f"gen_{n}": 2000.0 + n for n in range(60, 100)}
 
 

@@ -28,7 +28,7 @@ class Screen:
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_the_view_shows_how_games_go_and_what_is_learned(width):
     screen = Screen(width)
-    screen.reporter.header(["═══ Self-Play in Words ═══"])
+    screen.reporter.header(["═══ Dialogue Self-Play ═══"])
     screen.reporter.iteration(dialogue_report(lost=2, elo=1555.0))
     text = screen.final()
     words = [
@@ -58,7 +58,7 @@ def test_time_left_follows_what_ends_the_run():
 def test_files_hold_every_figure_and_what_is_no_terminal_gets_lines(tmp_path):
     stream = io.StringIO()
     tee = dialogue_reporters(tmp_path, stream)
-    tee.header(["═══ Self-Play in Words ═══"])
+    tee.header(["═══ Dialogue Self-Play ═══"])
     tee.iteration(dialogue_report(elo=1555.0))
     tee.close()
     (row,) = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]

@@ -7,7 +7,7 @@ from envs.melee import actions
 from envs.melee.tables import CHARACTERS, load_tables
 from selfplay.report.fight import moves
 from selfplay.report.fight.figure import JOINTS, figure_of, rig_of
-from selfplay.report.fight.looks import Look, look_of
+from selfplay.report.fight.looks import CharacterLook, look_of
 from selfplay.report.fight.poses import ATTACKS, POSES, Timing, pose_at
 
 FEET = [JOINTS.index(name) for name in ("foot", "back_foot")]
@@ -49,7 +49,7 @@ def test_heights_and_shields_are_those_of_the_tables():
         assert (look.height, look.shield_radius) == (row["hurt_height"], row["shield_radius"]), name
     assert look_of(250) == look_of(250)
     assert look_of(250).name == "Character 250"
-    assert isinstance(look_of(-1), Look)
+    assert isinstance(look_of(-1), CharacterLook)
 
 
 def test_attacks_wind_up_reach_out_and_come_back():

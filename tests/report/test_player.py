@@ -12,7 +12,10 @@ from selfplay.report.fight.scene import scene_of
 from tests.report.browsers import browser  # noqa: F401
 from tests.report.fights import film, replay
 
-pytestmark = pytest.mark.blocking("the loop that runs in this thread is Playwright's own")
+pytestmark = [
+    pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),
+    pytest.mark.full,
+]
 FRAMES = 600
 
 

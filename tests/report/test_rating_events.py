@@ -2,7 +2,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar import layout_pb2
 
-from selfplay.league.games import Games
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.report.rating_events import CURVE, TEXT, write_ratings
 from tests.league.pools import series
@@ -10,7 +10,7 @@ from tests.league.pools import series
 
 def board(*extra):
     results = [("gen_5", "gen_0", "win"), ("gen_0", "random", "win"), ("gen_0", "random", "loss"), *extra]
-    return build(Games.of(series(results)))
+    return build(GameTable.of(series(results)))
 
 
 def read(folder):
@@ -51,5 +51,5 @@ def test_a_new_table_takes_the_place_of_the_old(tmp_path):
 
 
 def test_a_run_without_rated_generations_has_its_table(tmp_path):
-    write_ratings(tmp_path, build(Games.of(series([("random", "rusher", "win")]))), 1)
+    write_ratings(tmp_path, build(GameTable.of(series([("random", "rusher", "win")]))), 1)
     assert TEXT in read(tmp_path).Tags()["tensors"]

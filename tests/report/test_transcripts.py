@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from selfplay.report.board.page import page
-from selfplay.report.board.talk import SHOWN, transcripts
+from selfplay.report.leaderboard_page.page import page
+from selfplay.report.leaderboard_page.talk import SHOWN, transcripts
 from selfplay.report.transcripts import FILE_NAME, FIRST, KEPT, LONGEST, Transcript, kept, read_transcripts
 from tests.report.talks import HOSTILE, rows, talked, transcript
 from tests.report.test_board import Parsed
@@ -53,7 +53,7 @@ def test_games_are_read_on_the_page_private_text_marked(tmp_path):
     for words in (
         "Games to read", "Best game of iteration 10: agreed, 2 turns, rewards 0.900 and 0.900",
         "Worst game of iteration 10: turns", "a secret thought", "Your table: 4 5 6", "seat 1, refused: Write a tag.",
-        "Mean reward", "Reward, mean of both seats" , "Nothing was found wrong",
+        "Mean reward", "Reward, mean of both seats" , "No problems found",
     ):  # fmt: skip
         assert words in parsed.text or words in str(parsed.data), words
     assert "Games to watch" not in parsed.text

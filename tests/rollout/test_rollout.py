@@ -5,8 +5,8 @@ from selfplay.league.modes import Opponent
 from selfplay.rollout.rollout import Rollout
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import SegmentOrder
-from tests.fakes import CountingGame
 from tests.policy.networks import network
+from tests.support.fakes import CountingGame
 
 EPISODE, STEP = 2, 3  # features of CountingGame
 RUSHER = Opponent("scripted", "rusher", "scripted")

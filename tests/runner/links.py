@@ -32,7 +32,7 @@ class Shared:
 
 
 class LocalLink:
-    """Calls an object here (``remote.Link``), and counts what is sent."""
+    """Calls an object here (``block_client.Link``), and counts what is sent."""
 
     def __init__(self, served):
         self._served = served

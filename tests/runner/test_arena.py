@@ -10,12 +10,15 @@ from envs.errors import GameError
 from envs.melee import bots
 from envs.melee.dolphin.roster import PLAYERS as EVERYBODY
 from envs.melee.mock import MockMelee
+from envs.melee.rated import MELEE
 from selfplay.errors import RunnerError
+from selfplay.league.schedule import Matchup
 from selfplay.runner.arena import TRIES, Arena
-from selfplay.runner.match import MELEE, Contender, Pairing, Rules, game_options, play
+from selfplay.runner.match import Contender, Rules, Traits, game_options, play, stats_of
 from tests.runner.test_match import PLAYERS, policy
 
 RULES = Rules(max_episode_frames=120)
+REAL = Rules(max_episode_frames=120, game="dolphin")
 MEWTWO, FOXES = ("mewtwo", "mewtwo"), ("fox", "fox")
 ALL = PLAYERS | {"gen_0": Contender("gen_0", policy()), "gen_5": Contender("gen_5", policy(6, delay=2, seed=5))}
 
@@ -71,7 +74,7 @@ def arena(made, places=1, limit_s=60.0, tell=print):
 
 
 def pairings(count, players=("random", "rusher"), characters=MEWTWO):
-    return [Pairing(players, characters, seed) for seed in range(count)]
+    return [Matchup(players, characters, seed) for seed in range(count)]
 
 
 @pytest.mark.parametrize("places", [1, 3])
@@ -83,7 +86,7 @@ def test_games_are_those_that_are_played_side_by_side(places):
     ]
     made = Made()
     found = arena(made, places).play(games, ALL, RULES)
-    np.testing.assert_array_equal(np.stack(found), play(games, ALL, RULES))
+    np.testing.assert_array_equal(stats_of(found), stats_of(play(games, ALL, RULES)))
     assert {game.place for game in made} <= set(range(10, 10 + places))
     assert all(game.closed for game in made)
 
@@ -111,28 +114,27 @@ def test_players_have_their_seats_before_a_game_begins():
     ours, theirs = bots.NAMES.index("rusher"), EVERYBODY.index("cpu_7")
     players = ALL | {"cpu_7": Contender("cpu_7")}
     made = Made()
-    games = [Pairing(pair, MEWTWO, 1) for pair in (("gen_0", "cpu_7"), ("cpu_7", "gen_0"), ("gen_0", "rusher"))]
-    options = [game_options([game], players, RULES) for game in games]
-    arena(made).play(games[:1], players, RULES)
+    games = [Matchup(pair, MEWTWO, 1) for pair in (("gen_0", "cpu_7"), ("cpu_7", "gen_0"), ("gen_0", "rusher"))]
+    options = [game_options([game], players, REAL) for game in games]
+    arena(made).play(games[:1], players, REAL)
     assert made[0].seated == [[-1, theirs]]
     assert [option["frame_skip"] for option in options] == [4, 4, 4]
     assert options[0] == options[1] == options[2]
-    arena(made).play(games[2:], players, RULES)
+    arena(made).play(games[2:], players, REAL)
     assert made[1].seated == [[-1, ours]]
 
 
-def test_computer_players_are_no_scripted_ones():
-    cpu = Contender("cpu_7")
-    assert (cpu.is_cpu, cpu.version, cpu.frame_skip, cpu.delay) == (True, MELEE, 1, 0)
-    assert not Contender("rusher").is_cpu
-    assert not Contender("cpu_7", policy()).is_cpu
+def test_computer_players_have_the_version_of_the_game_and_any_frame_skip():
+    assert REAL.traits(Contender("cpu_7")) == Traits(MELEE, 1, 0, any_frame_skip=True)
+    assert not REAL.traits(Contender("rusher")).any_frame_skip
+    assert not REAL.traits(Contender("cpu_7", policy())).any_frame_skip
 
 
 def test_one_that_fails_is_replaced_and_its_pairing_played_again():
     made, told = Made(failing=2), []
     found = arena(made, tell=told.append).play(pairings(3), PLAYERS, RULES)
     assert told == ["rating game random against rusher: its process has ended; it is played again"] * 2
-    np.testing.assert_array_equal(np.stack(found), play(pairings(3), PLAYERS, RULES))
+    np.testing.assert_array_equal(stats_of(found), stats_of(play(pairings(3), PLAYERS, RULES)))
     assert len(made) == 3
     assert all(game.closed for game in made)
 

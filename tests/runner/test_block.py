@@ -11,12 +11,12 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import logprob_entropy
-from selfplay.policy.memory import directly
+from selfplay.policy.recurrent_state import infer_directly
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
-from tests.fakes import CountingGame
 from tests.policy.networks import network, stubborn
+from tests.support.fakes import CountingGame
 
 GAME, SEAT, EPISODE, STEP = range(4)  # features of CountingGame
 LEARNER, OLD, OLDER = (0, 0, 0, 0, 0), (1, 0, 1, 1, 1), (1, 1, 2, 2, 0)  # what stubborn networks always play
@@ -177,6 +177,24 @@ def test_where_an_outsider_has_a_seat_the_learner_has_the_other_one(taken):
     assert collected.in_play == set()
 
 
+def test_a_game_of_three_seats_has_one_learner_and_the_opponent_in_the_others():
+    class ThreeSeats(CountingGame):
+        num_seats = 3
+
+    game = ThreeSeats(2)
+    rollout = Block(game, 0).collect(order((GEN_1, RUSHER), steps=40)).rollout
+    assert rollout.obs.shape[1] == 6
+    learner = rollout.learner.reshape(-1, 2, 3)
+    assert (learner.sum(-1) == 1).all()
+    assert learner.any((0, 1)).all()  # every seat in turn
+    scripted = np.array(game.seated) >= 0
+    assert set(np.unique(scripted.sum(-1))) == {0, 2}
+    action = rollout.action.reshape(40, 2, 3, -1)
+    assert (action[learner] == LEARNER).all()
+    assert (action[~learner & ~scripted] == OLD).all()
+    assert not (learner & scripted).any()
+
+
 def test_opponents_are_taken_in_turn_and_counted_when_they_sit_down():
     collected = Block(CountingGame(2, episodes=((5, True),)), 0).collect(order((MIRROR, RUSHER, GEN_1), steps=10))
     # two games start with the first two; they end together, twice
@@ -216,16 +234,28 @@ def test_blocks_with_one_seed_play_alike():
     assert not np.array_equal(rollouts[0].action, rollouts[2].action)
 
 
+def test_a_released_segment_gives_its_array_to_the_next():
+    block, ordered = Block(CountingGame(2), 0), order((MIRROR,))
+    first, second = block.collect(ordered), block.collect(ordered)
+    assert not np.shares_memory(first.rollout.obs, second.rollout.obs)
+    first.release()
+    assert np.shares_memory(block.collect(ordered).rollout.obs, first.rollout.obs)
+    assert not np.shares_memory(block.collect(ordered).rollout.obs, second.rollout.obs)
+
+
 def test_networks_are_asked_as_the_block_is_told():
     mixed = order((MIRROR, GEN_1), net=network())
     asked = []
 
-    def ask(net, obs, memory):
+    def infer(net, obs, memory):
         asked.append((net, len(obs)))
-        return directly(net, obs, memory)
+        return infer_directly(net, obs, memory)
 
     mixed = replace(mixed, teacher=network(3))
-    rollouts = [Block(CountingGame(3), 1, ask).collect(mixed).rollout, Block(CountingGame(3), 1).collect(mixed).rollout]
+    rollouts = [
+        Block(CountingGame(3), 1, infer).collect(mixed).rollout,
+        Block(CountingGame(3), 1).collect(mixed).rollout,
+    ]
     assert same(*rollouts)
     assert {net for net, _ in asked} == {mixed.network, mixed.teacher, FROZEN["gen_1"]}
     assert sum(rows for net, rows in asked if net is mixed.teacher) == rollouts[0].learner.sum()

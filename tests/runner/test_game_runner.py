@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from selfplay.runner.board import Board, Job
 from selfplay.runner.game_runner import SlowOpening, Turns
+from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ChildParked, NotFoundError, ParkPolicy, StartError
 from tests.runner.pools import Resources, failures, runners, settle, throwing
@@ -29,7 +29,7 @@ def test_jobs_are_done_by_the_runner_that_they_are_posted_for():
     resources = Resources()
 
     async def main():
-        board = Board(["a", "b"])
+        board = WorkQueue(["a", "b"])
         async with runners(board, resources, "ab") as (pool, _):
             assert [child.id for child in pool.which_children()] == ["a", "b"]
             for _ in range(3):
@@ -43,7 +43,7 @@ def test_what_raises_is_replaced_and_its_job_is_done_by_the_next():
     resources = Resources()
 
     async def main():
-        board = Board(["a", "b"])
+        board = WorkQueue(["a", "b"])
         async with runners(board, resources, "ab") as (_, reports):
             result = await board.ask({"a": Job(raises_first), "b": Job(name_of)})
             assert result == {"a": ("a", 2), "b": ("b", 1)}  # nobody else was disturbed
@@ -57,7 +57,7 @@ def test_what_raises_is_replaced_and_its_job_is_done_by_the_next():
 
 def test_a_runner_that_cannot_open_fails_to_start():
     async def main():
-        board = Board(["a"])
+        board = WorkQueue(["a"])
         with pytest.raises(StartError, match="no game for a"):
             async with runners(board, Resources(fail=9), "a"):
                 pytest.fail("it started")
@@ -73,7 +73,7 @@ def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
         let.acquire()
 
     async def main():
-        board = Board(["a", "b"])
+        board = WorkQueue(["a", "b"])
         opening = SlowOpening(Turns(1, longest_s=60.0), prepare, within_s=60.0)
         async with runners(board, Resources(), "ab", opening=opening):
             await asyncio.to_thread(waiting.acquire)  # both are started, one of them opens
@@ -95,7 +95,7 @@ def test_who_opens_for_long_gives_its_turn_to_the_next():
         let.acquire()
 
     async def main():
-        board = Board(["a", "b"])
+        board = WorkQueue(["a", "b"])
         opening = SlowOpening(Turns(1, longest_s=0.02), prepare, within_s=60.0)
         async with runners(board, Resources(), "ab", opening=opening):
             for _ in range(2):
@@ -112,7 +112,7 @@ def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
     before = Worker.abandoned
 
     async def main():
-        board = Board(["a"])
+        board = WorkQueue(["a"])
         opening = SlowOpening(Turns(1, longest_s=60.0), hangs_first, within_s=0.05)
         async with runners(board, resources, "a", opening=opening) as (_, reports):
             assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
@@ -133,7 +133,7 @@ def test_who_has_delivered_is_no_crash_loop():
     proven = []
 
     async def main():
-        board = Board(["a"])
+        board = WorkQueue(["a"])
         async with runners(board, Resources(), "a", park=ParkPolicy(max_restarts=1, period_s=60.0)) as (_, reports):
             for _ in range(9):
                 await board.ask({"a": Job(raises_later)})
@@ -148,7 +148,7 @@ def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():
     before = Worker.abandoned
 
     async def main():
-        board = Board(["a"], timeout_s=0.05)
+        board = WorkQueue(["a"], timeout_s=0.05)
         async with runners(board, resources, "a") as (_, reports):
             assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
@@ -167,7 +167,7 @@ def test_a_hang_that_a_kill_ends_leaves_nothing():
     before = Worker.abandoned
 
     async def main():
-        board = Board(["a"], timeout_s=0.05)
+        board = WorkQueue(["a"], timeout_s=0.05)
         async with runners(board, resources, "a"):
             assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
 
@@ -180,7 +180,7 @@ def test_stopping_cancels_the_work_in_progress():
     resources = Resources()
 
     async def main():
-        board = Board(["a", "b"])
+        board = WorkQueue(["a", "b"])
         async with runners(board, resources, "ab") as (pool, reports):
             asked = asyncio.create_task(board.ask({"a": Job(lambda r: r.hang()), "b": Job(name_of)}))
             await settle()
@@ -213,7 +213,7 @@ def test_an_error_at_every_await_costs_no_job():
             return chaotic
 
         async def main(at=at, resources=resources, wrap=wrap):
-            board = Board(["a"])
+            board = WorkQueue(["a"])
             results = []
             try:
                 async with runners(board, resources, "a", wrap) as (_, reports):

@@ -13,9 +13,9 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
 from selfplay.policy.network import build_network
 from selfplay.runner.block import Block
-from selfplay.runner.board import Board, Job
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
+from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.runner.worker import Worker
 from tests.runner.pools import Resources, failures, runners
 
@@ -82,7 +82,7 @@ def collect(blocks, timeout_s):
     """One segment of one runner, and what the pool said about it."""
 
     async def main():
-        board = Board(["a"], timeout_s)
+        board = WorkQueue(["a"], timeout_s)
         async with runners(board, blocks) as (pool, reports):
             segment = order()
             results = await board.ask({"a": Job(lambda block: block.collect(segment))})

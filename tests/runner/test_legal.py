@@ -9,13 +9,12 @@ import torch
 from envs.registry import make_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
-from selfplay.learner.ppo import PPO
-from selfplay.learner.ppo_loss import PPOSettings
+from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
-from selfplay.trainer.batch import make_batch
+from selfplay.train.fighting.batch import make_batch
 
 OLD = Opponent("generation", "gen_0", "any_past")
 

@@ -9,11 +9,14 @@ from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC, NEUTRAL
 from envs.melee.mock import STATS
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
 from selfplay.errors import RunnerError
+from selfplay.league.records import scores
+from selfplay.league.schedule import Matchup
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import Policy
-from selfplay.runner.match import Contender, Pairing, Rules, play
+from selfplay.runner.match import Contender, Rules, Traits, play, stats_of
 
 RULES = Rules(max_episode_frames=240)
 MEWTWO = ("mewtwo", "mewtwo")
@@ -41,11 +44,11 @@ PLAYERS = {"random": Contender("random"), "idle": Contender("idle"), "rusher": C
 
 
 def pairings(*seeds, players=("random", "rusher")):
-    return [Pairing(players, MEWTWO, seed) for seed in seeds]
+    return [Matchup(players, MEWTWO, seed) for seed in seeds]
 
 
 def test_every_game_is_played_once_to_its_end():
-    stats = play(pairings(1, 2, 3), PLAYERS, RULES)
+    stats = stats_of(play(pairings(1, 2, 3), PLAYERS, RULES))
     assert stats.shape == (3, 2)
     assert stats.dtype == STATS
     assert (stats["frames"] > 0).all()
@@ -55,23 +58,23 @@ def test_every_game_is_played_once_to_its_end():
 
 def test_a_game_depends_on_its_seed_and_not_on_its_neighbours():
     rules = Rules(max_episode_frames=900)  # long enough for blows, of which each seed has its own
-    together = play([*pairings(1, 2), *pairings(3, players=("idle", "random"))], PLAYERS, rules)
-    alone = [play(pairings(1), PLAYERS, rules), play(pairings(2), PLAYERS, rules)]
+    together = stats_of(play([*pairings(1, 2), *pairings(3, players=("idle", "random"))], PLAYERS, rules))
+    alone = [stats_of(play(pairings(seed), PLAYERS, rules)) for seed in (1, 2)]
     np.testing.assert_array_equal(together[:2], np.concatenate(alone))
     assert together[0].tobytes() != together[1].tobytes()
 
 
 def test_the_same_pairings_give_the_same_games_with_policies_too():
     players = PLAYERS | {"gen_0": Contender("gen_0", policy()), "gen_5": Contender("gen_5", policy(seed=5))}
-    games = [Pairing(("gen_0", "gen_5"), ("fox", "mewtwo"), 7), Pairing(("random", "gen_0"), ("mewtwo", "fox"), 8)]
-    first, second = (play(games, players, RULES) for _ in range(2))
+    games = [Matchup(("gen_0", "gen_5"), ("fox", "mewtwo"), 7), Matchup(("random", "gen_0"), ("mewtwo", "fox"), 8)]
+    first, second = (stats_of(play(games, players, RULES)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
 def test_a_game_of_policies_is_the_same_alone_as_among_many():
     players = PLAYERS | {f"gen_{n}": Contender(f"gen_{n}", policy(3 + n, delay=n, seed=n)) for n in range(3)}
     games = [
-        Pairing(pair, ("fox", "mewtwo"), seed)
+        Matchup(pair, ("fox", "mewtwo"), seed)
         for seed in range(4)
         for pair in (
             ("gen_0", "gen_1"),
@@ -82,9 +85,9 @@ def test_a_game_of_policies_is_the_same_alone_as_among_many():
         )
     ]
     rules = Rules(max_episode_frames=1200)
-    together = play(games, players, rules)
+    together = stats_of(play(games, players, rules))
     for i in (1, 7, 12, 19):
-        assert play(games[i : i + 1], players, rules).tobytes() == together[i].tobytes()
+        np.testing.assert_array_equal(stats_of(play(games[i : i + 1], players, rules))[0], together[i])
 
 
 def counting(player):
@@ -98,8 +101,8 @@ def test_each_policy_decides_at_its_own_frame_skip():
     (slow, slow_calls), (fast, fast_calls) = counting(policy(frame_skip=6)), counting(policy(frame_skip=2, seed=1))
     players = {"slow": Contender("slow", slow), "fast": Contender("fast", fast)}
     steps = []
-    games = [Pairing(("slow", "fast"), MEWTWO, 1), Pairing(("fast", "slow"), MEWTWO, 2)]
-    stats = play(games, players, Rules(max_episode_frames=60), stop=lambda: bool(steps.append(1)))
+    games = [Matchup(("slow", "fast"), MEWTWO, 1), Matchup(("fast", "slow"), MEWTWO, 2)]
+    stats = stats_of(play(games, players, Rules(max_episode_frames=60), stop=lambda: bool(steps.append(1))))
     assert len(steps) == 30  # of two frames: the largest step that suits both
     assert (stats["frames"] == 60).all()
     assert len(slow_calls) == 10
@@ -110,7 +113,8 @@ def test_each_policy_decides_at_its_own_frame_skip():
 def test_scripted_players_keep_their_pace_whatever_the_opponents():
     players = PLAYERS | {f"every-{n}": Contender(f"every-{n}", standing(policy(frame_skip=n))) for n in (1, 4)}
     alone, one, four = (
-        play([Pairing(("random", name), MEWTWO, 5)], players, RULES)[0, 0] for name in ("idle", "every-1", "every-4")
+        play([Matchup(("random", name), MEWTWO, 5)], players, RULES)[0].stats[0]
+        for name in ("idle", "every-1", "every-4")
     )
     assert one == four == alone
 
@@ -131,7 +135,7 @@ def standing(player):
 def test_greedy_and_sampled_play_differ():
     players = PLAYERS | {"gen_0": Contender("gen_0", policy())}
     games = pairings(3, players=("gen_0", "rusher"))
-    sampled, greedy = (play(games, players, Rules(max_episode_frames=240, greedy=g)) for g in (False, True))
+    sampled, greedy = (stats_of(play(games, players, Rules(max_episode_frames=240, greedy=g))) for g in (False, True))
     assert sampled.tobytes() != greedy.tobytes()
 
 
@@ -144,15 +148,12 @@ def test_stopping_ends_it_at_once():
 
 def test_unknown_characters_are_named():
     with pytest.raises(GameError, match="unknown character 'foxx'; did you mean 'fox'"):
-        play([Pairing(("random", "idle"), ("foxx", "fox"), 1)], PLAYERS, RULES)
+        play([Matchup(("random", "idle"), ("foxx", "fox"), 1)], PLAYERS, RULES)
 
 
 def test_contenders_tell_what_they_are():
-    scripted, learned = Contender("random"), Contender("gen_0", policy(frame_skip=3, delay=2))
-    assert (scripted.frame_skip, scripted.delay) == (bots.FRAME_SKIP, 0)
-    assert (learned.frame_skip, learned.delay) == (3, 2)
-    assert scripted.version == f"bots-{bots.VERSION}"
-    assert learned.version == "0" * 64
+    assert RULES.traits(Contender("random")) == Traits(f"bots-{bots.VERSION}", bots.FRAME_SKIP, 0)
+    assert RULES.traits(Contender("gen_0", policy(frame_skip=3, delay=2))) == Traits("0" * 64, 3, 2)
 
 
 def test_who_watches_sees_every_frame_and_changes_nothing():
@@ -160,5 +161,33 @@ def test_who_watches_sees_every_frame_and_changes_nothing():
     games = pairings(5, players=("slow", "slower"))
     frames = []
     watched = play(games, players, RULES, watch=lambda game: frames.append(int(game.state.game["frame"][0])))
-    assert watched.tobytes() == play(games, players, RULES).tobytes()
+    np.testing.assert_array_equal(stats_of(watched), stats_of(play(games, players, RULES)))
     assert frames == list(range(240))
+
+
+def test_who_won_is_told_by_the_game():
+    for result in play(pairings(*range(6)), PLAYERS, Rules(max_episode_frames=1200)):
+        stocks, percents = result.stats["stocks"], result.stats["percent"]
+        assert result.score == (score := float(scores(stocks, percents)), 1.0 - score)
+
+
+def masked_policy(game):
+    """A fresh policy for a game with a table."""
+    entry = find_game(game)
+    spec = NetworkSpec(obs_width=entry.obs_width, hidden=(8,))
+    heads = ActionHeads(binary=entry.actions.binary, sizes=entry.actions.sizes)
+    meta = policy().meta.model_copy(update={"network": spec, "actions": heads, "frame_skip": 1})
+    return Policy(meta, build_network(spec, heads, torch.Generator().manual_seed(0)).eval())
+
+
+@pytest.mark.parametrize("game", ["kuhn", "mixup"])
+def test_solved_games_are_played_by_their_scripted_players_and_by_policies(game):
+    rules = Rules(game=game)
+    names = tuple(rules.rated.players)
+    players = {name: Contender(name) for name in names} | {"gen_0": Contender("gen_0", masked_policy(game))}
+    matchups = [Matchup((a, b), seed=seed) for seed in range(20) for a in players for b in players if a != b]
+    results = play(matchups, players, rules)
+    assert [result.score for result in results] == [result.score for result in play(matchups, players, rules)]
+    alone = [play([matchup], players, rules)[0].score for matchup in matchups[::17]]
+    assert [result.score for result in results[::17]] == alone
+    assert len({result.score for result in results}) > 1

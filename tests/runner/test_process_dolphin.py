@@ -19,7 +19,10 @@ from tests.envs.melee.dolphin.emulators import PORT, Disc, disc_with, write_stan
 from tests.scripts.commands import is_alive, wait_for
 
 psutil = pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc"),
+    pytest.mark.full,
+]
 ROOT = Path(__file__).parents[2]
 SEEDS = np.array([3], np.uint64)
 OURS = re.compile(r"selfplay-|libmelee_|dolphin-")

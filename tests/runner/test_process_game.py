@@ -1,10 +1,12 @@
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,9 @@ import pytest
 from envs.errors import GameError
 from envs.melee.mock import STATS, MockMelee, neutral_actions
 from selfplay.errors import RunnerError
-from selfplay.runner.game_process import pack, unpack
-from selfplay.runner.process_game import ProcessGame
+from selfplay.runner import PROCESS_MB
+from selfplay.runner.game_process import describe_dtype, parse_dtype
+from selfplay.runner.process_game import LINE_BYTES, ProcessGame
 from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
 from tests.scripts.commands import is_alive, wait_for
 
@@ -180,22 +183,115 @@ def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
     wait_for(lambda: not is_alive(pid))
 
 
-def test_arrays_travel_as_json():
-    arrays = {
-        "stats": np.array([[(1, 2.5, 0, 3.0, 4.0, 1, 60, 2, 0.5, -0.5)] * 2], STATS),
-        "flags": np.array([True, False]),
-        "empty": np.zeros((0, 3), np.float32),
-        "transposed": np.arange(6, dtype=np.int16).reshape(2, 3).T,
-    }
-    back = unpack(json.loads(json.dumps(pack(arrays))))
-    assert back.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert back[name].dtype == array.dtype
-        np.testing.assert_array_equal(back[name], array)
+def test_types_travel_as_json():
+    for dtype in (STATS, np.dtype(np.float32), np.dtype([("inner", STATS), ("flag", np.bool_)])):
+        assert parse_dtype(json.loads(json.dumps(describe_dtype(dtype)))) == dtype
+    with pytest.raises(ValueError, match="references"):
+        parse_dtype(describe_dtype(np.dtype([("object", object)])))
+
+
+def writer_of(game):
+    """A second writer of the pipe that the child answers through."""
+    return open(f"/proc/self/fd/{game._process.stdout.fileno()}", "wb", 0)
+
+
+@pytest.mark.parametrize("line", [b"{}", b"1 {}", b"0 {}", b'{"notes": []}'])
+def test_an_old_or_stray_answer_is_not_the_answer_of_a_child_that_hangs(game, line):
+    game.reset(SEEDS)
+    os.kill(game.pid, signal.SIGSTOP)
+    with writer_of(game) as stray:
+        stray.write(line + b"\n")
+    with pytest.raises(RunnerError, match=r"expected to answer command 3, but said b'(.*)\\n'") as told:
+        game.step(neutral_actions(3))
+    assert line.decode() in str(told.value)
+    os.kill(game.pid, signal.SIGCONT)  # its own answers now come one too late
+    with pytest.raises(RunnerError, match="expected to answer command 4, but said b'3 "):
+        game.step(neutral_actions(3))
+
+
+GARBAGE = {
+    "not UTF-8": b"\xff\xfe\x00",
+    "not JSON": b"hello",
+    "a list": b"[]",
+    "a number": b"7",
+    "null": b"null",
+    "notes of another type": b'{"notes": 5}',
+    "an error of another type": b'{"error": ["bad"]}',
+    "an unknown field": b'{"obs": [1.0]}',
+    "nested too deep": b"[" * 5000,
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", GARBAGE.values(), ids=GARBAGE)
+def test_what_is_no_answer_is_an_error_of_the_runner_that_quotes_it(game, body):
+    game.reset(SEEDS)
+    os.kill(game.pid, signal.SIGSTOP)
+    with writer_of(game) as stray:
+        stray.write(b"3 " + body + b"\n")
+    with pytest.raises(RunnerError, match=r"expected to answer command 3, but said b'3 ") as told:
+        game.step(neutral_actions(3))
+    assert repr(body[:40])[2:-1] in str(told.value)
+    assert len(str(told.value)) < 500
+
+
+@pytest.mark.parametrize("start", [b"", b"3 {"])
+def test_an_endless_answer_is_refused_at_the_bound(game, start):
+    game.reset(SEEDS)
+    os.kill(game.pid, signal.SIGSTOP)
+    stray, wanted = writer_of(game), 16 * LINE_BYTES
+    written = 0
+
+    def flood():
+        nonlocal written
+        with stray, suppress(BrokenPipeError):
+            while written < wanted:
+                written += stray.write((start if written == 0 else b"") + b"x" * 4096)
+            stray.write(b"\n")
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        with pytest.raises(RunnerError, match=r"b'(3 \{)?xxx"):
+            game.step(neutral_actions(3))
+        assert written < 2 * LINE_BYTES  # the rest was not read
+    finally:
+        game.close()  # the last reader of the pipe
+        thread.join(10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"stats": "|O"}, {"stats": "no type"}, {"stats": 5}, {"obs_width": 1 << 40}, {"obs_width": "9"}, {"bots": [1]}],
+    ids=str,
+)
+def test_games_that_cannot_be_are_an_error_of_the_runner(monkeypatch, change):
+    understand = ProcessGame._understand
+
+    def altered(self, line, number):
+        document = json.loads(line.removeprefix(number))
+        document["hello"] |= change
+        return understand(self, number + json.dumps(document).encode() + b"\n", number)
+
+    monkeypatch.setattr(ProcessGame, "_understand", altered)
+    with pytest.raises(RunnerError, match=r"was expected to answer command 1|has games that cannot be"):
+        ProcessGame("mock", OPTIONS)
+
+
+def test_the_child_has_a_limit_to_its_memory_and_is_the_first_to_be_killed_for_the_system_s(shared):
+    assert resource.prlimit(shared.pid, resource.RLIMIT_DATA)[0] == PROCESS_MB << 20
+    assert Path(f"/proc/{shared.pid}/oom_score_adj").read_text() == "1000\n"
+    with closing(ProcessGame("mock", OPTIONS, process_mb=0)) as unlimited:
+        assert resource.prlimit(unlimited.pid, resource.RLIMIT_DATA) == resource.getrlimit(resource.RLIMIT_DATA)
+
+
+def test_a_child_that_outgrows_its_limit_says_so():
+    with pytest.raises(RunnerError, match=r"game process \d+ failed: out of memory: Unable to allocate"):
+        ProcessGame("mock", OPTIONS | {"num_games": 400_000}, process_mb=256)
 
 
 def test_both_ends_see_the_same_arrays_and_no_two_overlap(tmp_path):
-    fields = layout(3, 7, 13, STATS)
+    fields = layout((3, 2), 7, 13, STATS)
     with (tmp_path / "block").open("w+b") as file:
         file.truncate(size_of(fields))
         mine, theirs = map_arrays(file.fileno(), fields), map_arrays(file.fileno(), fields)

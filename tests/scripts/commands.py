@@ -1,10 +1,16 @@
-"""The scripts as a person runs them: processes of their own, in a folder of their own."""
+"""The scripts as a person runs them, in a folder of their own: within this process, or in one of their own."""
 
+import contextlib
+import io
 import os
+import runpy
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
+import torch
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -15,7 +21,30 @@ def command(script, *arguments):
 
 
 def run(script, *arguments, cwd):
-    """Run to its end."""
+    """Run to its end within this process, which has imported torch already."""
+    out, err, threads = io.StringIO(), io.StringIO(), torch.get_num_threads()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", [script, *map(str, arguments)])
+        patch.setattr(sys, "path", [*sys.path])
+        for name, value in {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}.items():
+            patch.setenv(name, value)  # as the scripts do, for as long as they run
+        try:
+            runpy.run_path(str(ROOT / "scripts" / script), run_name="__main__")
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            torch.set_num_threads(threads)
+    return subprocess.CompletedProcess([script, *arguments], code, out.getvalue(), err.getvalue())
+
+
+def run_process(script, *arguments, cwd):
+    """Run to its end in a process of its own."""
     return subprocess.run(
         command(script, *arguments),
         cwd=cwd,

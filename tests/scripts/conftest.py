@@ -1,10 +1,18 @@
+import shutil
+
 import pytest
 
-from tests.trainer.runs import train
+from tests.train.runs import train
+
+
+@pytest.fixture(scope="session")
+def trained_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    code, text = train(folder, "--timesteps", 256)
+    assert code == 0, text
+    return folder
 
 
 @pytest.fixture
-def trained(tmp_path):
-    code, text = train(tmp_path / "run", "--timesteps", 256)
-    assert code == 0, text
-    return tmp_path / "run"
+def trained(trained_once, tmp_path):
+    return shutil.copytree(trained_once, tmp_path / "run")

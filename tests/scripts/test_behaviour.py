@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from scripts import behaviour
+from selfplay.commands.behaviour import RATES
+from selfplay.commands.record import orders_of, pairings_of, record
 from selfplay.runner.match import Contender, Rules
-from selfplay.trainer.behaving import RATES
-from selfplay.trainer.recording import orders_of, pairings_of, record
-from tests.scripts.commands import mistake, run
-from tests.trainer.policies import save
+from tests.scripts.commands import mistake, run_process
+from tests.train.policies import save
 
 RULES = Rules("battlefield", 300)
 
@@ -92,7 +92,8 @@ def test_mistakes_are_one_clear_line(folder, trained, monkeypatch, capsys, argum
     )
 
 
+@pytest.mark.full
 def test_it_runs_from_anywhere(folder, tmp_path):
-    done = run("behaviour.py", "--replays", "games", "--json", cwd=tmp_path)
+    done = run_process("behaviour.py", "--replays", "games", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["columns"][0]["games"] == 2

@@ -4,15 +4,17 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from selfplay.checkpoint import RunDir
-from selfplay.trainer.watchdog import BLOCKED
+from selfplay.train.monitoring.watchdog import BLOCKED
 from tests.scripts.commands import ENVIRONMENT, ROOT, is_alive, run, wait_for
 from tests.scripts.test_train import ENDLESS
 
 BLOCKING = """
 import pathlib, sys, time
 from scripts import train_self_play
-from selfplay.trainer.loop import TrainingLoop
+from selfplay.train.loop import TrainingLoop
 
 report, reports = TrainingLoop._report, []
 
@@ -28,6 +30,7 @@ sys.exit(train_self_play.main())
 """
 
 
+@pytest.mark.full
 def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_path):
     flags = ("--checkpoint", "run", "--save-interval", 2, "--host", "process", "--runners", 2, "--loop-timeout", 5)
     command = [sys.executable, "-c", BLOCKING, *map(str, (*ENDLESS, *flags))]
@@ -37,7 +40,7 @@ def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_pat
     sentence, *stacks = done.stderr.splitlines()
     assert re.fullmatch(
         r"The event loop was blocked for 5 s by blocks \(<string>, line \d+\), called by TrainingLoop._iterate "
-        r"\(selfplay/trainer/loop.py, line \d+\); the run ends, --resume goes on",
+        r"\(selfplay/train/loop.py, line \d+\); the run ends, --resume goes on",
         sentence,
     )
     assert any("in blocks" in line for line in stacks)

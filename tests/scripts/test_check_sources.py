@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.check_sources import ALLOWED, FOLDERS, ROOT, faults, main
+from scripts.studies.check_sources import ALLOWED, FOLDERS, ROOT, faults, main
 
 
 def test_the_sources_are_clean(capsys):

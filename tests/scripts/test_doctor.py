@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from scripts import doctor
-from selfplay.trainer.doctor.finding import Finding
+from selfplay.commands.doctor.finding import Finding
 from tests.scripts.commands import ROOT, mistake, run
 
 
@@ -22,7 +22,7 @@ def finds(monkeypatch, *levels):
         plans.append(plan)
         return (Finding(level, f"check {i}", "this", "do that") for i, level in enumerate(levels))
 
-    monkeypatch.setattr("selfplay.trainer.doctor.examination.examine", examine)
+    monkeypatch.setattr("selfplay.commands.doctor.examination.examine", examine)
     return plans
 
 
@@ -72,7 +72,7 @@ def test_mistakes_are_one_line(monkeypatch, capsys, arguments, words):
 
 def test_this_machine(tmp_path):
     """All checks as they are, with a Dolphin that is none and a disc that is another game."""
-    (tmp_path / "melee.iso").write_bytes(b"GALP01\x00\x00")
+    (tmp_path / "melee.iso").write_bytes(b"GALP01".ljust(28, b"\x00") + b"\xc2\x33\x9f\x3d")
     done = run("doctor.py", "--dolphin", tmp_path, "--iso", "melee.iso", "--json", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert done.stderr == ""

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from scripts import dolphin_stand_in
+from scripts import fake_dolphin as dolphin_stand_in
 from tests.scripts.commands import mistake, run
 
-SCRIPT = "dolphin_stand_in.py"
+SCRIPT = "fake_dolphin.py"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in needs named pipes")
 
 
@@ -37,7 +37,7 @@ def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
 
 
 def test_the_module_does_the_same(tmp_path):
-    command = [sys.executable, "-m", "envs.melee.dolphin.stand_in", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.fake_dolphin", str(tmp_path)]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     assert json.loads((tmp_path / "disc.json").read_text()) == {}
 

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from scripts import evaluate
-from tests.scripts.commands import mistake, run
-from tests.trainer.policies import save, save_imitation
+from tests.scripts.commands import mistake, run_process
+from tests.train.policies import save, save_imitation
 
 FIELDS = {
     "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "by_stocks", "seconds", "damage",
@@ -98,7 +98,10 @@ def test_mistakes_are_one_clear_line(trained, monkeypatch, capsys, arguments, wo
     assert words in mistake(capsys, "evaluate.py", lambda: call(monkeypatch, *named))
 
 
+@pytest.mark.full
 def test_it_runs_from_anywhere(tmp_path):
-    done = run("evaluate.py", "random", "idle", "--games", 2, "--max-episode-frames", 60, "--json", cwd=tmp_path)
+    done = run_process(
+        "evaluate.py", "random", "idle", "--games", 2, "--max-episode-frames", 60, "--json", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)) == FIELDS

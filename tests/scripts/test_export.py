@@ -5,7 +5,7 @@ import pytest
 
 from scripts import export
 from tests.scripts.commands import mistake, run
-from tests.trainer.policies import save
+from tests.train.policies import save
 
 
 @pytest.fixture

@@ -9,13 +9,17 @@ import pytest
 
 from selfplay.league.ledger import Ledger
 from tests.league.pools import series
+from tests.scripts import commands
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "leaderboard.py"
 
 
-def run(*arguments, cwd=None, code=None):
-    command = [sys.executable, *(["-c", code] if code else [str(SCRIPT)]), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, encoding="utf-8")
+def run(*arguments, cwd="."):
+    return commands.run("leaderboard.py", *arguments, cwd=cwd)
+
+
+def run_code(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, encoding="utf-8")
 
 
 @pytest.fixture
@@ -99,7 +103,7 @@ def test_it_starts_without_torch_and_without_games(rated):
         "heavy = {'torch', 'numba', 'gymnasium', 'tensorboard', 'rich', 'envs.registry'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    done = run(code=code)
+    done = run_code(code)
     assert done.returncode == 0, done.stderr
 
 
@@ -123,7 +127,7 @@ def test_a_page_of_other_programs_games_needs_no_run_and_no_torch(tmp_path):
         "except SystemExit as end: assert end.code == 0, end.code\n"
         "assert 'torch' not in sys.modules"
     )
-    done = run(code=code)
+    done = run_code(code)
     assert done.returncode == 0, done.stderr
     assert "&lt;b&gt;A&lt;/b&gt;" in path.read_text()
     assert "<b>A</b>" not in path.read_text()

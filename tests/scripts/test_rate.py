@@ -10,7 +10,7 @@ def test_it_plays_a_budget_of_games_and_shows_the_table(trained, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "12 games played" in done.stdout
     assert "gen_0" in done.stdout
-    assert "random alone is pinned" in done.stdout
+    assert "only random is pinned" in done.stdout
     assert done.stderr.splitlines()[-1] == "12 of 12 games"
     assert list((trained / "events" / "ratings").iterdir())
 

@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
+from selfplay.config.dialogue import DialogueConfig
 from selfplay.report.transcripts import FILE_NAME
-from selfplay.trainer.dialogue.config import LanguageConfig
 from tests.report.talks import transcript
 from tests.scripts.commands import run
-from tests.trainer.dialogue.models import model_folder
+from tests.train.dialogue.models import model_folder
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def spoken(tmp_path_factory):
     """Folder of a run of poker with two untaught generations."""
     folder = tmp_path_factory.mktemp("spoken") / "run"
     (folder / "generations").mkdir(parents=True)
-    config = LanguageConfig.model_validate({"game": {"type": "kuhn_text"}, "sampling": {"max_new_tokens": 4}})
+    config = DialogueConfig.model_validate({"game": {"type": "kuhn_text"}, "sampling": {"max_new_tokens": 4}})
     document = {"format": 1, "family": "dialogue", "config": config.model_dump(mode="json")}
     (folder / "run.json").write_text(json.dumps(document))
     (folder / FILE_NAME).write_text(transcript().row() + "\n")

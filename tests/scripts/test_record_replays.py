@@ -6,9 +6,9 @@ import pytest
 
 from envs.melee.replay import read_replay
 from scripts import record_replays
-from selfplay.trainer import recording
-from tests.scripts.commands import mistake, run
-from tests.trainer.policies import save
+from selfplay.commands import record as recording
+from tests.scripts.commands import mistake, run_process
+from tests.train.policies import save
 
 SHORT = ("--max-episode-frames", 60)
 
@@ -90,7 +90,8 @@ def test_mistakes_are_one_clear_line(tmp_path, monkeypatch, capsys, arguments, w
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_it_runs_from_anywhere(tmp_path):
-    done = run("record_replays.py", "--bot", "random", "--games", 1, *SHORT, cwd=tmp_path)
+    done = run_process("record_replays.py", "--bot", "random", "--games", 1, *SHORT, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(names(tmp_path / "replays")) == 1

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from scripts import selfcheck
-from selfplay.trainer.selfcheck import Finding
+from selfplay.commands.selfcheck import Finding
 
 
 def fake(monkeypatch, recommended):
@@ -12,7 +12,7 @@ def fake(monkeypatch, recommended):
     def check(game, case, seed):
         return Finding(game, seed, case.band, 1.0, 0.5, recommended.get((game, seed), 0.0), 9)
 
-    monkeypatch.setattr("selfplay.trainer.selfcheck.check", check)
+    monkeypatch.setattr("selfplay.commands.selfcheck.check", check)
 
 
 def main(monkeypatch, *arguments):

@@ -9,9 +9,9 @@ import pytest
 
 from scripts import convert_selfplay_to_verl, generate_selfplay_games, inspect_dialogue, train_dialogue
 from selfplay.checkpoint.models import read_model
-from selfplay.trainer.dialogue.files.reading import read_table
+from selfplay.commands.dialogue_files.reading import read_table
 from tests.scripts.commands import ROOT, mistake
-from tests.trainer.dialogue.models import model_folder
+from tests.train.dialogue.models import model_folder
 
 SMALL = {"GAME": "kuhn_text", "GAMES_PER_STATE": 4, "TRAIN_BATCH_SIZE": 8}
 
@@ -29,6 +29,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)  # three processes, each of which loads torch
 def test_generation_then_training(tmp_path):
     model_folder(tmp_path / "model")
@@ -49,6 +50,7 @@ def test_generation_then_training(tmp_path):
     assert read_model(folder / "checkpoint").config["training"]["batch_rows"] == 8
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)  # eight processes, each of which loads torch
 def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, monkeypatch, capsys):
     model = model_folder(tmp_path / "model")

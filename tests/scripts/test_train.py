@@ -13,8 +13,8 @@ from scripts import train_self_play
 from selfplay import load_checkpoint, load_policy
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.league.ledger import read_records
-from tests.scripts.commands import children_of, is_alive, mistake, read_until, run, start, wait_for
-from tests.trainer.runs import assert_equal_runs, hashes, rows
+from tests.scripts.commands import children_of, is_alive, mistake, read_until, run, run_process, start, wait_for
+from tests.train.runs import assert_equal_runs, hashes, rows
 
 SCRIPT = "train_self_play.py"
 SIZE = ("--num-games", 4, "--rollout-length", 64, "--max-episode-frames", 240, "--hidden", "16")
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def first(folder):
     """The main command, typed in an empty folder."""
-    return run(SCRIPT, *FIRST, cwd=folder)
+    return run_process(SCRIPT, *FIRST, cwd=folder)
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +212,7 @@ def test_ctrl_c_once_saves_and_stops_in_order(tmp_path):
     assert rows(run_dir.metrics)[-1]["iteration"] == summary["iteration"]
 
 
+@pytest.mark.full
 def test_ctrl_c_twice_stops_at_once(tmp_path):
     with start(SCRIPT, *ENDLESS, "--checkpoint", "run", "--rollout-length", 10**5, cwd=tmp_path) as process:
         read_until(process, "Run folder")
@@ -225,6 +226,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path):
     assert "Traceback" not in rest
 
 
+@pytest.mark.full
 def test_kill_9_loses_nothing_that_was_saved(tmp_path):
     iteration = 5
     flags = ("--save-interval", 2, "--track-elo", "--rating-share", 0.5, "--host", "process", "--checkpoint", "run")
@@ -264,6 +266,7 @@ def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed", generations=names)
 
 
+@pytest.mark.full
 def test_kill_9_counts_no_game_twice_and_forgets_none(tmp_path):
     flags = ("--save-interval", 4, "--track-elo", "--rating-share", 0.8, "--checkpoint", "run")
     with start(SCRIPT, *ENDLESS, *flags, cwd=tmp_path) as process:
@@ -287,6 +290,7 @@ def _matches(folder):
     return [json.loads(line)["match"] for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
+@pytest.mark.full
 def test_a_second_trainer_is_refused_and_told_who_the_first_is(tmp_path):
     with start(SCRIPT, *ENDLESS, "--checkpoint", "run", cwd=tmp_path) as process:
         read_until(process, "Iter 2: ")

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from envs.melee.dolphin.install import is_free
-from envs.melee.dolphin.stand_in.disc import Disc, Fault
-from envs.melee.dolphin.stand_in.write import write_stand_in
 from selfplay.league.ledger import read_games
-from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run, start, wait_for
+from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run_process, start, wait_for
+from tests.support.fake_dolphin.disc import Disc, Fault
+from tests.support.fake_dolphin.write import write_stand_in
 
 pytest.importorskip("melee", reason="libmelee is not installed")
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc"),
     pytest.mark.timeout(300),
+    pytest.mark.full,
 ]
 GAMES = 4
 PORT = 53_100
@@ -64,7 +65,7 @@ def descendants(pid):
 
 
 def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
-    done = run(
+    done = run_process(
         "train_self_play.py",
         *arguments(tmp_path, timesteps=6 * GAMES * 32, **{"save-interval": 3, "rating-share": 0.5}),
         "--track-elo",
@@ -73,7 +74,7 @@ def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Elo Leaderboard" in done.stdout
-    assert "no image of a GameCube disc" in done.stdout  # a warning: stand-ins and modified discs are allowed
+    assert "settings of the stand-in for Dolphin; a real game needs" in done.stdout  # a warning
     folder = tmp_path / "run"
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5, 6]
@@ -98,11 +99,11 @@ def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch
     assert "Interrupted, and saved" in rest
     done = [json.loads(line)["iteration"] for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()][-1]
     onwards = ("--resume", "--checkpoint", "run", "--timesteps", (done + 1) * 64)
-    refused = run("train_self_play.py", *onwards, cwd=tmp_path)
+    refused = run_process("train_self_play.py", *onwards, cwd=tmp_path)
     assert refused.returncode == 2
     assert "folders can be anybody's" in refused.stderr  # which program is started is not for a file to say
     given = words[words.index("--dolphin") : words.index("--num-games")]
-    again = run("train_self_play.py", *onwards, *given, cwd=tmp_path)
+    again = run_process("train_self_play.py", *onwards, *given, cwd=tmp_path)
     assert again.returncode == 0, again.stdout + again.stderr
     assert f"Iter {done + 1}:" in again.stdout
 
@@ -123,7 +124,7 @@ def test_kill_9_of_the_trainer_leaves_nothing(tmp_path, scratch):
 
 def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scratch):
     disc = Disc(faults=(Fault(kind="crash", at=300, once=True),))
-    done = run(
+    done = run_process(
         "train_self_play.py", *arguments(tmp_path, disc, timesteps=20 * 2 * 32, **{"num-games": 2}), cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -135,7 +136,9 @@ def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scra
 
 def test_a_dolphin_that_never_starts_ends_the_run_with_the_first_cause(tmp_path, scratch):
     disc = Disc(faults=(Fault(kind="no_start"),))
-    done = run("train_self_play.py", *arguments(tmp_path, disc, timesteps=1000, **{"num-games": 1}), cwd=tmp_path)
+    done = run_process(
+        "train_self_play.py", *arguments(tmp_path, disc, timesteps=1000, **{"num-games": 1}), cwd=tmp_path
+    )
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert "Dolphin ended with exit code 1" in last
@@ -148,7 +151,7 @@ def test_a_dolphin_that_never_starts_ends_the_run_with_the_first_cause(tmp_path,
 def test_what_is_missing_is_one_line_and_nothing_is_started(tmp_path, scratch, missing, words):
     given = arguments(tmp_path, timesteps=1000)
     given[given.index(missing) + 1] = str(tmp_path / words)
-    done = run("train_self_play.py", *given, cwd=tmp_path)
+    done = run_process("train_self_play.py", *given, cwd=tmp_path)
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
     assert str(tmp_path / words) in line

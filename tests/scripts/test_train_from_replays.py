@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from envs.melee.slp.speed import write_games
+from scripts.studies.bench.replays import write_games
 from selfplay import load_policy
 from tests.scripts.commands import read_until, run, start
 
@@ -48,6 +48,7 @@ def test_self_play_goes_on_from_it_and_takes_no_imitation_for_a_run(first, folde
     assert "Run folder: checkpoints/self_play\n" in resumed.stdout
 
 
+@pytest.mark.full
 def test_an_interrupted_training_is_saved_and_goes_on(folder):
     arguments = ("--replays", "replays", "--hidden", "16", "--epochs", 100_000, "--patience", 0)
     process = start(SCRIPT, *arguments, "--checkpoint", "interrupted", cwd=folder)

@@ -5,14 +5,15 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from scripts import tree
 from selfplay.checkpoint import RunDir
-from selfplay.report.standing import Crash, Row, Standing
-from selfplay.trainer.crash_file import append_crash
+from selfplay.commands.cli import tree
+from selfplay.report.tree_status import ChildStatus, Crash, TreeStatus
+from selfplay.train.monitoring.crash_file import append_crash
 from tests.scripts.commands import ROOT, mistake
 
 BEGAN = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -21,13 +22,13 @@ CLOCK = r"\d\d:\d\d:\d\d"
 
 def row(path, state="running", **values):
     kind = "supervisor" if path in ("root", "root/runners") else "worker"
-    return Row(id=path, kind=kind, state=state, **{"incarnation": 1, "restarts": 0, "since": BEGAN, **values})
+    return ChildStatus(id=path, kind=kind, state=state, **{"incarnation": 1, "restarts": 0, "since": BEGAN, **values})
 
 
 ROWS = (
     row("root"),
     row("root/runners"),
-    row("root/learner", "restarting", restarts=1, crash="error: OSError: no disc"),
+    row("root/learner", "restarting", restarts=1, crash="error: OSError: no disc", down_s=2.04),
     row("root/runners/runner-000", "parked", incarnation=12, restarts=11, until=BEGAN + timedelta(seconds=8)),
     row("root/runners/runner-001", "abandoned", abandoned=2),
 )
@@ -53,15 +54,15 @@ def run(tmp_path):
 
 def write(run, rows=ROWS, **values):
     usual = {"written": BEGAN + timedelta(seconds=9), "began": BEGAN, "pid": 77}
-    document = Standing(rows=rows, **usual | values)
+    document = TreeStatus(rows=rows, **usual | values)
     run.tree_json.write_text(document.model_dump_json())
 
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    def show(*arguments):
+    def show(*arguments, checkpoints=Path("checkpoints")):
         monkeypatch.setattr(sys, "argv", ["tree.py", *map(str, arguments)])
-        code = tree.main()
+        code = tree.main(checkpoints)
         told = capsys.readouterr()
         assert code == 0, told.err
         return told.out
@@ -80,8 +81,9 @@ def test_a_tree_with_everything_in_it(run, call):
         "root  running since T, incarnation 1",
         "├── runners  running since T, incarnation 1",
         "│   ├── runner-000  parked until T since T, incarnation 12, 11 restarts",
-        "│   └── runner-001  abandoned since T, incarnation 1, 2 given up and still running",
-        "└── learner  restarting since T, incarnation 1, 1 restart; last crash: error: OSError: no disc",
+        "│   └── runner-001  abandoned since T, incarnation 1, 2 abandoned and still running",
+        "└── learner  restarting since T, incarnation 1, 1 restart, down for 2.0 s before the last; "
+        "last crash: error: OSError: no disc",
         "3 crashes in this session; 1 thread left hanging; 2 crash reports not written",
     ]
     assert [re.search(r"no disc \d", line)[0] for line in lines[7:]] == ["no disc 3", "no disc 2", "no disc 1"]
@@ -89,6 +91,19 @@ def test_a_tree_with_everything_in_it(run, call):
         "root/learner #3  error after 2.5 s: OSError: no disc 3; first cause: KeyError: 'disc'  [loop.py:7 run]"
     )
     assert "line one" not in "\n".join(lines)
+
+
+def test_where_a_child_hangs_is_drawn_under_it(run, call):
+    stack = "incarnation 1, abandoned:\nrunner (a.py, line 7)\nplay\x1b[2J (b.py, line 9)"
+    write(run, (row("root"), row("root/learner", "abandoned", abandoned=1, stack=stack), row("root/rater", "stopping")))
+    lines = [re.sub(CLOCK, "T", line.rstrip()) for line in call(run.path).splitlines()[1:7]]
+    assert lines[1:] == [
+        "├── learner  abandoned since T, incarnation 1, 1 abandoned and still running",
+        "│     incarnation 1, abandoned:",
+        "│     runner (a.py, line 7)",
+        "│     play?[2J (b.py, line 9)",
+        "└── rater  stopping since T, incarnation 1",
+    ]
 
 
 def test_what_lies_below_is_drawn_below_in_whatever_order_it_was_written(run, call):
@@ -101,8 +116,10 @@ def test_what_lies_below_is_drawn_below_in_whatever_order_it_was_written(run, ca
 def test_whole_reports_as_many_as_asked_for(run, call):
     write(run)
     for number in (1, 2, 3):
-        append_crash(run.crashes, crash(number))
+        append_crash(run.crashes, crash(number, at_s=None if number == 3 else 12.34))
     text = call(run.path, "--crashes", 2)
+    assert text.count("restarts before it: 0; 12.3 s after the session began\n") == 1
+    assert text.count("restarts before it: 0\n") == 1
     assert text.count("  Traceback\n    line one\n    line two\n") == 2
     assert "no disc 1" not in text
 
@@ -141,11 +158,11 @@ def test_how_it_ended(run, call):
     assert "the trainer was killed" in call(run.path)
 
 
-def test_the_newest_run_where_none_is_named(run, call, monkeypatch):
-    monkeypatch.setattr(tree, "ROOT", run.path.parents[1])
+def test_the_newest_run_where_none_is_named(run, call):
+    checkpoints = run.path.parent
     write(run)
-    assert call().startswith(f"{run.path}: ")
-    assert call("mine").startswith(f"{run.path}: ")
+    assert call(checkpoints=checkpoints).startswith(f"{run.path}: ")
+    assert call("mine", checkpoints=checkpoints).startswith(f"{run.path}: ")
 
 
 def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(run, call):
@@ -166,7 +183,7 @@ def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(run, call):
     ("content", "words"),
     [
         ("{", "tree.json is not a JSON document"),
-        ("[]", "a JSON object is needed"),
+        ("[]", "expected a JSON object"),
         ('{"format_version": 2}', "tree.json: "),
         ('{"\\u001b[2J": 2}', "tree.json: "),
         ('{"format_version": 1, "written": "9999-12-31T23:59:59-12:00", "began": "x", "pid": -1}', "tree.json: "),

@@ -6,16 +6,16 @@ from PIL import Image, ImageSequence
 
 from scripts import watch
 from selfplay.checkpoint import create_run
-from selfplay.config import Config
+from selfplay.commands.players import contender
+from selfplay.config.fighting import Config
 from selfplay.league.ledger import Ledger
-from selfplay.league.schedule import Fixture
+from selfplay.league.schedule import Matchup
 from selfplay.report.fight import show
 from selfplay.report.fight.film import film_of
-from selfplay.trainer.players import contender
-from selfplay.trainer.rating import play_fixtures, settings_of
+from selfplay.train.fighting.rating import play_matchups, settings_of
 from tests.report.fights import replay
 from tests.scripts import commands
-from tests.trainer.policies import save, save_imitation
+from tests.train.policies import save, save_imitation
 
 CONFIG = Config.model_validate({"game": {"character": "fox", "stage": "battlefield", "max_episode_frames": 120}})
 REPLAYS = Path(__file__).parents[2].parent / "shared" / "replays"
@@ -85,7 +85,7 @@ def test_a_rated_game_plays_again(run, monkeypatch, capsys):
     run.write_run({"config": CONFIG.model_dump(mode="json")})
     players = {name: contender(name, run) for name in ("gen_0", "random")}
     with Ledger.open(run.ledger) as ledger:
-        (game, other) = play_fixtures([Fixture("gen_0", "random", 5)], players, settings_of(CONFIG), 1)
+        (game, other) = play_matchups([Matchup(("gen_0", "random"), seed=5)], players, settings_of(CONFIG), 1)
         ledger.append([game, other.model_copy(update={"frames": 7})])
     assert call(monkeypatch, run.path, "--game", game.match[:20]) == 0
     assert capsys.readouterr().out.startswith(str(run.path / f"game-{game.match}.gif"))

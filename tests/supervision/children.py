@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tests.fake_clock import FakeClock
+from tests.support.fake_clock import FakeClock
 
 if TYPE_CHECKING:
     from selfplay.supervision import Context, Report

@@ -35,7 +35,7 @@ from selfplay.supervision import (
     SupervisorStartFailed,
     SupervisorStarting,
 )
-from tests.fake_clock import FakeClock
+from tests.support.fake_clock import FakeClock
 
 Json = Any
 TOP = "top"

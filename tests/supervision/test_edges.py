@@ -8,6 +8,7 @@ import pytest
 
 from selfplay.supervision import (
     KILL_GRACE_S,
+    SHUTDOWN,
     ChildAbandoned,
     ChildExited,
     ChildSpec,
@@ -23,6 +24,8 @@ from selfplay.supervision import (
     Supervisor,
     SupervisorGaveUp,
     SupervisorSpec,
+    running,
+    sleep,
 )
 from selfplay.supervision.child import Child
 from selfplay.supervision.intensity import RestartIntensity
@@ -74,7 +77,80 @@ async def test_a_cancelled_start_leaves_nothing(clock):
     start.cancel()
     await clock.idle()
     assert start.cancelled()
-    assert (await root.wait()).kind == "killed"
+    assert (await root.wait()).kind == "shutdown"
+
+
+class Tidy:
+    """A child whose clean-up takes three seconds; `log` has its phases."""
+
+    def __init__(self):
+        self.log = []
+
+    async def __call__(self, ctx):
+        ctx.ready()
+        self.log.append("ready")
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.log.append("cleans up")
+            await sleep(ctx.clock, 3)
+            self.log.append("done")
+
+
+async def cancelled_twice(task, tidy):
+    """Cancels while the child works, and again while it cleans up; what the child had done when the task ended."""
+    await until(lambda: tidy.log == ["ready"])
+    task.cancel()
+    await until(lambda: tidy.log == ["ready", "cleans up"])
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    return tidy.log
+
+
+@fake_time
+async def test_a_cancelled_start_returns_when_the_children_have_cleaned_up(clock):
+    tidy = Tidy()
+    root = supervisor(clock, ChildSpec("a", tidy), ChildSpec("b", never_ready))
+    start = asyncio.ensure_future(root.start())
+    assert await cancelled_twice(start, tidy) == ["ready", "cleans up", "done"]
+    assert root.abandoned == ()
+
+
+@fake_time
+async def test_a_start_that_is_killed_fails_when_the_children_have_ended_or_were_abandoned(clock):
+    stubborn = Stubborn()
+    root = supervisor(clock, ChildSpec("a", stubborn), ChildSpec("b", never_ready))
+    start = asyncio.ensure_future(root.start())
+    await until(lambda: stubborn.log == ["start a"])
+    root.kill()
+    with pytest.raises(StartError, match="killed"):
+        await start
+    assert [ref.id for ref in root.abandoned] == ["a"]
+    stubborn.release()
+
+
+@fake_time
+async def test_running_that_is_cancelled_twice_ends_when_the_children_have_cleaned_up(clock):
+    tidy = Tidy()
+
+    async def main():
+        async with running(supervisor(clock, ChildSpec("a", tidy))):
+            await asyncio.get_running_loop().create_future()
+
+    assert await cancelled_twice(asyncio.ensure_future(main()), tidy) == ["ready", "cleans up", "done"]
+
+
+@pytest.mark.parametrize("kill", [False, True])
+@fake_time
+async def test_running_waits_for_children_whose_supervisor_was_killed(clock, kill):
+    stubborn = Stubborn()
+    inner = SupervisorSpec(children=(ChildSpec("a", stubborn),))
+    async with running(supervisor(clock, ChildSpec("inner", inner, shutdown_s=2))) as root:
+        if kill:
+            root.kill()
+    assert [ref.id for ref in root.abandoned] == ["a"]  # given up by now
+    stubborn.release()
 
 
 @fake_time
@@ -105,6 +181,72 @@ async def test_a_start_that_times_out_and_swallows_its_cancellation_is_abandoned
         await root.start()
     assert [report.total for report in listener.of(ChildAbandoned)] == [1]
     released.set()
+
+
+def told(listener):
+    """Names of the reports about children, in order."""
+    return [type(report).__name__ for report in listener.reports if hasattr(report, "child")]
+
+
+@fake_time
+async def test_a_child_that_ends_in_the_tick_of_its_ready_is_reported_started_before_it_is_reported_ended(clock):
+    async def brief(ctx):
+        ctx.ready()
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", brief, restart="temporary"), listener=listener)
+    await root.start()
+    await clock.idle()
+    await root.stop()
+    assert told(listener) == ["ChildStarted", "ChildExited"]
+
+
+@fake_time
+async def test_a_child_whose_tree_is_killed_in_the_tick_of_its_ready_is_reported_started(clock):
+    async def kills_its_tree(ctx):
+        ctx.ready()
+        root.kill()
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", kills_its_tree), listener=listener)
+    with pytest.raises(StartError, match="killed"):
+        await root.start()
+    await clock.settle()
+    assert told(listener) == ["ChildStarted", "ChildExited"]
+
+
+@fake_time
+async def test_a_child_that_is_ready_after_its_start_was_given_up_has_not_started(clock):
+    async def late(ctx):
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ctx.ready()
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", late, start_timeout_s=3), listener=listener)
+    with pytest.raises(StartError, match="not ready within 3 s"):
+        await root.start()
+    assert told(listener) == ["ChildStartFailed"]
+
+
+@pytest.mark.parametrize("given_up", [lambda clock, root: clock.advance(3), lambda clock, root: root.finish(SHUTDOWN)])
+@fake_time
+async def test_a_child_that_is_ready_in_the_tick_in_which_its_start_is_given_up_has_started(clock, given_up):
+    async def just_in_time(ctx):
+        await asyncio.sleep(0)
+        given_up(clock, root)
+        ctx.ready()
+        await asyncio.get_running_loop().create_future()
+
+    listener = Listener()
+    root = supervisor(clock, ChildSpec("a", just_in_time, start_timeout_s=3), listener=listener)
+    starting = asyncio.ensure_future(root.start())
+    await clock.settle()
+    await root.stop()
+    await asyncio.wait({starting})
+    starting.exception()
+    assert told(listener) == ["ChildStarted", "ChildExited"]
 
 
 @fake_time
@@ -381,10 +523,14 @@ async def test_orphans_that_live_on_are_killed_or_given_up(clock, depth):
     hopeless.release()
 
 
+ERRORS = [OSError, SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, BaseException]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 @fake_time
-async def test_a_failing_kill_hook_does_not_stop_the_stop(clock):
+async def test_a_failing_kill_hook_does_not_stop_the_stop(clock, error):
     def broken():
-        raise OSError("no such process")
+        raise error("no such process")
 
     root = supervisor(clock, ChildSpec("a", forever, shutdown_s="brutal_kill", kill=broken))
     await root.start()
@@ -425,7 +571,7 @@ async def test_a_child_cancelled_before_its_first_step_is_noticed(clock):
     await root.stop()
 
 
-@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, BaseException])
+@pytest.mark.parametrize("error", ERRORS)
 @fake_time
 async def test_nothing_that_a_child_raises_gets_past_its_supervisor(clock, error):
     listener, remote = Listener(), Remote()
@@ -588,14 +734,86 @@ async def test_the_wall_clock_is_never_asked(clock):
         await root.stop()
 
 
+@pytest.mark.parametrize("error", ERRORS)
 @fake_time
-async def test_a_listener_that_fails_does_not_matter(clock):
+async def test_a_listener_that_fails_does_not_matter(clock, error):
     def listener(report):
-        raise ValueError("broken dashboard")
+        raise error("broken dashboard")
 
-    root = supervisor(clock, ChildSpec("a", forever), listener=listener)
+    remote = Remote()
+    root = supervisor(clock, ChildSpec("a", remote), listener=listener)
     await root.start()
+    remote.crash("a")
+    await clock.idle()
+    assert states(root) == {"a": "running"}
     assert (await root.stop()).kind == "shutdown"
+
+
+class Mute:
+    """Nothing can be told of it."""
+
+    def __str__(self):
+        raise BaseException("mute")
+
+    __repr__ = __str__
+
+
+class MuteError(Exception):
+    """Nothing can be told of it, nor can it be compared."""
+
+    def __str__(self):
+        raise BaseException("mute")
+
+    def __eq__(self, other):
+        raise BaseException("mute")
+
+    __hash__ = __repr__ = None
+
+    @property
+    def __notes__(self):
+        raise BaseException("mute")
+
+
+@pytest.mark.parametrize(("detail", "message"), [(Mute(), "<no text: BaseException>"), ("told", "told")])
+@fake_time
+async def test_a_shutdown_is_one_whatever_its_detail_can_tell(clock, caplog, detail, message):
+    def listener(report):
+        reports.append(report)
+        raise OSError("broken dashboard")
+
+    reports, remote, unhandled = [], Remote(), []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
+    root = supervisor(clock, ChildSpec("a", remote, restart="transient"), listener=listener)
+    await root.start()
+    remote.end("a", Shutdown(detail))
+    await clock.idle()
+    assert states(root) == {"a": "stopped"}
+    (reason,) = [report.reason for report in reports if isinstance(report, ChildExited)]
+    assert (reason.kind, reason.message) == ("shutdown", message)
+    assert reason.detail is detail
+    await root.stop()
+    gc.collect()
+    assert unhandled == []
+    assert f"the listener failed on ChildExited of {root.path}" in caplog.messages
+
+
+@fake_time
+async def test_an_error_that_cannot_be_told_is_an_error_all_the_same(clock):
+    listener, remote = Listener(), Remote()
+    root = supervisor(clock, ChildSpec("a", remote), listener=listener)
+    await root.start()
+    error = MuteError()
+    error.__cause__ = MuteError()
+    remote.end("a", error)
+    await clock.idle()
+    (reason,) = [report.reason for report in listener.of(ChildExited)]
+    assert (reason.kind, reason.message, reason.traceback) == (
+        "error",
+        "<no text: BaseException>",
+        "<no text: BaseException>",
+    )
+    assert states(root) == {"a": "running"}
+    await root.stop()
 
 
 def test_real_time_too():

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from selfplay.supervision import ChildSpec, NotFoundError, Refuse, RunningError, StartError, Supervisor, SupervisorSpec
 from selfplay.supervision.exits import Cause, ChildRef
-from selfplay.supervision.intensity import RestartIntensity
-from tests.fake_clock import FakeClock
+from selfplay.supervision.intensity import EDGE_S, RestartIntensity
 from tests.supervision.children import Remote
+from tests.support.fake_clock import FakeClock
 
 QUARTERS = st.integers(0, 20).map(lambda quarters: quarters / 4)
 RESTARTS = st.lists(st.sampled_from(["permanent", "transient", "temporary"]), min_size=1, max_size=4)
@@ -176,3 +176,10 @@ def test_rounding_of_floats_does_not_move_the_edge():
     window = RestartIntensity(1, 0.7)
     assert window.add(0.1, Cause("root", ChildRef("a", 1), "boom"))
     assert not window.add(0.8, Cause("root", ChildRef("a", 2), "boom"))
+
+
+@pytest.mark.parametrize(("ago", "counts"), [(0.0, True), (EDGE_S, True), (1e-6, False)])
+def test_the_edge_is_as_wide_as_rounding_and_inside(ago, counts):
+    window = RestartIntensity(1, 0.0)  # with a period of 0 these sums are exact in floats
+    assert window.add(0.0, Cause("root", ChildRef("a", 1), "boom"))
+    assert window.add(ago, Cause("root", ChildRef("a", 2), "boom")) != counts

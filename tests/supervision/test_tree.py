@@ -1,10 +1,13 @@
 """Trees as their owners use them: reports, first causes, nested supervisors, `running`, refused specifications."""
 
 import asyncio
+import functools
 import math
+import random
 
 import pytest
 
+import selfplay.supervision.tree
 from selfplay.supervision import (
     AlreadyPresentError,
     AlreadyStartedError,
@@ -37,6 +40,7 @@ from selfplay.supervision import (
     running,
     sleep,
 )
+from selfplay.supervision.tree import TreeState
 from tests.supervision.children import Listener, Remote, fake_time, forever, never_ready, until
 
 
@@ -244,6 +248,11 @@ async def test_the_clock_of_the_context_is_the_trees(clock):
     [
         ("invalid_id", lambda: ChildSpec("", forever)),
         ("invalid_id", lambda: ChildSpec("a/b", forever)),
+        ("invalid_mfa", lambda: ChildSpec("a", None)),
+        ("invalid_mfa", lambda: ChildSpec("a", "forever")),
+        ("invalid_mfa", lambda: ChildSpec("a", lambda ctx: None)),
+        ("invalid_mfa", lambda: ChildSpec("a", functools.partial(print, "a"))),
+        ("invalid_mfa", lambda: ChildSpec("a", Remote)),
         ("invalid_restart_type", lambda: ChildSpec("a", forever, restart="sometimes")),
         ("invalid_shutdown", lambda: ChildSpec("a", forever, shutdown_s=-1)),
         ("invalid_shutdown", lambda: ChildSpec("a", forever, shutdown_s=math.nan)),
@@ -251,6 +260,9 @@ async def test_the_clock_of_the_context_is_the_trees(clock):
         ("invalid_start_timeout", lambda: ChildSpec("a", forever, start_timeout_s=-1)),
         ("invalid_strategy", lambda: SupervisorSpec(strategy="simple_one_for_one")),
         ("invalid_intensity", lambda: SupervisorSpec(intensity=-1)),
+        ("invalid_intensity", lambda: SupervisorSpec(intensity=2.5)),
+        ("invalid_intensity", lambda: PoolSpec(intensity=math.inf)),
+        ("invalid_intensity", lambda: ParkPolicy(max_restarts=2.5)),
         ("invalid_period", lambda: SupervisorSpec(period_s=0)),
         ("invalid_period", lambda: PoolSpec(period_s=math.inf)),
         ("invalid_auto_shutdown", lambda: SupervisorSpec(auto_shutdown="always")),
@@ -263,14 +275,50 @@ async def test_the_clock_of_the_context_is_the_trees(clock):
             ),
         ),
         ("invalid_max_children", lambda: PoolSpec(max_children=-1)),
+        ("invalid_max_children", lambda: PoolSpec(max_children=2.5)),
         ("invalid_backoff", lambda: ParkPolicy(backoff_s=0)),
         ("invalid_backoff", lambda: ParkPolicy(backoff_s=2, max_backoff_s=1)),
         ("invalid_max_parked", lambda: ParkPolicy(max_parked=-1)),
+        ("invalid_max_parked", lambda: ParkPolicy(max_parked=2.5)),
     ],
 )
 def test_specifications_are_checked_when_they_are_made(code, make):
     with pytest.raises(SpecError, match=code):
         make()
+
+
+@pytest.mark.parametrize(
+    "start",
+    [forever, Remote(), Remote().__call__, functools.partial(forever), functools.partial(functools.partial(Remote()))],
+)
+def test_whatever_is_a_coroutine_function_can_be_started(start):
+    assert ChildSpec("a", start).kind == "worker"
+
+
+@fake_time
+async def test_ready_in_another_thread_is_refused(clock):
+    async def threaded(ctx):
+        await asyncio.to_thread(ctx.ready)
+
+    with pytest.raises(StartError, match=r"SupervisionError: a: in a thread, .*call_soon_threadsafe"):
+        await Supervisor(SupervisorSpec(children=(ChildSpec("a", threaded),)), clock=clock).start()
+
+
+def test_no_number_of_an_id_is_used_twice_although_ids_are_forgotten(monkeypatch):
+    monkeypatch.setattr(selfplay.supervision.tree, "REMEMBERED_IDS", 3)
+    tree, draw = TreeState(), random.Random(0)
+    last = {}
+    for _ in range(1000):
+        ref = tree.next_ref("root", draw.choice("abcdefgh"))
+        assert ref.incarnation > last.get(ref.id, 0)
+        last[ref.id] = ref.incarnation
+        assert len(tree._attempts) <= 3
+
+
+def test_ids_that_are_used_a_lot_count_from_one_and_leave_out_nothing():
+    tree = TreeState()
+    assert [tree.next_ref("root", id).incarnation for id in "aabbab"] == [1, 2, 1, 2, 3, 3]
+    assert tree.next_ref("root/inner", "a").incarnation == 1
 
 
 def test_default_graces():

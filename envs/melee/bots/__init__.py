@@ -1,15 +1,14 @@
 """Scripted players: seeded, compiled, usable as opponents and as rating anchors (see ``docs/bots.md``).
 
-A bot decides like a policy does, every few frames; its controller is held in between. It may look at the whole state
-of the game, and it has a memory of its own with a random generator in it. What it is told to do about things it
-sees, it does late, as a person does.
+A bot decides every few frames, as a policy does, and holds its controller in between. It sees the whole state of the
+game and has a memory with a random generator. It reacts to events with a human delay.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from envs.melee.bots.hands import BOT, C_HELD, release
+from envs.melee.bots.controls import BOT, C_HELD, release
 from envs.melee.bots.planned import play_counter_hitter, play_edge_guarder, play_shield_grabber
 from envs.melee.bots.simple import play_random, play_rusher, play_walker
 from envs.melee.physics.compile import rule
@@ -23,14 +22,14 @@ NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter
 IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER = range(7)
 LADDER: Final = NAMES[1:]  # from the weakest to the strongest
 
-# Share of the time in which a player on its feet is lost in thought, by kind, a moment of LAPSE_FRAMES at a time.
+# Probability that a bot on the ground does nothing for LAPSE_FRAMES frames, by kind.
 LAPSES: Final = (0.0, 0.0, 0.0, 0.865, 0.6, 0.75, 0.72)
 LAPSE_FRAMES: Final = 40
 
 
 @rule
 def start_bot(bot, kind, seed):
-    """Forget everything; the same seed gives the same play."""
+    """Reset the memory; the same seed gives the same play."""
     bot.kind = kind
     bot.seed = mix(seed, kind + 1) | 1
     bot.rng = bot.seed
@@ -42,7 +41,7 @@ def start_bot(bot, kind, seed):
 
 @rule
 def decide(bot, game, me, other, tables, controller):
-    """Write the bot's controller, in the world's coordinates."""
+    """Write the bot's controller, in world coordinates."""
     stage = tables.stages[tables.stage_rows[game.stage]]
     release(controller)
     if me.on_ground and unit(mix(bot.seed, game.frame // LAPSE_FRAMES)) < LAPSES[bot.kind]:

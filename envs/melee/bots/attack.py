@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from envs.melee import actions as a
-from envs.melee.bots.hands import draw, perform
-from envs.melee.bots.senses import GRAB, NO_ATTACK, effect, moves, side_of, startup
+from envs.melee.bots.controls import draw, perform
+from envs.melee.bots.perception import GRAB, NO_ATTACK, effect, moves, side_of, startup
 from envs.melee.phase import busy_for
 from envs.melee.physics.compile import rule
 
@@ -18,8 +18,8 @@ PATIENCE = 12.0  # frames that an attack may be too late before its worth is hal
 def choose(bot, me, other, tables, stage, known, noise, time):
     """The best attack that would connect now, or NO_ATTACK.
 
-    It is one of those ``known`` (see ``senses.moves``) and takes at most ``time`` frames before it hits. ``noise`` is
-    the error of the judgement, in percent of damage.
+    ``known``: the attacks to choose from, see ``perception.moves``. ``time``: frames that it may take before it hits.
+    ``noise``: error of the judgement, in percent of damage.
     """
     if me.action == a.DASH or me.action == a.RUN:
         known &= RUNNING
@@ -45,7 +45,7 @@ def choose(bot, me, other, tables, stage, known, noise, time):
 
 @rule
 def strike(bot, pad, me, other, tables, stage, known, noise, time):
-    """Do the best attack that would connect; whether there was one."""
+    """Start the best attack that would connect; False if there is none."""
     if other.invulnerable:
         return False
     action = choose(bot, me, other, tables, stage, known, noise, time)

@@ -1,4 +1,4 @@
-"""The players that watch their opponent: shield-grabber, counter-hitter and edge-guarder."""
+"""The bots that react to their opponent: shield-grabber, counter-hitter and edge-guarder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
-from envs.melee.bots.hands import (
+from envs.melee.bots.controls import (
     change_level,
     dash,
     draw,
@@ -20,7 +20,7 @@ from envs.melee.bots.hands import (
     tap,
     walk,
 )
-from envs.melee.bots.senses import (
+from envs.melee.bots.perception import (
     AERIALS,
     GRAB,
     GROUND_MOVES,
@@ -35,7 +35,7 @@ from envs.melee.bots.senses import (
     stands_free,
     threatens,
 )
-from envs.melee.bots.survive import cushion, recover, reflexes
+from envs.melee.bots.reflexes import cushion, recover, reflexes
 from envs.melee.controller import BUTTON_A
 from envs.melee.phase import busy_for
 from envs.melee.physics.compile import rule
@@ -48,15 +48,15 @@ CLOSE = 30.0
 GRAB_RANGE = 16.0
 LOW_SHIELD = 20.0
 AHEAD = 12.0  # frames that movement looks ahead
-BIG_OPENING = 12.0  # frames of helplessness that are worth a run
+BIG_OPENING = 12.0  # frames without control that are worth a run
 
 
 class Style(NamedTuple):
-    """How a player fights."""
+    """Parameters of a bot."""
 
-    reaction: float  # frames that something must have been going on before it is noticed
-    attention: float  # share of its decisions that it does not miss
-    courage: float  # share of its plans that are to go in without an opening
+    reaction: float  # reaction time, frames
+    attention: float  # probability of a decision to be taken at all
+    courage: float  # probability of a plan to approach without an opening
     poke: float  # frames that an attack may take when the opponent is free to act
     spacing: float  # units that it likes to stay away
     jumps_in: float  # 1 if it goes in by air, else 0
@@ -68,7 +68,7 @@ EDGE_GUARDER = Style(reaction=8.0, attention=1.0, courage=0.2, poke=60.0, spacin
 
 @rule
 def play_shield_grabber(bot, pad, game, me, other, tables, stage):
-    """Walk up, wait behind the shield, grab what comes near; throw it out, or up when that kills."""
+    """Walk up, wait behind the shield, grab what is near; throw it off the stage, or up if that kills."""
     if reflexes(bot, pad, me, other, stage, 0.4) or recover(bot, pad, me, tables, stage, 0.4):
         return
     side = side_of(me, other)
@@ -111,7 +111,7 @@ def _approach_behind_shield(bot, pad, me, other, tables, stage, side, gap):
 
 @rule
 def play_counter_hitter(bot, pad, game, me, other, tables, stage):
-    """Stay just out of reach, shield what comes, punish what misses; go in when nothing happens for long."""
+    """Stay just out of reach, shield attacks, punish misses; approach if nothing happens for long."""
     if reflexes(bot, pad, me, other, stage, 0.45) or recover(bot, pad, me, tables, stage, 0.45):
         return
     _fight(bot, pad, game, me, other, tables, stage, COUNTER_HITTER)
@@ -119,7 +119,7 @@ def play_counter_hitter(bot, pad, game, me, other, tables, stage):
 
 @rule
 def play_edge_guarder(bot, pad, game, me, other, tables, stage):
-    """Fight like the counter-hitter, only better; whoever is off the stage is followed or awaited at the edge."""
+    """Play as the counter-hitter with better reactions; follow an opponent off the stage or wait at the edge."""
     if reflexes(bot, pad, me, other, stage, 0.55):
         return
     hunted = is_off_stage(other, stage) and not is_away(other)
@@ -135,7 +135,7 @@ def play_edge_guarder(bot, pad, game, me, other, tables, stage):
 
 @rule
 def _noticed(other, frames):
-    """What the other does has been going on long enough to be reacted to."""
+    """Whether the opponent's action has lasted longer than the reaction time."""
     return other.action_frame >= frames
 
 
@@ -161,7 +161,7 @@ def _fight(bot, pad, game, me, other, tables, stage, style):
 
 @rule
 def _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style):
-    """Block what comes, hit into an opening, go in if brave, poke at what is near, or keep away."""
+    """Shield against attacks, punish openings, approach if the plan says so, poke, or keep away."""
     seen = _noticed(other, style.reaction)
     if seen and me.shield > LOW_SHIELD and threatens(other, me, tables, stage):
         shield(pad)
@@ -181,7 +181,7 @@ def _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style):
 
 @rule
 def _behind_shield(bot, pad, me, other, tables, stage, side, gap):
-    """Hold out while something comes; then grab what is near, or jump at what is still helpless."""
+    """Keep the shield up under attack; then grab a near opponent, or jump at one that cannot act."""
     if me.shield <= LOW_SHIELD:
         return
     if threatens(other, me, tables, stage):
@@ -203,7 +203,7 @@ def _in_the_air(bot, pad, me, other, tables, stage, side):
 
 @rule
 def _go_in(bot, pad, me, other, tables, stage, side, gap):
-    """Close the distance, then hit with whatever connects."""
+    """Close the distance, then use any attack that connects."""
     running = (me.action == a.DASH or me.action == a.RUN) and me.facing == side
     if strike(bot, pad, me, other, tables, stage, GROUND_MOVES | GRAB, 4.0, ANY_TIME):
         return
@@ -234,7 +234,7 @@ def _keep_away(bot, pad, me, stage, side, gap, spacing):
 
 @rule
 def _hunt(bot, pad, me, other, tables, stage):
-    """Follow out over the edge while the way back is safe; whether it does."""
+    """Follow the opponent off the stage while the way back is safe; whether it does."""
     if not floats(me, tables) or me.on_ground or me.jumps_left == 0 or me.y < stage.surface_y[0] - 10.0:
         return False
     if abs(me.x) > stage.surface_right[0] + 35.0 or not flies_free(me, tables):
@@ -246,7 +246,7 @@ def _hunt(bot, pad, me, other, tables, stage):
 
 @rule
 def _guard_edge(bot, pad, me, other, tables, stage):
-    """Wait at the edge where the other must come back, and hit or jump at it when it comes near."""
+    """Wait at the edge to which the opponent must return, and hit or jump at it when it is near."""
     out = sign(other.x)
     if me.on_ground == 0:
         _in_the_air(bot, pad, me, other, tables, stage, side_of(me, other))

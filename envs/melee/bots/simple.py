@@ -1,14 +1,13 @@
-"""The players without a plan: random, walker and rusher."""
+"""The bots that do not react to their opponent: random, walker and rusher."""
 
 from __future__ import annotations
 
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
-from envs.melee.bots.hands import change_level, dash, draw, drift, face, flick_x, jump, perform, walk
-from envs.melee.bots.senses import AERIALS, distance, flies_free, is_away, moves, side_of, stands_free
-from envs.melee.bots.survive import recover, reflexes
+from envs.melee.bots.controls import change_level, dash, draw, drift, face, flick_x, jump, perform, walk
+from envs.melee.bots.perception import AERIALS, distance, flies_free, is_away, moves, side_of, stands_free
+from envs.melee.bots.reflexes import recover, reflexes
 from envs.melee.physics.compile import rule
-from envs.melee.rng import following, unit
 
 POKES = moves(a.JAB_1, a.FTILT, a.DTILT)
 ANY_TIME = 60.0
@@ -19,20 +18,14 @@ def play_random(bot, pad):
     """Each button with probability 0.1, sticks and shoulder uniform over their codes."""
     buttons = 0
     for i in range(8):
-        bot.rng = following(bot.rng)
-        if unit(bot.rng) < 0.1:
+        if draw(bot) < 0.1:
             buttons |= 1 << i
     pad.buttons = buttons
-    bot.rng = following(bot.rng)
-    pad.main_x = (int(unit(bot.rng) * 17.0) - 8) / 8.0
-    bot.rng = following(bot.rng)
-    pad.main_y = (int(unit(bot.rng) * 17.0) - 8) / 8.0
-    bot.rng = following(bot.rng)
-    pad.c_x = (int(unit(bot.rng) * 17.0) - 8) / 8.0
-    bot.rng = following(bot.rng)
-    pad.c_y = (int(unit(bot.rng) * 17.0) - 8) / 8.0
-    bot.rng = following(bot.rng)
-    pad.shoulder = int(unit(bot.rng) * 5.0) / 4.0
+    pad.main_x = (int(draw(bot) * 17.0) - 8) / 8.0
+    pad.main_y = (int(draw(bot) * 17.0) - 8) / 8.0
+    pad.c_x = (int(draw(bot) * 17.0) - 8) / 8.0
+    pad.c_y = (int(draw(bot) * 17.0) - 8) / 8.0
+    pad.shoulder = int(draw(bot) * 5.0) / 4.0
 
 
 @rule

@@ -1,8 +1,7 @@
-"""What libmelee makes of the bytes of a frame, beside what we do: the one place that says where its numbers differ.
+"""Differences between libmelee's values of a frame and ours.
 
-Beside the values in the table, of a frame that is sent again (rollback) libmelee, as we do, takes the first version;
-a replay file's reader takes the last. Its players are in a dict by port, from 1, whose keys are NumPy bytes, and its
-numbers are NumPy scalars of the width of their fields.
+Both take the first version of a frame that is sent again (rollback); the replay reader takes the last. libmelee's
+players are in a dict by port, from 1, with NumPy bytes as keys, and its numbers are NumPy scalars of the field's width.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Conversion:
 
 
 def _same(name: str, theirs: str) -> Conversion:
-    """A number that libmelee leaves as it is."""
+    """A number that libmelee does not convert."""
 
     def read(player: Any) -> object:  # noqa: ANN401
         for part in theirs.split("."):
@@ -45,7 +44,7 @@ def _same(name: str, theirs: str) -> Conversion:
 
 
 def _whole(name: str, theirs: str) -> Conversion:
-    """A number of frames that libmelee cuts to a whole one."""
+    """A number of frames that libmelee truncates to an integer."""
     return Conversion(name, lambda player: getattr(player, theirs), lambda ours, _: int(ours[name]))
 
 
@@ -114,7 +113,7 @@ CONTROLLER_TABLE: Final = (
 
 
 def differences(state: GameState, ports: tuple[int, int], theirs: Any, zero: ZeroIndexed) -> Iterator[str]:  # noqa: ANN401
-    """Where our reading of a frame and libmelee's disagree beyond the tables, in words.
+    """Messages about differences between our values and libmelee's that the tables do not explain.
 
     Args:
         state: One game.

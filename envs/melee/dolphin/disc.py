@@ -1,4 +1,4 @@
-"""Whether a disc image is the game that real games need: Melee 1.02, NTSC, compressed or not."""
+"""Check that a disc image is Melee 1.02, NTSC, compressed or not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
 from envs.errors import DolphinError
+from envs.files import parse_json
 from envs.melee.dolphin.install import check_disc
 
 DISC_BYTES: Final = 1_459_978_240
@@ -15,10 +16,15 @@ DISC_BYTES: Final = 1_459_978_240
 DISC_MD5: Final = "0e63d4223b01d9aba596259dc155a174"
 """Of Melee 1.02, NTSC."""
 _GAME, _REVISION = b"GALE01", 2  # the first six bytes of the disc, and its byte 7
-_HEADER_BYTES: Final = 8
+DISC_MAGIC: Final = b"\xc2\x33\x9f\x3d"
+"""Of every GameCube disc, at its byte 28; Dolphin takes nothing else for one."""
+_WII_MAGIC: Final = b"\x5d\x1c\x9e\xa3"  # at byte 24
+_HEADER_BYTES: Final = 32
 _COMPRESSED: Final = {  # magic: name, and where the disc's own header stands; None: compressed too
     b"CISO": ("CISO", 0x8000),
     b"\x01\xc0\x0b\xb1": ("GCZ", None),
+    b"\xae\x0f\x38\xa2": ("TGC", None),
+    b"WBFS": ("WBFS", None),
     b"RVZ\x01": ("RVZ", 0x58),
     b"WIA\x01": ("WIA", 0x58),
 }
@@ -28,7 +34,7 @@ _CHUNK: Final = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to be said of a disc image."""
+    """Result of the check of a disc image."""
 
     level: Literal["ok", "warning"]
     text: str
@@ -37,12 +43,12 @@ class Verdict:
 
 
 def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
-    """Whether a disc image is Melee 1.02, NTSC, as far as can be told; ``hash_it`` reads all of it, 1.4 GB.
+    """Check a disc image as far as possible; ``hash_it`` reads all of it, 1.4 GB.
 
-    Compressed images cannot be hashed. A warning is no proof that games fail: some altered games play.
+    Compressed images cannot be hashed. A warning does not mean that games fail: some modified games work.
 
     Raises:
-        DolphinError: as of ``check_disc``, or it cannot be read to its end.
+        DolphinError: as of ``check_disc``; it is no disc image; or it cannot be read to its end.
     """
     disc = check_disc(path)
     try:
@@ -50,15 +56,25 @@ def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
             return _judge(file, disc.stat().st_size, hash_it)
     except OSError as error:
         raise DolphinError(f"{disc}: cannot be read ({error.strerror}); copy the image anew") from error
+    except DolphinError as error:
+        raise DolphinError(f"{disc}: {error}") from error
 
 
 def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
     magic = file.read(4)
+    if magic.lstrip()[:1] == b"{":
+        return _judge_settings(file)
     name, begin = _COMPRESSED.get(magic, ("", 0))
     if begin is None:
         return Verdict("ok", f"compressed ({name}): which game it is cannot be checked")
     file.seek(begin)
-    if wrong := _wrong_game(file.read(_HEADER_BYTES)):
+    header = file.read(_HEADER_BYTES)
+    if header[28:] != DISC_MAGIC and header[24:28] != _WII_MAGIC:
+        raise DolphinError(
+            f"is no disc image (it begins with {magic!r}); valid are images of a GameCube disc as ISO or GCM, "
+            f"{', '.join(kind for kind, _ in _COMPRESSED.values())}; give your image of Melee 1.02"
+        )
+    if wrong := _wrong_game(header):
         wanted = f"{_GAME.decode()}, revision {_REVISION}"
         return Verdict("warning", f"{wrong}; games need an image of Melee 1.02, NTSC ({wanted})")
     if name:
@@ -76,17 +92,25 @@ def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
 
 
 def _wrong_game(header: bytes) -> str:
-    """What the beginning of a disc says in place of Melee 1.02; empty where it says that."""
-    game, revision = header[:6], header[7:]
-    if len(header) < _HEADER_BYTES or not (game.isascii() and game.isalnum()):
-        return "no image of a GameCube disc"
+    """The game that the header of a disc names if it is not Melee 1.02, else ""."""
+    game, revision = header[:6], header[7]
     if game != _GAME:
-        return f"another game ({game.decode()})"
-    return "" if revision[0] == _REVISION else f"another edition of Melee (revision {revision[0]})"
+        return f"another game ({game.decode(errors='backslashreplace')})"
+    return "" if revision == _REVISION else f"another edition of Melee (revision {revision})"
+
+
+def _judge_settings(file: BinaryIO) -> Verdict:
+    """Check that a file is a JSON object: the settings of the tests' program in place of Dolphin, which reads them."""
+    file.seek(0)
+    try:
+        parse_json(file.read(_CHUNK))
+    except ValueError as error:
+        raise DolphinError(f"is no disc image, and no JSON either: {error}") from error
+    return Verdict("warning", "settings of the stand-in for Dolphin; a real game needs an image of Melee 1.02, NTSC")
 
 
 def _md5(file: BinaryIO) -> str:
-    """Of the whole file, as hexadecimal digits."""
+    """MD5 of the whole file, hexadecimal."""
     md5 = hashlib.md5(usedforsecurity=False)
     file.seek(0)
     while chunk := file.read(_CHUNK):

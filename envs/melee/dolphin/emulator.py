@@ -1,9 +1,10 @@
-"""One Dolphin: started, connected to, fed with inputs frame by frame, stopped. All is libmelee's but the frames."""
+"""One Dolphin process: start, connection, inputs frame by frame, stop. Uses libmelee for all but the frames."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,9 +18,9 @@ import psutil
 from envs.errors import DolphinError
 from envs.melee.dolphin.console import LOADING, Setup, make_console
 from envs.melee.dolphin.frames import FrameReader
-from envs.melee.dolphin.install import check_build, free_port, version_of
-from envs.melee.dolphin.launch import guarded, last_words
-from envs.melee.dolphin.leftovers import MARK, end_marked
+from envs.melee.dolphin.install import check_build, claim_port, version_of
+from envs.melee.dolphin.launch import guarded, last_output
+from envs.melee.dolphin.leftovers import MARK, end_marked, holds_port
 from envs.melee.dolphin.pad import Pad
 from envs.melee.dolphin.stream import LOOK_S, Stream
 
@@ -29,6 +30,7 @@ PROMPTS: Final = 60  # it is told to go on at most, once in so many seconds
 _PROMPT_S: Final = 0.05
 _QUIET_S: Final = 0.05  # without a message: Dolphin waits for us
 MAX_AHEAD: Final = 400  # messages that flushes too many can give
+ENDING_S: Final = 1.0  # for a Dolphin that has closed its pipes to end
 _PIPE_S: Final = 0.05  # between two looks whether Dolphin has opened a pipe
 
 
@@ -36,8 +38,8 @@ class Emulator:
     """A Dolphin that runs from the end of the constructor to ``stop``.
 
     Args:
-        setup: How.
-        ports: Ports that we hold the controllers of, from 1.
+        setup: Settings.
+        ports: Ports whose controllers we hold, from 1.
         human: Port of a person.
 
     Raises:
@@ -51,8 +53,8 @@ class Emulator:
         self._folder = Path(tempfile.mkdtemp(prefix="dolphin-"))
         self._stream: Stream | None = None
         self.pads: list[Pad] = []
-        self._unread: list[str] = []  # pipes that Dolphin does not read yet
-        self._held = ExitStack()  # pipes that wait for libmelee to open them
+        self._unread: list[melee.Controller] = []  # Dolphin does not read their pipes yet
+        self._held = ExitStack()  # the claim to its port
         self._patience_s = float("inf")  # without a message
         self._playing = False  # in a game: then Dolphin, not we, is late when nothing comes
         self._prompts = 0
@@ -75,7 +77,8 @@ class Emulator:
             fast_forward=setup.fast_forward,
             person=setup.paced,
         )
-        port = free_port(setup.slippi_port, setup.slot, setup.slots)
+        port, claim = claim_port(setup.slippi_port, setup.slot, setup.slots)
+        self._held.enter_context(claim)
         home = self._folder / "User"
         self.console = make_console(setup, port, home)
         self.console.exe_path = str(guarded(Path(self.console.exe_path), self._folder))
@@ -83,7 +86,7 @@ class Emulator:
         if human is not None:
             melee.Controller(self.console, human, melee.ControllerType.GCN_ADAPTER)
         bare = setup.headless and self.console.is_mainline
-        self._unread = [controller.pipe_path for controller in controllers]
+        self._unread = controllers.copy()
         self.console.run(
             iso_path=str(setup.disc),
             environment_vars={MARK: str(self._folder)},
@@ -93,37 +96,40 @@ class Emulator:
             self.console._slippstream = self._stream = Stream(port, self._idle, self.reader.feed)
             if self.console.connect():
                 break
+        if not holds_port(str(self._folder), port):  # Dolphin says nothing of a port that it cannot open, and plays on
+            self._check()
+            raise DolphinError(f"UDP port {port} belongs to another program, which answers in Dolphin's place")
         while self._unread:
             self._idle(0.0)
             time.sleep(_PIPE_S)
-        with self._held:
-            for controller in controllers:
-                controller.connect()
         self._deadline, self._patience_s = float("inf"), setup.start_timeout_s
         self.pads = [Pad(controller) for controller in controllers]
 
     def _hold_pipes(self) -> None:
-        """Open those pipes that Dolphin has begun to read: then it goes on, and libmelee need not wait for it."""
-        for path in self._unread.copy():
+        """Open the pipes that Dolphin reads by now; libmelee's ``connect`` would wait for ever for a dead Dolphin."""
+        for controller in self._unread.copy():
             with suppress(OSError):
-                self._held.callback(os.close, os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-                self._unread.remove(path)
+                pipe = os.open(controller.pipe_path, os.O_WRONLY | os.O_NONBLOCK)
+                os.set_blocking(pipe, True)
+                controller.pipe = os.fdopen(pipe, "w", encoding="ascii")
+                self.console.controllers.append(controller)
+                self._unread.remove(controller)
 
     @property
     def stream(self) -> Stream:
-        """Its messages."""
+        """Messages of this Dolphin."""
         if self._stream is None:
             raise DolphinError("Dolphin does not run")
         return self._stream
 
     def enter_menus(self, seconds: float) -> None:
-        """From now on it is an error if ``enter_game`` is not called within so many seconds."""
+        """Start the deadline for ``enter_game``, in seconds."""
         self._playing = False
         self._deadline = time.monotonic() + seconds
         self._waiting_for = f"the menus gave no game within {seconds:g} s"
 
     def enter_game(self) -> None:
-        """A game has begun, and was found to be the one that was wanted."""
+        """End the deadline of ``enter_menus``: the wanted game has begun."""
         self._playing, self._games, self._prompts = True, self.reader.games, 0
         self.reader.end = None
         self._deadline = float("inf")
@@ -131,16 +137,16 @@ class Emulator:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a game has begun that ``enter_game`` does not know of yet."""
+        """Whether a game has begun since the last ``enter_game``."""
         return self.reader.games > self._games and self.reader.first is not None
 
     @property
     def prompted(self) -> bool:
-        """Whether it was told to go on, perhaps too often, since it last settled."""
+        """Whether pads were flushed, perhaps too often, since the last ``settle``."""
         return self._prompts > 0
 
     def _idle(self, silent_s: float) -> float:
-        """What is to be done while nothing comes; see ``Stream``.
+        """Called while no message comes; see ``Stream``.
 
         Raises:
             DolphinError: see ``_check``, or nothing has come for too long.
@@ -151,21 +157,21 @@ class Emulator:
         elif silent_s > self._patience_s:
             raise DolphinError(f"no frame from Dolphin for {self._patience_s:g} s")
         elif self.pads and not self._playing and silent_s > PROMPT_AFTER_S and self._prompts < PROMPTS:
-            # Between two games nobody tells whether it waits for us. What it does not need is read off by ``settle``.
+            # Between two games it is unknown whether it waits for inputs. ``settle`` removes surplus ones.
             self._prompts += 1
             self.flush()
             return _PROMPT_S
         return LOOK_S
 
     def _check(self) -> None:
-        """Whether there is still something to wait for.
+        """Check the process and the deadlines.
 
         Raises:
             DolphinError: the process has ended, or too much time has gone by.
         """
         code = self.console._process.poll()
         if code is not None:
-            said = last_words(self._folder)
+            said = last_output(self._folder)
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             playing = self._playing or self.has_begun
             when = f"after frame {self.reader.frame}" if playing else "in the menus"
@@ -174,7 +180,7 @@ class Emulator:
             raise DolphinError(self._waiting_for)
 
     def menu_step(self) -> Any:  # noqa: ANN401 # melee.GameState
-        """Flush the pads and wait: libmelee's view of what came, if it has one; see ``has_begun`` for frames.
+        """Flush the pads and wait for a message; libmelee's state of it, if it has one. See ``has_begun`` for frames.
 
         Raises:
             DolphinError: nothing came, or nothing that could be read.
@@ -186,7 +192,9 @@ class Emulator:
             state = self.console.step()
         except DolphinError:
             raise
-        except Exception as error:  # whatever libmelee stumbles over
+        except BrokenPipeError:
+            raise self._unheard() from None
+        except Exception as error:  # any error of libmelee
             raise DolphinError(f"libmelee cannot read what Dolphin sent: {error!r}") from error
         self._patience_s = LOADING * self._setup.frame_timeout_s
         if time.monotonic() > self._deadline:
@@ -194,7 +202,7 @@ class Emulator:
         return state
 
     def advance(self) -> bool:
-        """Let it play a frame with what the pads hold, and wait for it; False: the game is over.
+        """Play a frame with the inputs of the pads; False if the game is over.
 
         Raises:
             DolphinError: nothing came, or nothing that could be read.
@@ -202,21 +210,36 @@ class Emulator:
         self.flush()
         return self.next_frame()
 
-    def flush(self) -> None:
-        """Let Dolphin go on with what the pads hold.
+    def flush(self, pads: Sequence[Pad] | None = None) -> None:
+        """Write and flush the inputs of the pads, all by default.
+
+        All are written before any is flushed, since some builds wait for one pipe only.
 
         Raises:
             DolphinError: it no longer reads.
         """
+        pads = self.pads if pads is None else pads
         try:
-            for pad in self.pads:
-                pad.send()
+            for pad in pads:
+                pad.write()
+            for pad in pads:
+                pad.flush()
         except BrokenPipeError:
-            self._check()
-            raise DolphinError("Dolphin reads its controllers no longer") from None
+            raise self._unheard() from None
+
+    def _unheard(self) -> DolphinError:
+        """The error for a pipe that Dolphin has closed.
+
+        Raises:
+            DolphinError: it has ended.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            self.console._process.wait(ENDING_S)
+        self._check()
+        return DolphinError("Dolphin reads its controllers no longer")
 
     def next_frame(self) -> bool:
-        """Wait for a frame of the game without sending anything; False: menus came, or another game (``has_begun``)."""
+        """Wait for a frame without sending inputs; False if menus or another game came (``has_begun``)."""
         stream, reader = self.stream, self.reader
         while True:
             games = reader.games
@@ -240,7 +263,7 @@ class Emulator:
         return False
 
     def left_game(self, seconds: float) -> bool:
-        """Whether the game ends within so many seconds; frames that still come are read.
+        """Whether the game ends within some seconds; reads remaining frames.
 
         Raises:
             DolphinError: see ``next_frame``.
@@ -256,10 +279,10 @@ class Emulator:
         return False
 
     def settle(self, quiet_s: float = _QUIET_S) -> None:
-        """Read on until nothing comes for so many seconds: then Dolphin has used up all flushes, and waits.
+        """Read messages until none comes for some seconds: Dolphin has then used all flushes and waits.
 
         Raises:
-            DolphinError: it does not stop, so that it does not wait.
+            DolphinError: messages do not stop.
         """
         came = 0
         while self.stream.has_message(quiet_s):
@@ -270,7 +293,7 @@ class Emulator:
         self._prompts = 0
 
     def memory_mb(self) -> float:
-        """Megabytes that its processes hold."""
+        """Memory of its processes, MB."""
         total = 0
         with suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.console._process.pid)
@@ -280,9 +303,8 @@ class Emulator:
         return total / MEGABYTE
 
     def stop(self) -> None:
-        """Kill it and remove what it wrote."""
+        """Kill it and remove its files."""
         console = getattr(self, "console", None)
-        self._held.close()
         if self._stream is not None:
             self._stream.kill()
         if console is not None:
@@ -293,4 +315,5 @@ class Emulator:
                 console._process.kill()
                 console._process.wait()
                 end_marked(str(self._folder))
+        self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)

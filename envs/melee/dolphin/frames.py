@@ -1,9 +1,9 @@
-"""Events of a running game -> the one state, frame by frame: what the replay reader does with whole files.
+"""GameState from the events of a running game, frame by frame, as the replay reader does for whole files.
 
 Dolphin sends what it writes into replay files, so the layout and the meaning of every field are those of ``slp``.
 libmelee decodes the same bytes; ``conversions`` says where its numbers differ.
 
-Of a frame that is sent again (rollback) the first version counts: it is what was acted on.
+Of a frame that is sent again (rollback) the first version counts, since seats acted on it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FLAG_BYTE, _FLAG_BIT = HITSTUN_FLAG
 
 
 def _reader(fields: Sequence[Field], names: Sequence[str]) -> Callable[[bytes, int], tuple[float, ...]]:
-    """What unpacks some fields of an event at an offset of its command byte, in the order in which they stand in it."""
+    """A function that unpacks some fields of an event at the offset of its command byte, in file order."""
     code, at = ">", 0
     for f in sorted((f for f in fields if f.name in names), key=lambda f: f.offset):
         base = np.dtype(f.type)
@@ -80,7 +80,7 @@ class FrameReader:
 
     ``state`` is of the last whole frame, ports in rising order on its seats. ``start`` is of the game in progress, or
     of the last one, as is ``first``, the number of its first frame. ``games`` counts those that have begun, ``frames``
-    the frames of all. ``end`` is of the last one that has ended; who has seen it may put it back to None.
+    the frames of all games. ``end`` is that of the last game that has ended; callers may reset it to None.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class FrameReader:
         """Read the events of one message.
 
         Returns:
-            True: they complete a new frame. False: they complete one that had been there before. None: no frame.
+            True if they complete a new frame, False if they complete one that was sent before, None for no frame.
 
         Raises:
             DolphinError: bytes that are no whole events, a version that is too old, or not two players.
@@ -139,7 +139,7 @@ class FrameReader:
         return first, second
 
     def _declare(self, data: bytes, at: int) -> int:
-        """The table of sizes, which opens a game; its own size."""
+        """Read the table of sizes, which opens a game; returns its own size."""
         length = data[at + 1]
         self._sizes = dict(struct.iter_unpack(">BH", data[at + 2 : at + 1 + length]))
         return length
@@ -168,13 +168,13 @@ class FrameReader:
         game["fountain_left"] = game["fountain_right"] = np.nan
 
     def _player(self, events: list[tuple[float, ...]], event: tuple[float, ...]) -> None:
-        """Keep an event of a player; of two climbers the first counts."""
+        """Store an event of a player; of the two Ice Climbers the first counts."""
         _, port, follower = event[:3]
         if not follower:
             events[self._seats[int(port)]] = event
 
     def _complete(self, frame: int) -> bool:
-        """All events of a frame are there; whether it is a new one."""
+        """Handle a complete frame; whether it is a new one."""
         if frame <= self.frame:
             return False
         if any(not event or event[0] != frame for event in (*self._pre, *self._post)):

@@ -1,4 +1,4 @@
-"""The real game as a block of one: the same state, observations, rewards and ends as the mock's."""
+"""Real Melee as a block of one game, with the state, observations, rewards and ends of the mock."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ from numpy.typing import NDArray
 
 from envs.errors import DolphinError, GameError
 from envs.melee.dolphin.console import Setup
-from envs.melee.dolphin.install import SLIPPI_PORT, check_disc, find_executable
+from envs.melee.dolphin.install import check_disc, find_executable
 from envs.melee.dolphin.match import Dolphin, Recycling
 from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, Seat, level_of
+from envs.melee.external_frames import ExternalFramesGame
 from envs.melee.slp.record import GAME_SET, TIME
 from envs.melee.tables import STAGES
-from envs.melee.watched import WatchedGame
 
 if TYPE_CHECKING:
     from envs.api import F32
 
 OTHER: Final = 1  # the seat of a computer player
+# Options that ``Setup`` takes as they are.
+_SETTINGS: Final = (
+    "slot", "slots", "slippi_port", "headless", "fast_forward", "play_on", "start_timeout_s", "frame_timeout_s",
+)  # fmt: skip
 
 
-class DolphinMelee(WatchedGame):
+class DolphinMelee(ExternalFramesGame):
     """One game in Slippi Dolphin (``VectorGame``).
 
-    What cannot be had from the real game: seeds decide nothing but the length of the first episode, and there are no
-    snapshots. ``reset`` and ``step`` raise a DolphinError where Dolphin does not start, dies, hangs or plays something
-    else than it was told; ``reset`` then begins anew. An episode begins at frame 0 (GO), as the mock's does.
+    Seeds only set the length of a staggered first episode, and there are no snapshots. ``reset`` and ``step`` raise a
+    DolphinError if Dolphin does not start, dies, hangs or plays another game than asked for; ``reset`` starts over.
+    An episode begins at frame 0 (GO), as in the mock.
 
     Args:
         num_games: 1.
@@ -36,18 +40,20 @@ class DolphinMelee(WatchedGame):
         iso: The disc image.
         cpu_level: Level of the computer player in seat 1; None: the seat is ours.
         human_port: Port of a person, from 1; the other seat is ours.
-        slot: Number of this game among those that run side by side, and
-        slots: how many these are.
+        slot: Index of this game among those that run in parallel.
+        slots: Number of games that run in parallel.
         slippi_port: UDP port of the first.
         headless: Without picture and sound.
-        fast_forward: Faster than it could be shown; ExiAI builds alone can.
+        fast_forward: Faster than the display; ExiAI builds only.
+        play_on: After a truncated episode the next continues in the same game, and after a decided game the next starts
+            without menus, by libmelee's code for instant matches. So no game is quit.
         replay_dir: Folder for replay files.
-        start_timeout_s: Seconds in which a Dolphin must have started, and again in which a game must have begun.
-        frame_timeout_s: Seconds without a frame after which it counts as hung; while a game loads four times as long.
-        recycle_frames: Frames after which it is replaced by a fresh one, between two games; 0: never.
-        recycle_mb: Megabytes by which it may grow until then; 0: any.
-        restarts: Whether the next game begins when one ends, as ``VectorGame`` has it, or only when it is ``reset``.
-        **options: See ``Fight``.
+        start_timeout_s: Seconds for Dolphin to start, and again for a game to begin.
+        frame_timeout_s: Seconds without a frame after which it counts as hung; four times as long while a game loads.
+        recycle_frames: Frames after which Dolphin is restarted between two games; 0: never.
+        recycle_mb: Megabytes of growth after which Dolphin is restarted; 0: never.
+        restarts: Whether the next game begins when one ends, as in ``VectorGame``, or only on ``reset``.
+        **options: Settings above that have no parameter here are those of ``Setup``; for others see ``MeleeGame``.
 
     Raises:
         DolphinError: no Dolphin or no disc is there, or both a computer player and a person are wanted.
@@ -64,14 +70,7 @@ class DolphinMelee(WatchedGame):
         iso: str,
         cpu_level: int | None = None,
         human_port: int | None = None,
-        slot: int = 0,
-        slots: int = 1,
-        slippi_port: int = SLIPPI_PORT,
-        headless: bool = False,
-        fast_forward: bool = False,
         replay_dir: str | None = None,
-        start_timeout_s: float = 60.0,
-        frame_timeout_s: float = 5.0,
         recycle_frames: int = 0,
         recycle_mb: int = 0,
         restarts: bool = True,
@@ -81,6 +80,7 @@ class DolphinMelee(WatchedGame):
             raise GameError(f"a Dolphin plays one game at a time, not {num_games}")
         if cpu_level is not None and human_port is not None:
             raise DolphinError("the other seat cannot be both a computer player's and a person's")
+        settings = {name: options.pop(name) for name in _SETTINGS if name in options}
         super().__init__(restarts=restarts, **options)
         self._cpu_level = cpu_level or 0
         self._stage = next(name for name, number in STAGES.items() if number == self.state.game["stage"][0])
@@ -92,15 +92,9 @@ class DolphinMelee(WatchedGame):
             Setup(
                 executable=find_executable(dolphin),
                 disc=check_disc(iso),
-                slot=slot,
-                slots=slots,
-                slippi_port=slippi_port,
-                headless=headless,
-                fast_forward=fast_forward,
                 paced=human_port is not None,
                 replay_dir=None if replay_dir is None else Path(replay_dir),
-                start_timeout_s=start_timeout_s,
-                frame_timeout_s=frame_timeout_s,
+                **settings,
             ),
             (ports[0], ports[1]),
             Recycling(recycle_frames, recycle_mb),
@@ -128,7 +122,7 @@ class DolphinMelee(WatchedGame):
         return end is not None and end.method in (TIME, GAME_SET)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Nothing: a game in Dolphin cannot be kept."""
+        """Empty: a game in Dolphin cannot be saved."""
         return {}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:

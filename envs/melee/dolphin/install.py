@@ -1,8 +1,7 @@
-"""What a user gives for real games, judged before anything is started: Dolphin's executable, the disc image, a port.
+"""Checks before a start: Dolphin's executable, the disc image, a port.
 
-The standard library is enough, so that this can tell a user what is missing where libmelee is not installed. Names
-of files, answers to ``--version`` and what they mean are those that libmelee knows; it asks Dolphin for its version
-without a deadline, here there is one.
+Uses the standard library only, so that it can report a missing libmelee. File names and the answers to ``--version``
+are those that libmelee knows; unlike libmelee's, this call of ``--version`` has a timeout.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ PORT_TRIES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class DolphinVersion:
-    """What an executable answered to ``--version``."""
+    """Answer of an executable to ``--version``."""
 
     mainline: bool
     """Of the newer line of Slippi Dolphin; the older one is Ishiiruka."""
@@ -56,22 +55,22 @@ class DolphinVersion:
 
     @property
     def can_be_headless(self) -> bool:
-        """Whether it may run without a window: ExiAI always does; which builds of mainline can, none of them tells."""
+        """Whether it can run without a window: ExiAI always; builds of mainline do not tell."""
         return self.mainline or self.exi_ai
 
     @property
     def can_show(self) -> bool:
-        """Whether it draws, as a person who plays needs it."""
+        """Whether it can draw for a person who plays."""
         return not self.exi_ai
 
     @property
     def can_fast_forward(self) -> bool:
-        """Whether it can skip what a frame needs for people alone."""
+        """Whether it can skip picture and sound of a frame."""
         return self.exi_ai
 
 
 def launcher_folder() -> Path:
-    """Where Slippi Launcher keeps its Dolphins on this system; it need not exist."""
+    """Folder of Slippi Launcher's Dolphins on this system; it need not exist."""
     parent = "Library/Application Support" if platform.system() == "Darwin" else ".config"
     return Path.home() / parent / "Slippi Launcher"
 
@@ -110,10 +109,10 @@ def _in_folder(folder: Path) -> Path:
 def version_of(executable: Path, timeout_s: float = 10.0) -> DolphinVersion:
     """Ask an executable which Dolphin it is.
 
-    It runs in a process group of its own, which is killed when the time is up.
+    It runs in its own process group, which is killed at the timeout.
 
     Raises:
-        DolphinError: it cannot be run, ends otherwise than a Dolphin does, is late, or answers something else.
+        DolphinError: it cannot be run, exits like no Dolphin, is late, or gives another answer.
     """
     code, out, err = _ask(executable, timeout_s)
     told = _first_line(err) or _first_line(out) or "nothing"
@@ -130,7 +129,7 @@ def version_of(executable: Path, timeout_s: float = 10.0) -> DolphinVersion:
 
 
 def _classify(code: int, out: str, err: str) -> DolphinVersion | None:
-    """What libmelee takes an answer for; None where it would refuse it, or where there is no answer."""
+    """Libmelee's interpretation of an answer; None if it would refuse it, or without an answer."""
     if platform.system() == "Darwin":
         text = err if code else out
         return DolphinVersion("mainline" in text, False, text) if text else None
@@ -196,7 +195,7 @@ def _signal_name(number: int) -> str:
 
 
 def _remedy(err: str) -> str:
-    """What helps against frequent complaints of loaders, AppImages and windows, as the end of a message."""
+    """Advice for frequent errors of loaders, AppImages and windows, to append to a message."""
     text = err.lower()
     if "fuse" in text:
         return "; extract it with --appimage-extract and give the folder squashfs-root"
@@ -225,25 +224,28 @@ def check_disc(path: str | Path) -> Path:
     return disc
 
 
-def free_port(base: int, slot: int, slots: int) -> int:
-    """The first free UDP port of base + slot, base + slot + slots and so on: slots never ask for one another's.
+def claim_port(base: int, slot: int, slots: int) -> tuple[int, socket.socket]:
+    """The first free UDP port of base + slot, base + slot + slots and so on, so that slots never share a port.
 
-    Nothing keeps it free until Dolphin opens it.
+    The port is claimed until the socket is closed: it holds the TCP port of the same number, which Dolphin does not
+    use. So two runs never choose the same port, although Dolphin opens the UDP port much later.
 
     Raises:
         DolphinError: none in ``PORT_TRIES`` tries, or below 65536.
     """
     tries = range(base + slot, 65536, slots)[:PORT_TRIES]
     for port in tries:
-        if is_free(port):
-            return port
+        claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if _binds(claim, port) and is_free(port):
+            return port, claim
+        claim.close()
     raise DolphinError(
         f"--slippi-port {base}: no free UDP port for game {slot} in {len(tries)} tries; give another from 1024 to 65535"
     )
 
 
 def check_build(executable: Path, version: DolphinVersion, *, headless: bool, fast_forward: bool, person: bool) -> None:
-    """Whether a build can do what is asked of it.
+    """Check that a build supports the given flags.
 
     Raises:
         DolphinError: it cannot; names the flag.
@@ -256,18 +258,33 @@ def check_build(executable: Path, version: DolphinVersion, *, headless: bool, fa
         raise DolphinError(f"--human-port needs a Dolphin with a window; {executable} is ExiAI, which draws nothing")
 
 
+def free_port(base: int, slot: int, slots: int) -> int:
+    """The port that ``claim_port`` would give now, without claiming it.
+
+    Raises:
+        DolphinError: as of ``claim_port``.
+    """
+    port, claim = claim_port(base, slot, slots)
+    claim.close()
+    return port
+
+
 def is_free(port: int) -> bool:
-    """Whether nobody has a UDP port of this machine."""
+    """Whether a UDP port of this machine is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
+        return _binds(probe, port)
+
+
+def _binds(one: socket.socket, port: int) -> bool:
+    try:
+        one.bind(("127.0.0.1", port))
+    except OSError:
+        return False
     return True
 
 
 def _status(path: Path, valid: str) -> os.stat_result:
-    """What lies at a path.
+    """The file status of a path.
 
     Raises:
         DolphinError: nothing, or the system does not say; ``valid`` says what would be right.

@@ -1,4 +1,4 @@
-"""Starts a program so that it cannot outlive whoever starts it; on other systems than Linux it only starts it.
+"""Start a program that ends with its parent process on Linux; on other systems only start it.
 
 Run as ``python launch.py PROGRAM ARGUMENTS...``: the process becomes the program.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import shlex
 import signal
 import sys
@@ -17,7 +18,7 @@ PR_SET_PDEATHSIG: Final = 1
 
 
 def guarded(program: Path, folder: Path) -> Path:
-    """A script in ``folder`` that starts the program so; what the program says goes to ``dolphin.log`` beside it."""
+    """Write a script into ``folder`` that starts the program so; its output goes to ``dolphin.log`` there."""
     script, log = folder / "dolphin", folder / LOG
     words = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(program)])
     script.write_text(f'#!/bin/sh\nexec {words} "$@" </dev/null >{shlex.quote(str(log))} 2>&1\n', encoding="utf-8")
@@ -29,8 +30,8 @@ LOG: Final = "dolphin.log"
 _LAST_BYTES: Final = 1 << 14  # of a log in which the last line is looked for; it may have grown for days
 
 
-def last_words(folder: Path) -> str:
-    """The last line that the program said, "" if it said nothing."""
+def last_output(folder: Path) -> str:
+    """The last line of the program's output, "" if there is none."""
     return last_line(folder / LOG)
 
 
@@ -46,10 +47,12 @@ def last_line(log: Path) -> str:
 
 
 def main() -> None:
-    """Become the program."""
+    """Replace this process by the program."""
     parent = os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))  # the worker's own limit is not for the program
         if os.getppid() != parent:  # it ended meanwhile
             sys.exit(1)
     try:

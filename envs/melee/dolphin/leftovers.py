@@ -1,4 +1,4 @@
-"""What an emulator has started itself, such as the server of an AppImage's files: ended with it."""
+"""End the processes that an emulator has started, such as the file server of an AppImage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOK_S: Final = 0.01
 
 
 def end_marked(value: str) -> None:
-    """Wait for the end of all processes whose ``MARK`` has this value, and kill those that stay."""
+    """Wait for the end of all processes with this ``MARK``, then kill the rest."""
     begun = time.monotonic()
     while (found := list(marked(value))) and (waited := time.monotonic() - begun) < KILLED_S:
         if waited > GRACE_S:
@@ -26,6 +26,22 @@ def end_marked(value: str) -> None:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
         time.sleep(_LOOK_S)
+
+
+def holds_port(value: str, port: int) -> bool:
+    """Whether a process with this ``MARK`` has a UDP port; True if the system does not tell."""
+    told = False
+    for process in marked(value):
+        try:
+            sockets = process.net_connections("udp")
+        except psutil.AccessDenied:
+            return True
+        except psutil.NoSuchProcess:
+            continue
+        if any(one.laddr and one.laddr.port == port for one in sockets):
+            return True
+        told = True
+    return not told  # macOS hides the environment of some programs, so that none of them is found
 
 
 def marked(value: str) -> Iterator[psutil.Process]:

@@ -1,11 +1,14 @@
-"""Through the countdown of a game, so that what is held after frame N is the input of frame N+1 from then on.
+"""Play the countdown of a game and remove input latency: inputs sent after frame N then take effect on frame N+1.
 
-How many flushes wait unread when a game begins depends on the build: each makes inputs arrive a frame later. So a stick
-is moved where that has no effect, and where it comes too late nothing is sent until nothing comes.
+The number of unread flushes when a game begins varies with the build and by chance. Each delays inputs by a frame,
+sometimes those of one port only, since Dolphin reads its pipes in turn. So the sticks are moved during the countdown,
+where that has no effect, and the delay is measured. If inputs are late, nothing is sent until no frame comes; then the
+ports in time are flushed alone, once per frame that another port is late.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import DolphinError
@@ -19,48 +22,58 @@ LATEST: Final = 12  # frames after a pulse in which it is looked for
 _QUIET_S: Final = 0.25  # without a message, where nothing else tells that Dolphin waits for us
 
 
-def count_down(emulator: Emulator, seat: int | None, place: int | None) -> None:
-    """Play the frames before 0, in which nobody can act.
+def count_down(emulator: Emulator, seats: Sequence[tuple[int, int]]) -> None:
+    """Play the frames before 0, in which players cannot act.
 
-    A build that does not show inputs so early is trusted to fall silent when it waits.
+    A build that does not report inputs that early must stop sending when it waits.
 
     Args:
         emulator: In a game that has just begun.
-        seat: Whose stick is moved, and
-        place: of its pad; None: nobody's.
+        seats: Seats whose sticks are moved, with the index of each pad.
 
     Raises:
         DolphinError: the game ended, or inputs stay late.
     """
+    always = {place for _, place in seats}
     for pulse in PULSES:
-        late = 0 if seat is None or place is None else _lateness(emulator, pulse, seat, place)
-        if late == 0 or emulator.reader.frame >= 0:
+        late = _lateness(emulator, pulse, seats)
+        always &= {place for place in late if late[place]}
+        least, most = min(late.values(), default=0), max(late.values(), default=0)
+        if most == 0 or emulator.reader.frame >= 0:
             break
         emulator.settle(_QUIET_S)
+        for frames in range(least, most):
+            emulator.flush([emulator.pads[place] for place in late if late[place] <= frames])
+            emulator.settle(_QUIET_S)
         if emulator.reader.end is not None:
             raise _ended(emulator)
-        if late is None:
+        if least == LATEST:
             break
     else:
-        raise DolphinError(f"inputs arrive {late} frames late")
+        ports = ", ".join(str(emulator.pads[place].controller.port) for place in sorted(always or late))
+        raise DolphinError(f"inputs arrive {most} frames late on port {ports}")
     while emulator.reader.frame < 0:
         _advance(emulator)
 
 
-def _lateness(emulator: Emulator, pulse: int, seat: int, place: int) -> int | None:
-    """Frames by which an input after frame ``pulse`` comes too late; None where it is not seen at all."""
+def _lateness(emulator: Emulator, pulse: int, seats: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Delay in frames of an input after frame ``pulse``, by pad; ``LATEST`` if it is never seen."""
     neutral, right = records(CONTROLLER, 2)  # all 0 is hands off
     right["main_x"] = 1.0
-    pad = emulator.pads[place]
     while emulator.reader.frame < pulse:
         _advance(emulator)
-    pad.hold(right)
+    found = {place: LATEST for _, place in seats}
     for late in range(LATEST):
+        for place in found:
+            emulator.pads[place].hold(neutral if late else right)
         _advance(emulator)
-        pad.hold(neutral)
-        if emulator.reader.state.controllers["main_x"][0, seat] > 0.5:
-            return late
-    return None
+        sticks = emulator.reader.state.controllers["main_x"][0]
+        found |= {place: late for seat, place in seats if sticks[seat] > 0.5 and found[place] == LATEST}
+        if LATEST not in found.values():
+            break
+    for place in found:
+        emulator.pads[place].hold(neutral)
+    return found
 
 
 def _advance(emulator: Emulator) -> None:

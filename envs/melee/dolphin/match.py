@@ -1,20 +1,21 @@
-"""Games on one Dolphin, one after the other: begun as asked, in lock step, ended, and the emulator renewed in time."""
+"""Play games on one Dolphin in lock step, one after the other, and restart the emulator from time to time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from envs.errors import DolphinError
-from envs.melee.dolphin.agreed import check_game
 from envs.melee.dolphin.conversions import differences
 from envs.melee.dolphin.emulator import Emulator
-from envs.melee.dolphin.leaving import leave
+from envs.melee.dolphin.end_game import end_game
+from envs.melee.dolphin.game_check import check_game
 from envs.melee.dolphin.lock_step import count_down
 from envs.melee.dolphin.menus import Menus, Plan
+from envs.melee.physics.death import TIMER
 from envs.melee.state import NUM_SEATS, STOCKS
 from envs.melee.tables import STAGES as STAGE_NUMBERS
 
@@ -23,32 +24,34 @@ if TYPE_CHECKING:
     from envs.melee.dolphin.roster import Seat
     from envs.melee.state import GameState
 
+MEMORY_FRAMES: Final = 1800  # between two looks at the memory of a Dolphin that plays
+
 
 @dataclass(frozen=True, slots=True)
 class Recycling:
-    """When a Dolphin is replaced by a fresh one, between two games. 0: never."""
+    """When a Dolphin is restarted: between two games, because of its memory also within one. 0: never."""
 
-    frames: int = 0  # since it was started; the first time sooner, by slot, so that not all are replaced at once
-    megabytes: int = 0  # by which its processes grew since their first game
+    frames: int = 0  # since its start; the first time earlier, by slot, so that not all restart at once
+    megabytes: int = 0  # by which its processes grew since their first game began
 
 
 @dataclass
 class _Age:
-    """Of the emulator that runs."""
+    """Age of the running emulator."""
 
     limit: float = float("inf")  # frames
-    megabytes: float | None = None  # in its first game
+    megabytes: float | None = None  # as its first game began
     renewed: bool = False  # whether there was one at all
 
 
 class Dolphin:
-    """Plays games of two on an emulator that it starts when it is first needed.
+    """Plays two-player games on an emulator that is started on first use.
 
     Args:
-        setup: How it is run.
+        setup: Settings of the emulator.
         ports: Of seat 0 and seat 1, from 1, rising.
-        recycling: When it is renewed.
-        tell: Is told of that.
+        recycling: When it is restarted.
+        tell: Receives a message at a restart.
     """
 
     def __init__(
@@ -61,12 +64,13 @@ class Dolphin:
         self._emulator: Emulator | None = None
         self._pads_of: tuple[int | None, ...] = ()  # place of each seat's pad; None: a person
         self._over = True
+        self._is_worn = False  # and is to be closed before the next game
         self._asked: tuple[tuple[Seat, ...], str] | None = None  # of the last game
         self._age = _Age()
 
     @property
     def emulator(self) -> Emulator:
-        """The one that runs.
+        """The running emulator.
 
         Raises:
             DolphinError: no game was begun.
@@ -77,14 +81,14 @@ class Dolphin:
 
     @property
     def state(self) -> GameState:
-        """Of the last frame."""
+        """State of the last frame."""
         return self.emulator.reader.state
 
     def begin(self, seats: Sequence[Seat], stage: str) -> None:
         """Begin a new game and play its countdown: ``state`` is that of frame 0, the next inputs are frame 1's.
 
         Raises:
-            DolphinError: see ``advance``; or it plays something else than it was told, or does not start.
+            DolphinError: see ``advance``; or it plays another game, or does not start.
         """
         try:
             self._begin(seats, stage)
@@ -93,7 +97,9 @@ class Dolphin:
             raise
 
     def _begin(self, seats: Sequence[Seat], stage: str) -> None:
-        if self._emulator is not None and not self._over and not leave(self.emulator):
+        if self._goes_on(seats, stage):
+            return
+        if self._emulator is not None and not self._over and (self._is_worn or not end_game(self.emulator)):
             self.close()
         if self._emulator is not None and self._is_old():
             self.close()
@@ -109,17 +115,32 @@ class Dolphin:
         for pad in self.emulator.pads:
             pad.release()
         self._over = False
-        seat = next((s for s, p in enumerate(self._pads_of) if p is not None and not seats[s].cpu_level), None)
-        count_down(self.emulator, seat, None if seat is None else self._pads_of[seat])
+        pads = enumerate(self._pads_of)
+        if self._recycling.megabytes and self._age.megabytes is None:
+            self._age.megabytes = self.emulator.memory_mb()
+        count_down(self.emulator, [(s, pad) for s, pad in pads if pad is not None and not seats[s].cpu_level])
+
+    def _goes_on(self, seats: Sequence[Seat], stage: str) -> bool:
+        """Whether the next episode continues the game in progress."""
+        if not self._setup.play_on or self._over or self._is_worn or self._asked != (tuple(seats), stage):
+            return False
+        reader = self.emulator.reader
+        undecided = reader.end is None and reader.frame < TIMER and (reader.state.players["stocks"] > 0).all()
+        return bool(undecided) and not self._is_old()
 
     def advance(self, inputs: np.ndarray[tuple[int, ...], np.dtype[np.void]]) -> bool:
-        """Play one frame with the CONTROLLER records of both seats [P]; False where the game is over instead.
+        """Play one frame with the CONTROLLER records of both seats [P]; False if the game is over instead.
+
+        It also counts as over if Dolphin has grown too large, unless a person plays.
 
         Raises:
             DolphinError: Dolphin has died, hangs, or sends what cannot be read. It is stopped, and ``begin`` starts
                 another.
         """
         emulator = self.emulator
+        if emulator.reader.frames % MEMORY_FRAMES == 0 and not self._setup.paced and self._is_too_big():
+            self._is_worn = True
+            return False
         for place, record in zip(self._pads_of, inputs, strict=True):
             if place is not None:
                 emulator.pads[place].hold(record)
@@ -134,7 +155,7 @@ class Dolphin:
         """Stop the emulator."""
         if self._emulator is not None:
             self._emulator.stop()
-        self._emulator, self._over = None, True
+        self._emulator, self._over, self._is_worn = None, True, False
 
     # ---------------------------------------------------------------- the emulator
 
@@ -148,17 +169,20 @@ class Dolphin:
         self._age = _Age(self._recycling.frames * part or float("inf"), renewed=True)
 
     def _is_old(self) -> bool:
-        """Whether the emulator shall be renewed; asked between two games."""
-        age, limit = self._age, self._recycling.megabytes
+        """Whether to restart the emulator between two episodes."""
+        age = self._age
         frames = self.emulator.reader.frames
         if frames >= age.limit:
             self._tell(f"Dolphin is replaced by a fresh one after {frames:,} frames")
             return True
-        if not limit:
+        return self._is_too_big()
+
+    def _is_too_big(self) -> bool:
+        """Whether the emulator has grown by more than it may."""
+        age, limit = self._age, self._recycling.megabytes
+        if not limit or age.megabytes is None:
             return False
         used = self.emulator.memory_mb()
-        if age.megabytes is None:
-            age.megabytes = used
         if used - age.megabytes <= limit:
             return False
         self._tell(f"Dolphin is replaced by a fresh one: it grew from {age.megabytes:,.0f} to {used:,.0f} MB")
@@ -167,12 +191,12 @@ class Dolphin:
     # ---------------------------------------------------------------- menus
 
     def _is_the_same(self, seats: Sequence[Seat], stage: str) -> bool:
-        """Whether a game that began by itself, without menus, may be the one that was asked for."""
+        """Whether a game that began without menus can be the one that was asked for."""
         stocks = self.emulator.reader.state.players["stocks"]
         return self._asked in (None, (tuple(seats), stage)) and bool((stocks == STOCKS).all())  # sudden death has one
 
     def _reach_game(self, seats: Sequence[Seat], stage: str) -> bool:
-        """To the first frame of a game; whether it was chosen in the menus."""
+        """Play until the first frame of a game; whether it was chosen in the menus."""
         emulator = self.emulator
         if emulator.has_begun:
             return False

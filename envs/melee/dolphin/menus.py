@@ -1,4 +1,4 @@
-"""From wherever a Dolphin is to the beginning of a game: libmelee's menu helper, and what it leaves out."""
+"""From any menu to the beginning of a game, by libmelee's menu helper and additions to it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SCREENS: Final = (*_CHOICES, Menu.STAGE_SELECT)  # with cursors
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who shall play on a port that we have a controller for."""
+    """The player wanted on a port whose controller we hold."""
 
     pad: Pad
     character: int  # Melee's internal number
-    cpu_level: int = 0  # 0: whoever holds the controller
+    cpu_level: int = 0  # 0: no computer player
 
     @property
     def port(self) -> int:
@@ -34,27 +34,27 @@ class Plan:
 
 
 class Menus:
-    """Leads all ports through the menus; the first port presses what one presses for all.
+    """Moves all ports through the menus; the first port makes the choices that hold for all.
 
     Args:
-        plans: The first is of a port that is no computer player, where there is one.
+        plans: First that of a port without computer player, if there is one.
         stage: Melee's internal number.
-        helper: libmelee's, of this emulator.
-        person: Whether a person plays, too, who may start the game; if not for ``WAIT`` frames, we do.
+        helper: libmelee's helper of this emulator.
+        person: Whether a person plays, too. The person may start the game; after ``WAIT`` frames we do.
     """
 
     def __init__(self, plans: Sequence[Plan], stage: int, helper: MenuHelper, *, person: bool) -> None:
         self._plans = plans
         self._stage = Stage(stage)
         self._wait = WAIT if person else 0
-        self._ready = 0  # frames for which everybody has been ready
+        self._ready = 0  # frames for which all ports have been ready
         self._helper = helper
         self._screen: Menu | None = None
         self._frames = 0  # on this screen
         self.have_chosen = False
 
     def press(self, state: Any) -> bool:  # noqa: ANN401 # melee.GameState
-        """Press what is to be pressed on this frame of a menu; whether inputs must not be late from here on."""
+        """Press the buttons for this frame of a menu; whether inputs must not be late from here on."""
         self._frames = self._frames + 1 if state.menu_state is self._screen else 0
         self._screen = state.menu_state
         state.frame = self._frames  # libmelee waits by it and presses on every other one; its own may start anywhere
@@ -90,7 +90,7 @@ class Menus:
                 self._help(state, i, autostart=start and i == 0)
 
     def _make_human(self, state: Any, plan: Plan) -> None:  # noqa: ANN401
-        """A computer player of the game before gives way: libmelee knows only the other direction."""
+        """Turn a computer player of the previous game into a human; libmelee only supports the reverse."""
         controller = plan.pad.controller
         if not state.players[plan.port].is_holding_cpu_slider:
             self._helper.change_controller_status(controller, state, plan.port, ControllerStatus.CONTROLLER_HUMAN)
@@ -116,7 +116,7 @@ class Menus:
 
 
 def _is_settled(plan: Plan, player: Any) -> bool:  # noqa: ANN401
-    """Whether a port has its character, and its level; Sheik is chosen as Zelda and changes with the stage."""
+    """Whether a port has its character and level. Sheik is chosen as Zelda and changes on the stage screen."""
     wanted = Character.ZELDA if plan.character == Character.SHEIK.value else Character(plan.character)
     right = player.character is wanted and player.cpu_level == plan.cpu_level
     return bool(right and player.coin_down and not player.is_holding_cpu_slider)

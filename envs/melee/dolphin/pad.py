@@ -1,7 +1,7 @@
-"""Our controllers in libmelee's hands.
+"""Controllers that we play, on top of libmelee's.
 
-In menus libmelee's own functions press. In a game, where every microsecond counts, the same words go into the same pipe
-in one piece, and only those that change something: Dolphin holds the rest.
+In menus libmelee's functions press buttons. In a game only changes are written to the same pipe, for speed: Dolphin
+holds the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLUSH: Final = "FLUSH\n"
 
 
 class Pad:
-    """One port that we play."""
+    """Controller of one port."""
 
     def __init__(self, controller: Any) -> None:  # noqa: ANN401 # melee.Controller
         self.controller = controller
@@ -32,32 +32,40 @@ class Pad:
         self._words = ""
 
     def hold(self, inputs: np.void) -> None:
-        """What the controller shall be like from the next ``send`` on: a CONTROLLER record."""
+        """Set the state for the next ``write``: a CONTROLLER record."""
         wanted: Any = inputs.item()
         if wanted != self._held:
             self._words += _changes(self._held, wanted)
             self._held = wanted
 
-    def send(self) -> None:
-        """Let Dolphin read what is held; it waits for this on every port before it plays a frame.
+    def write(self) -> None:
+        """Write the changes to Dolphin.
 
         Raises:
             BrokenPipeError: it no longer reads.
         """
-        pipe = self.controller.pipe
-        pipe.write(self._words + _FLUSH)
-        pipe.flush()
+        self.controller.pipe.write(self._words)
+        self.controller.pipe.flush()
         self._words = ""
 
+    def flush(self) -> None:
+        """Flush; Dolphin waits for this on every port before it plays a frame.
+
+        Raises:
+            BrokenPipeError: it no longer reads.
+        """
+        self.controller.pipe.write(_FLUSH)
+        self.controller.pipe.flush()
+
     def release(self) -> None:
-        """Let go of everything, whoever pressed it."""
+        """Release everything, including buttons that libmelee pressed."""
         self.controller.release_all()
         self._held, self._words = _NOTHING, ""
 
 
 @lru_cache(maxsize=1 << 14)
 def _changes(held: _Held, wanted: _Held) -> str:
-    """What to write so that a controller that is ``held`` so becomes as wanted."""
+    """Commands that change a controller from ``held`` to the wanted state."""
     words = []
     if wanted[:2] != held[:2]:
         words.append(_stick(Button.BUTTON_MAIN, *wanted[:2]))
@@ -72,6 +80,6 @@ def _changes(held: _Held, wanted: _Held) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _stick(stick: Button, x: float, y: float) -> str:
-    """A stick at -1..1, as libmelee writes it."""
+    """Command for a stick at -1..1, as libmelee formats it."""
     across, up = fix_analog_stick((x + 1) / 2), fix_analog_stick((y + 1) / 2)
     return f"SET {stick.value} {across} {up}\n"

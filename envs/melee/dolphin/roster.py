@@ -1,4 +1,4 @@
-"""Whom and what the real game has: characters by the names that libmelee gives them, and its computer players."""
+"""Characters of the real game, by libmelee's names, and its computer players."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ CPU: Final = tuple(f"cpu_{level}" for level in LEVELS)
 """The game's own computer players by level: the ladder of the real game."""
 
 PLAYERS: Final = (*bots.NAMES, *CPU)
-"""Who can have a seat instead of a policy: scripted players, then computer players."""
+"""Players that can take a seat instead of a policy: scripted players, then computer players."""
 
 
 def level_of(player: int) -> int:
-    """The level of a computer player by its number in ``PLAYERS``, 0 for everybody else."""
+    """Level of the computer player at an index of ``PLAYERS``, 0 for other players."""
     return max(player - len(bots.NAMES) + 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who plays."""
+    """The player of a seat."""
 
     character: int  # Melee's internal number
     cpu_level: int = 0  # of the game's own computer player

@@ -1,6 +1,6 @@
-"""The connection to a running Dolphin: libmelee's own, with deadlines, and with the game's bytes kept for us.
+"""libmelee's connection to a running Dolphin, with deadlines and access to the raw events.
 
-libmelee alone waits for ever for a Dolphin that hangs, and needs seven seconds to see that one has died.
+libmelee alone waits for ever for a hung Dolphin, and takes seven seconds to notice a dead one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
 
     Args:
         port: UDP port on this machine.
-        idle: Called while nothing comes, with the seconds for which nothing has; gives the seconds until it wants to
-            be called again, and raises where there is nothing more to wait for.
-        feed: Reads the events of a game, before libmelee does, which would read some damaged ones for ever.
+        idle: Called while no message comes, with the seconds since the last one; returns the seconds until the next
+            call, and raises to stop waiting.
+        feed: Reads the events of a game before libmelee does, which would loop for ever on some damaged ones.
     """
 
     _worker: Any  # process that talks to Dolphin, None once it has ended
@@ -43,7 +43,7 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         self.fed: bool | None = None  # what ``feed`` made of the last message
 
     def connect(self) -> bool:
-        """Connect once, which libmelee tries for ten seconds.
+        """Connect once; libmelee tries for ten seconds.
 
         Raises:
             DolphinError: see ``idle``.
@@ -56,12 +56,12 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         return self.running
 
     def dispatch(self, polling_mode: bool, timeout: float = 0) -> dict[str, Any]:
-        """The next message, fed to ``feed`` if it is of a game.
+        """The next message, passed to ``feed`` if it is of a game.
 
-        Dolphin is known to send menus as events of a game, too; those become what they are, and empty ones nothing.
+        Dolphin sometimes sends menus as events of a game: those become menu events, and empty ones nothing.
 
         Raises:
-            DolphinError: it is none, the connection has ended, or see ``idle`` and ``feed``.
+            DolphinError: an invalid message, the connection has ended, or see ``idle`` and ``feed``.
         """
         if not self.has_message(LOOK_S):
             self._wait(LOOK_S)
@@ -83,7 +83,7 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         return message
 
     def has_message(self, seconds: float) -> bool:
-        """Whether there is a message, or will be within so many seconds."""
+        """Whether a message comes within some seconds."""
         return bool(self._coming.poll(seconds * 1000.0))
 
     def _wait(self, silent_s: float = 0.0) -> None:

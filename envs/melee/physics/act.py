@@ -22,10 +22,10 @@ from envs.melee.physics.stage import (
 
 @rule
 def decide(p, m, c, s, tables, side):
-    """Let the action end, or the player start another."""
+    """Start another action if this one ends or the inputs ask for it."""
     before = p.action
     _decide(p, m, c, s, tables, side)
-    # Who becomes free because an action is over may act on the same frame; who chose to let go may not.
+    # A player may act on the frame on which an action ends, but not on the frame on which it lets go by choice.
     if p.action != before and not a.CLIFF_CATCH <= before <= a.CLIFF_WAIT and before != a.DAMAGE_FALL:
         if p.action == a.WAIT or (before == a.SQUAT and p.action == a.SQUAT_RISE):
             ground.ground_options(p, m, c)
@@ -67,7 +67,7 @@ def _decide(p, m, c, s, tables, side):
 
 @rule
 def _decide_hurt(p, m, c):
-    """After hitstun a player may act, and does not need to until the animation is over."""
+    """After hitstun a player may act, or let the animation end."""
     over = damage.hurt(p)
     if p.hitstun > 0.0:
         return
@@ -196,7 +196,7 @@ def _decide_ledge(p, m, c, s, tables):
 
 @rule
 def is_placed(p):
-    """Where the player is follows from something else than speeds."""
+    """Whether something other than speeds sets the position."""
     return p.action <= a.REBIRTH_WAIT or grab.is_held(p) or a.CLIFF_CATCH <= p.action <= a.CLIFF_WAIT
 
 
@@ -209,7 +209,7 @@ def is_climbing(p):
 
 @rule
 def move(p, m, c, s, tables):
-    """Change speeds as the action says, then move and meet the stage."""
+    """Change the speeds by the rules of the action, then move and collide with the stage."""
     m.recoil = toward(m.recoil, 0.0, damage.RECOIL_FRICTION * c.traction)
     if is_placed(p):
         return
@@ -277,7 +277,7 @@ def _ground_speed(p, m, c):
 
 @rule
 def _falls_off(p, m, tables, edge):
-    """Whether the action lets the player leave the edge; most stop there."""
+    """Whether the action can slide off an edge; most stop there."""
     if p.hitstun > 0.0 or p.action == a.GUARD_STUN:
         return True
     if is_animated(p, m, tables):

@@ -22,7 +22,7 @@ DROP_FRAMES = 29  # of a platform drop and of a jump from a ledge, before plain 
 
 @rule
 def air_options(p, m, c):
-    """Everything that a player who flies freely may start; whether something was."""
+    """Start any action that is possible in free flight; whether one started."""
     if m.pressed & TRIGGERS and not up_special_asked(m):
         start_air_dodge(p, m)
         return True
@@ -31,7 +31,7 @@ def air_options(p, m, c):
 
 @rule
 def tumble_options(p, m, c):
-    """What a tumble leaves: all but the air dodge."""
+    """Start any action that is possible in a tumble: all but the air dodge."""
     if start_special(p, m, c):
         return True
     if air_attack(p, m):
@@ -44,7 +44,7 @@ def tumble_options(p, m, c):
 
 @rule
 def double_jump(p, m, c):
-    """Jump in the air; sideways speed is what the stick says."""
+    """Jump in the air; the stick sets the sideways speed."""
     jump = c.air_jumps - p.jumps_left
     p.jumps_left -= 1
     m.fast_fall = 0
@@ -88,7 +88,7 @@ def jump(p, m, c, tables):
 
 @rule
 def air_dodge(p, m, tables):
-    """Helpless until the ground."""
+    """No actions until landing."""
     if p.action_frame > tables.actions[m.character_row, p.action].frames:
         start_fall_special(p, m, AIR_DODGE_LANDING, 1.0)
 

@@ -1,4 +1,4 @@
-"""Choosing an attack and carrying it out."""
+"""Starting and continuing attacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ C_AGE = 4  # frames for which a c-stick that went out in the jump squat still as
 
 @rule
 def ground_attack(p, m):
-    """Start the ground attack that the inputs ask for; whether there was one."""
+    """Start the ground attack that the inputs ask for; False if there is none."""
     action = NO_ACTION
     if m.c_pressed:
         action = _by_c_stick(p, m, a.FSMASH, a.USMASH, a.DSMASH)
@@ -65,7 +65,7 @@ def up_smash_asked(m):
 
 @rule
 def air_attack(p, m):
-    """Start the aerial attack that the inputs ask for; whether there was one."""
+    """Start the aerial attack that the inputs ask for; False if there is none."""
     if m.c_age < C_AGE and (m.c_pressed or p.action <= a.JUMP_B):
         x, y = m.c_x, m.c_y
     elif m.pressed & (BUTTON_A | BUTTON_Z):
@@ -122,7 +122,7 @@ def _last_hit_frame(p, m, tables):
 
 @rule
 def may_interrupt(p, m, tables):
-    """The action has reached the frame from which others may start."""
+    """Whether the action has reached the frame from which it can be interrupted."""
     iasa = tables.actions[m.character_row, p.action].iasa
     return iasa > 0 and p.action_frame >= iasa
 

@@ -61,14 +61,14 @@ def enter(p, m, action):
 
 @rule
 def finished(p, m, tables):
-    """The action has run its length, as the tables or ``m.duration`` say."""
+    """Whether the action has run its length, by the tables or ``m.duration``."""
     frames = tables.actions[m.character_row, p.action].frames
     return p.action_frame > (frames if frames > 0 else m.duration)
 
 
 @rule
 def turn_around(p, m, tables):
-    """Face the other way from the frame on that the tables say."""
+    """Turn around on the frame that the tables give."""
     turns = tables.actions[m.character_row, p.action].turns
     if turns > 0 and p.action_frame >= turns > p.action_frame - m.rate:
         p.facing = -p.facing
@@ -89,7 +89,7 @@ def hull_height(p, m, tables):
 
 @rule
 def leave_ground(p, m):
-    """Become airborne with the speed of the ground."""
+    """Become airborne and keep the ground speed."""
     if p.on_ground:
         p.on_ground = 0
         m.surface = -1
@@ -119,7 +119,7 @@ def start_fall_special(p, m, landing_lag, share):
 
 @rule
 def rest(p, m):
-    """Standing or falling, whichever the surroundings say."""
+    """Stand if on the ground, else fall."""
     if p.on_ground:
         enter(p, m, a.WAIT)
     else:
@@ -128,7 +128,7 @@ def rest(p, m):
 
 @rule
 def touch_ground(p, m, s, surface):
-    """Stand on a surface: jumps come back, speed in the air becomes speed on the ground."""
+    """Stand on a surface: jumps are restored, air speed becomes ground speed."""
     p.on_ground = 1
     m.surface = surface
     p.y = surface_height(m, s, surface, p.x)
@@ -142,14 +142,14 @@ def touch_ground(p, m, s, surface):
 
 @rule
 def forget_moves(m):
-    """Every move is fresh again."""
+    """Empty the staleness queue."""
     for i in range(STALE_QUEUE):
         m.stale[i] = -1
 
 
 @rule
 def forget_presses(m):
-    """Inputs count as old: after a reset no press is buffered."""
+    """Age all inputs, so that no press is buffered after a reset."""
     m.c_age = NEVER
     m.x_age = NEVER
     m.y_age = NEVER

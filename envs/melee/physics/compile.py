@@ -1,8 +1,8 @@
-"""The decorators that compile the rules, with an on-disk cache that can never be stale.
+"""The decorators that compile the rules, with an on-disk cache that is never stale.
 
-Numba's own cache of a function watches only the file that the function stands in: after an edit of a rule that
-it calls, or of a constant that it read from another module, the old machine code would still be loaded. Here the
-cache folder is named by a hash of all sources of the rules and of the versions of Numba and NumPy instead.
+Numba's cache watches only the file of a function: after an edit of a rule that the function calls, or of a constant
+in another module, it would load the old machine code. Here the cache folder is named by a hash of all sources of the
+rules and of the versions of Numba and NumPy (see ``docs/adr/0015-private-options-of-numba.md``).
 
 Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
 """
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-import numba.core
 import numpy as np
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -28,14 +27,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # counts are atomic, and those of the tables are shared by all threads.
 _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "_nrt": False}
 _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
-numba_config: Any = numba.core.config
+numba_config: Any = numba.config
 _MELEE = Path(__file__).resolve().parent.parent
 
 
 def rule(function: _Function) -> _Function:
     """Compile a function that only compiled functions call.
 
-    No wrapper for calls from Python is built, which halves the time that compiling takes.
+    It has no wrapper for calls from Python, which halves the compile time.
     """
     result: _Function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     return result
@@ -44,7 +43,7 @@ def rule(function: _Function) -> _Function:
 def compiled(function: _Function) -> _Function:
     """Compile a function that Python calls, on its first call, or load it from the cache.
 
-    It runs without the GIL. It may read and write the arrays that it is given, but not create any.
+    It runs without the GIL. It may read and write its array arguments, but not create arrays.
     """
     previous = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(cache_folder())  # read when the cache of a function is set up, which is here
@@ -55,13 +54,8 @@ def compiled(function: _Function) -> _Function:
     return result
 
 
-def plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array as compiled functions take it fastest: telling the type of a recarray takes as long as a short call."""
-    return array if numba_config.DISABLE_JIT else array.view(np.ndarray)
-
-
 def is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether calling a ``@compiled`` function will start at once: its code is cached, or it runs uncompiled."""
+    """Whether a call of a ``@compiled`` function starts at once: its code is cached, or it runs uncompiled."""
     if numba_config.DISABLE_JIT:
         return True
     module_file = function.__module__.rpartition(".")[2]
@@ -70,7 +64,7 @@ def is_compiled(function: Callable[..., Any]) -> bool:
 
 @cache
 def cache_folder() -> Path:
-    """Where the compiled rules of exactly these sources are kept; a writable folder."""
+    """Writable cache folder of the compiled rules of exactly these sources."""
     name = f"rules-{sources_hash()}"
     in_tree = _MELEE / "__pycache__" / name
     if numba_config.CACHE_DIR:  # the user's own NUMBA_CACHE_DIR
@@ -82,9 +76,9 @@ def cache_folder() -> Path:
 
 
 def sources_hash() -> str:
-    """Hash of everything that compiled rules depend on: each source file of the mock, Numba and NumPy.
+    """Hash of everything that compiled rules depend on: the sources of the mock, and the versions of Numba and NumPy.
 
-    The bridge to the real game is left out: nothing in it is compiled.
+    ``dolphin`` is left out: nothing in it is compiled.
     """
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
     bridge = _MELEE / "dolphin"

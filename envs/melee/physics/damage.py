@@ -1,4 +1,4 @@
-"""What a hit does to a player: percent, launch, hitstun, tumbling, lying down, getting up and techs."""
+"""The effects of a hit: launch, hitstun, tumbling, lying down, getting up and techs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _damage_action(p, value, speed_x, speed_y):
 
 @rule
 def start_launch(p, m, s):
-    """Hitlag is over: the stick turns the launch (DI) and shifts the player (ASDI, by the c-stick if that is out)."""
+    """Launch after hitlag; the stick turns the launch (DI) and shifts the player (ASDI, c-stick first)."""
     m.launch = 0
     p.speed_attack_x, p.speed_attack_y = influence(p.speed_attack_x, p.speed_attack_y, m.stick_x, m.stick_y)
     x, y = (m.c_x, m.c_y) if is_out(m.c_x, m.c_y) else (m.stick_x, m.stick_y)
@@ -83,7 +83,7 @@ def start_launch(p, m, s):
 
 @rule
 def start_throw(p, m):
-    """A throw lets go: no hitlag, and the stick of the frame before turns the launch."""
+    """Launch from a throw: no hitlag, and the stick of the previous frame turns the launch."""
     m.launch = 0
     p.hitstun = max(p.hitstun - 1.0, 0.0)
     p.speed_attack_x, p.speed_attack_y = influence(
@@ -103,13 +103,13 @@ def smash_influence(p, m, s):
 
 @rule
 def is_out(x, y):
-    """The stick is far enough out to shift a player."""
+    """Whether the stick is far enough out to shift a player."""
     return x * x + y * y >= SHIFT_STICK * SHIFT_STICK
 
 
 @rule
 def shift(p, m, s, x, y):
-    """Move by (x, y) at once; along the surface for who stands on one."""
+    """Move by (x, y) at once; along the surface if the player stands on one."""
     if p.on_ground:
         p.x = min(max(p.x + x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
         p.y = surface_height(m, s, m.surface, p.x)
@@ -132,7 +132,7 @@ def slow_launch(p, c):
 
 @rule
 def hurt(p):
-    """One frame of being hurt; whether the animation is over, which waits on its last frame for the end of hitstun."""
+    """One frame of being hurt; whether the animation is over. Its last frame lasts until the end of hitstun."""
     p.hitstun = max(p.hitstun - 1.0, 0.0)
     last = _last_frame(p.action)
     over = p.action_frame > last
@@ -161,14 +161,14 @@ def is_down(p):
 
 @rule
 def is_bouncing(action, frame):
-    """In the air for a moment after falling down, though no higher than the ground."""
+    """Bouncing after a fall: in the air, but at the height of the ground."""
     back = action == a.DOWN_BOUND_UP and frame >= BACK_BOUNCE
     return (back or (action == a.DOWN_BOUND and frame >= BELLY_BOUNCE)) and frame < BOUNCE_END
 
 
 @rule
 def is_flying(p):
-    """Launched hard enough to tumble."""
+    """Whether the launch was hard enough to tumble."""
     return a.DAMAGE_FLY_HIGH <= p.action <= a.DAMAGE_FLY_ROLL
 
 
@@ -231,5 +231,5 @@ def get_up(p, m, tables):
 
 @rule
 def launch_speed(value):
-    """Units a frame."""
+    """Launch speed of a knockback, units a frame."""
     return value * LAUNCH_SPEED

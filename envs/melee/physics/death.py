@@ -21,7 +21,7 @@ STOCKS = 4
 
 @rule
 def check_blast_zones(p, m, s):
-    """Lose a stock beyond a blast zone."""
+    """Take a stock from a player beyond a blast zone."""
     zone = blast_zone(p, s)
     if zone == 0 or is_dead(p):
         return
@@ -60,7 +60,7 @@ def _reset(p, m):
 
 @rule
 def is_dead(p):
-    """Beyond the blast zones, not yet back."""
+    """Whether the player waits for its respawn."""
     return p.action <= a.DEAD_UP
 
 
@@ -77,7 +77,7 @@ def dead(p, m, s, side):
 
 @rule
 def rebirth(p, m, s):
-    """Come down, then wait on the platform for an input."""
+    """Come down on the respawn platform, then wait for an input."""
     if p.action == a.REBIRTH:
         p.y = s.respawn_y + DESCENT * max(REBIRTH_FRAMES - p.action_frame, 0.0)
         if p.action_frame >= REBIRTH_FRAMES:

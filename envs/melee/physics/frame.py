@@ -72,7 +72,7 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
 
 @rule
 def clear_memory(m):
-    """Remember nothing."""
+    """Reset everything except the rows of the tables."""
     m.stick_x = 0.0
     m.stick_y = 0.0
     m.stick_x_before = 0.0
@@ -181,7 +181,7 @@ def _begin(p, m, pad, s, tables, side):
 
 @rule
 def tick(m):
-    """Timers that run in hitlag too."""
+    """Advance the timers that run in hitlag too."""
     m.ledge_lock = max(m.ledge_lock - 1.0, 0.0)
     m.platform_lock = max(m.platform_lock - 1.0, 0.0)
     m.intangible = max(m.intangible - 1.0, 0.0)

@@ -1,4 +1,4 @@
-"""Grabs: holding, pummelling, throwing and breaking free. The two players' decisions meet in ``resolve_grabs``."""
+"""Grabs: holding, pummelling, throwing and breaking free. ``hit`` resolves the grabs of both players."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CUT_SPEED = 1.5
 
 @rule
 def is_held(p):
-    """In the other player's hands."""
+    """Whether the other player holds this one."""
     return a.CAPTURE_PULLED_HIGH <= p.action <= a.CAPTURE_DAMAGE or a.THROWN_F <= p.action <= a.THROWN_D
 
 
 @rule
 def is_holding(p):
-    """Has the other player in hand."""
+    """Whether this player holds the other one."""
     return (
         p.action == a.CATCH_PULL
         or p.action == a.CATCH_DASH_PULL
@@ -79,7 +79,7 @@ def throw(p, m, tables):
 
 @rule
 def cut(p, m):
-    """Both stagger after a grab was broken."""
+    """Stagger after a broken grab; both players do."""
     if p.action_frame > CUT_FRAMES:
         rest(p, m)
 
@@ -145,7 +145,7 @@ def _break(p, m, direction):
 
 @rule
 def let_go(p, m, tables, other, point):
-    """Where a throw starts ``other`` off; from where it was held if the tables do not tell."""
+    """Put ``other`` where a throw releases it; where it was held if the tables do not say."""
     x, y = tables.points[point]
     if x != 0.0 or y != 0.0:
         other.x = p.x + p.facing * x
@@ -154,7 +154,7 @@ def let_go(p, m, tables, other, point):
 
 @rule
 def release(p, m):
-    """A held player whose holder was hit is free again."""
+    """Free a held player whose holder was hit."""
     enter(p, m, a.CAPTURE_CUT)
     p.speed_air_x = -CUT_SPEED * sign(p.facing)
     p.speed_y = 0.0

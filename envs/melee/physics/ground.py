@@ -36,13 +36,13 @@ PLATFORM_DROP_LOCK = 6.0
 
 @rule
 def ground_options(p, m, c):
-    """Everything that a player who stands may start; whether something was."""
+    """Start any action that is possible on the ground; whether one started."""
     return action_options(p, m, c) or _move_options(p, m, c)
 
 
 @rule
 def action_options(p, m, c):
-    """Everything but walking, dashing, turning and crouching."""
+    """Start any action but walking, dashing, turning and crouching; whether one started."""
     if start_special(p, m, c):
         return True
     if grab_asked(m):
@@ -97,7 +97,7 @@ def _move_options(p, m, c):
 
 @rule
 def start_guard(p, m):
-    """Raise the shield; a fresh press of the button reflects for a moment."""
+    """Raise the shield; a new press of the button starts with a power shield."""
     if p.action == a.DASH:
         p.speed_ground_x *= DASH_STOP
     enter(p, m, a.GUARD_REFLECT if m.pressed & TRIGGERS else a.GUARD_ON)
@@ -236,7 +236,7 @@ def _jump(p, m, c):
 
 @rule
 def landing(p, m, c):
-    """Touching down; soon able to act."""
+    """The landing animation; the player can act after its lag."""
     if p.action_frame < c.landing_lag or ground_options(p, m, c):
         return
     if p.action_frame == c.landing_lag and m.stick_y <= CROUCH_STICK:  # only as the lag ends
@@ -255,7 +255,7 @@ def lag(p, m, c):
 
 @rule
 def walk_speed(p, m, c):
-    """Towards the speed that the stick asks for, faster the farther away it is."""
+    """Accelerate towards the speed that the stick asks for, faster the larger the difference."""
     target = c.walk_max * m.stick_x
     speed = p.speed_ground_x
     strength = c.walk_start * sign(m.stick_x) + c.walk_acceleration * m.stick_x

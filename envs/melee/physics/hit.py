@@ -1,4 +1,4 @@
-"""Who hits whom on this frame. Both seats' hits are found before either acts, so that trades happen."""
+"""Finding and applying hits. The hits of both seats are found before either is applied, so that trades happen."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _touches_shield(p, victim, memory, tables, row):
 
 @rule
 def touches_shield_at(victim, memory, tables, x, y, radius):
-    """Circle against the victim's shield."""
+    """Whether a hit circle touches the victim's shield."""
     if not is_shielding(victim):
         return False
     c = tables.characters[memory.character_row]
@@ -128,7 +128,7 @@ def _touches_body(p, victim, memory, tables, row):
 
 @rule
 def touches_body_at(victim, memory, tables, x, y, hit_radius):
-    """Circle against the victim's upright capsule."""
+    """Whether a hit circle touches the victim's body, an upright capsule."""
     c = tables.characters[memory.character_row]
     height = c.hurt_height
     if a.SQUAT <= victim.action <= a.SQUAT_WAIT:
@@ -171,7 +171,7 @@ def stale_share(m, action):
 
 @rule
 def _note_hit(p, m, tables, row):
-    """This hit group has connected; the move gets staler, once for each use."""
+    """Mark this hit group as connected, and stale the move once per use."""
     m.hit_groups |= 1 << tables.hits[row].group
     if m.staled or tables.hits[row].kind == GRAB_HIT:
         return
@@ -192,7 +192,7 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
     hit = tables.hits[row]
     lag = float(hitlag(damage))
     p.hitlag = max(p.hitlag, lag)
-    # Both may hit each other: the longer lag counts, whichever is applied first.
+    # Both may hit each other: the longer lag counts, in either order.
     victim.hitlag = max(victim.hitlag, math.floor(lag * ELECTRIC_HITLAG) if hit.electric else lag)
     if blocked:
         if p.on_ground:
@@ -204,7 +204,7 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
 
 @rule
 def hit_shield(victim, memory, damage, extra, side):
-    """A hit that a shield takes: damage, stun and push, or the end of the shield."""
+    """Apply a hit to a shield: damage, stun and push, or a break."""
     victim.shield -= (damage + extra) * SHIELD_DAMAGE
     if victim.shield <= 0.0:
         victim.hitlag = 0.0
@@ -218,7 +218,7 @@ def hit_shield(victim, memory, damage, extra, side):
 
 @rule
 def recoil(memory, damage):
-    """Speed at which a shield, hit, sends its attacker back."""
+    """Speed at which a shield pushes its attacker back."""
     return RECOIL_BASE + RECOIL_PER_DAMAGE * damage * (_hold(memory) - TRIGGER_DEAD_ZONE)
 
 
@@ -230,7 +230,7 @@ def _hold(memory):
 
 @rule
 def hurt(m, victim, memory, tables, row, side, damage):
-    """Damage and launch of a hit that was not blocked."""
+    """Apply damage and launch of a hit that was not blocked."""
     hit = tables.hits[row]
     percent = math.floor(victim.percent) + damage
     note_damage(m, victim, memory, damage)
@@ -245,8 +245,8 @@ def hurt(m, victim, memory, tables, row, side, damage):
 def knockback_on(m, victim, memory, tables, row, percent):
     """Knockback of a hit; ``percent``: the whole percent before it and its damage.
 
-    A stale move deals less damage, but launches by the damage that it deals when fresh. Throws take everybody for
-    equally heavy.
+    A stale move deals less damage, but launches by the damage that it deals when fresh. Throws treat
+    all victims as equally heavy.
     """
     hit = tables.hits[row]
     c = tables.characters[memory.character_row]
@@ -260,7 +260,7 @@ def knockback_on(m, victim, memory, tables, row, percent):
 
 @rule
 def note_damage(m, victim, memory, damage):
-    """Percent of the victim, and who did it."""
+    """Add damage to the victim and credit the attacker."""
     victim.percent = min(victim.percent + damage, MAX_PERCENT)
     m.damage_dealt += damage
     memory.last_hit_by_frames = 0
@@ -268,7 +268,7 @@ def note_damage(m, victim, memory, damage):
 
 @rule
 def resolve_holds(players, memory, tables):
-    """Move held players with their holders; end holds of which one side is gone."""
+    """Move held players with their holders; end holds that one side has left."""
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
@@ -283,7 +283,7 @@ def resolve_holds(players, memory, tables):
 
 @rule
 def hold_hits(players, memory, tables):
-    """Hurt held players by pummels and let throws go, before anybody moves: who is thrown moves on the same frame."""
+    """Apply pummels and release throws before players move: a thrown player moves on the same frame."""
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
@@ -293,7 +293,7 @@ def hold_hits(players, memory, tables):
 
 @rule
 def _hold_hits(p, m, other, remembered, tables):
-    """A pummel that lands, or a throw that lets go, on this frame."""
+    """Apply a pummel, or release a throw, on this frame."""
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]

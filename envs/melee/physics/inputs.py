@@ -1,4 +1,4 @@
-"""What the game makes of a controller: dead zones, fresh presses and the ages of stick flicks."""
+"""Processing of a controller: dead zones, new presses and the ages of stick flicks."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ def _age_presses(m):
 
 @rule
 def jump_pressed(m):
-    """X or Y, or a flick up; sets whether the stick did it."""
+    """Whether X, Y or a flick up asks for a jump; records whether it was the stick."""
     return jump_asked(m, JUMP_STICK)
 
 
 @rule
 def jump_asked(m, stick):
-    """X or Y, or a flick up as far as ``stick``; sets whether the stick did it."""
+    """Whether X, Y or a flick up to ``stick`` asks for a jump; records whether it was the stick."""
     if m.pressed & JUMP_BUTTONS:
         m.stick_jump = 0
         return True
@@ -128,7 +128,7 @@ def jump_asked(m, stick):
 
 @rule
 def jump_held(m):
-    """The input that started the jump is still down."""
+    """Whether the input that started the jump is still down."""
     if m.stick_jump:
         return m.stick_y > 0.0
     return (m.held & JUMP_BUTTONS) != 0
@@ -136,7 +136,7 @@ def jump_held(m):
 
 @rule
 def flicked_down(m):
-    """A fresh hard press down: fast fall, platform drop."""
+    """Whether the stick was just flicked down: fast fall, platform drop."""
     return m.stick_y <= DROP_STICK and m.y_age < SMASH_AGE
 
 

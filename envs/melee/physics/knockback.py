@@ -46,31 +46,31 @@ def launch_angle(angle, value, on_ground):
 
 @rule
 def hitlag(damage):
-    """Frames that both players freeze."""
+    """Frames for which a hit freezes both players."""
     return math.floor(damage / 3.0 + 3.0)
 
 
 @rule
 def hitstun(value):
-    """Frames without control."""
+    """Frames without control after a hit."""
     return math.floor(HITSTUN * value)
 
 
 @rule
 def shield_stun(damage, give):
-    """Stun of a shield that gives way by ``give``, frames and parts of one: a lighter shield is stunned longer."""
+    """Shield stun in frames, with fraction; ``give`` as of ``shield_give``, lighter shields are stunned longer."""
     return (math.floor(damage) * give * 1.5 + 2.0) * 200.0 / 201.0
 
 
 @rule
 def shield_give(trigger):
-    """How much a shield held with ``trigger`` (0.3..1) gives way: 0.95 for the lightest down to 0.3."""
+    """Factor of the stun of a shield held with ``trigger`` (0.3..1): 0.95 for the lightest down to 0.3."""
     return 0.65 * (1.0 - (trigger - 0.3) / 0.7) + 0.3
 
 
 @rule
 def influence(speed_x, speed_y, stick_x, stick_y):
-    """Launch speed after directional influence: up to 18 degrees, by the stick's part across the launch."""
+    """Launch speed after directional influence: up to 18 degrees, by the stick's component across the launch."""
     speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
     if speed == 0.0:
         return speed_x, speed_y

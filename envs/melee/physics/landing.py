@@ -1,4 +1,4 @@
-"""Touching down: what follows depends on how the player came."""
+"""Landing: the action that follows depends on the one in the air."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ L_CANCEL_WINDOW = 7
 
 @rule
 def land(p, m, c, s, tables, surface, fall_speed):
-    """Touch down on a surface: what follows depends on how the player came."""
+    """Land on a surface."""
     action = p.action
     if damage.is_flying(p) or action == a.DAMAGE_FALL:
         damage.meet_floor(p, m, s, surface)
@@ -54,7 +54,7 @@ def start_lag(p, m, action, frames):
 
 @rule
 def set_lag(m, action, frames):
-    """Stretch a landing animation to ``frames``; by a little less, so that it is over in time."""
+    """Stretch a landing animation to just under ``frames``, so that it ends in time."""
     m.duration = LANDING_FRAMES
     m.rate = 1.0 if action == a.LANDING else (LANDING_FRAMES + 0.1) / frames
 

@@ -20,7 +20,7 @@ SLOW_PERCENT = 100.0  # getting up is slower from here on
 
 @rule
 def can_grab(p, m, c, tables):
-    """In a state that takes a ledge when it comes near one."""
+    """Whether the player's action can grab a ledge."""
     if p.on_ground or m.ledge_lock > 0.0 or m.stick_y <= -TILT:
         return False
     if is_special(p, c):
@@ -33,7 +33,7 @@ def can_grab(p, m, c, tables):
 
 @rule
 def try_grab(p, m, c, s, tables):
-    """Take the ledge if it is in reach, in front and free; whether it was taken."""
+    """Grab the ledge if it is in reach, in front and free; whether it was grabbed."""
     if not can_grab(p, m, c, tables):
         return False
     side = sign(p.x)
@@ -56,7 +56,7 @@ def try_grab(p, m, c, s, tables):
 
 @rule
 def _hang(p, m, c, s, tables):
-    """Where the player hangs, or still is on the way there; each motion of a catch leads to the frame after it."""
+    """Position while hanging, or on the way there; each motion of a catch leads to the next frame."""
     x, y = 0.0, 0.0
     if p.action == a.CLIFF_CATCH:
         entry = tables.actions[m.character_row, a.CLIFF_CATCH]
@@ -73,7 +73,7 @@ def _hang(p, m, c, s, tables):
 
 @rule
 def hang(p, m, c, s, tables):
-    """Hanging: wait for a fresh input."""
+    """Hang and wait for a new input."""
     if p.action == a.CLIFF_CATCH:
         if p.action_frame > CATCH_FRAMES:
             enter(p, m, a.CLIFF_WAIT)
@@ -128,7 +128,7 @@ def climb(p, m, c, tables):
 
 @rule
 def climb_place(p, m, c, s, tables):
-    """Where the animation has the player on this frame of a climb: up first, then onto the stage."""
+    """Position on this frame of a climb: up first, then onto the stage."""
     frames = tables.actions[m.character_row, p.action].frames
     up = min(p.action_frame / (0.5 * frames), 1.0)
     over = min(max((p.action_frame - 0.5 * frames) / (0.5 * frames), 0.0), 1.0)

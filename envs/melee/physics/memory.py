@@ -1,4 +1,4 @@
-"""What the mock remembers of a player beyond what a replay file tells: inputs, timers and counters."""
+"""Memory of the rules about a player, beyond the fields of a replay file: inputs, timers and counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speeds: friction, drift and gravity, and the moves that an animation makes by itself."""
+"""Speeds: friction, drift and gravity; and the motion that an animation contains."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def fast_fall(p, m):
 
 @rule
 def is_animated(p, m, tables):
-    """The animation of this frame moves the player instead of speeds."""
+    """Whether the animation of this frame moves the player instead of speeds."""
     return 1 <= int(p.action_frame) <= tables.actions[m.character_row, p.action].num_motion
 
 
 @rule
 def animated_step(p, m, tables):
-    """(forward, up) that the animation of this frame moves the player, (0, 0) where it does not."""
+    """Motion (forward, up) of the animation on this frame, (0, 0) if there is none."""
     entry = tables.actions[m.character_row, p.action]
     frame = int(p.action_frame)
     if frame < 1 or frame > entry.num_motion:

@@ -1,11 +1,11 @@
 """Platforms that move: the two of Fountain of Dreams, and Randall, the cloud of Yoshi's Story.
 
-``memory.platform_x`` and ``platform_y`` say how far each mover of the stage is from its place in the tables; every
-rule that needs a surface asks ``stage.surface_height``, ``surface_left`` and ``surface_right``. Both players remember
-the same, so that a rule needs nothing but the player's memory.
+``memory.platform_x`` and ``platform_y`` hold the offset of each moving platform from its place in the tables; rules
+read surfaces through ``stage.surface_height``, ``surface_left`` and ``surface_right``. Both players' memories hold the
+same offsets, so that a rule needs only one player's memory.
 
-Randall is where the frame says, in a loop of 1200 frames. The heights of the fountain stand in the game's record: the
-mock moves them by a schedule of its own (the game's is random); whoever knows them better sets ``fountain_given``.
+Randall's place follows from the frame, in a loop of 1200 frames. The heights of the fountain are in the game's record:
+the mock moves them by its own schedule (the game's is random); with ``fountain_given`` they are set from outside.
 Sources: libmelee's stages.py (Randall), platform events and positions of players in replays (fountain).
 """
 
@@ -101,7 +101,7 @@ def randall(frame):
 
 @rule
 def place_platforms(game, memory, s):
-    """Start of a game: every platform is where its first frame has it, and has not moved."""
+    """Put every platform where it is at the start of a game."""
     game.fountain_left = FOUNTAIN_PATH[0, 1]
     game.fountain_right = FOUNTAIN_PATH[0, 2]
     game.fountain_given = 0
@@ -111,7 +111,7 @@ def place_platforms(game, memory, s):
 
 @rule
 def platforms_at(game, m, s):
-    """Note in a memory where the platforms are after the last frame that was played, at rest."""
+    """Write the platforms' places after the last played frame into a memory, without motion."""
     for mover in range(MAX_MOVERS):
         m.platform_x[mover] = 0.0
         m.platform_y[mover] = 0.0
@@ -137,7 +137,7 @@ def _place(game, m, s, frame):
 
 @rule
 def move_platforms(game, players, memory, s):
-    """Move what moves on this stage, and who stands on it."""
+    """Move the platforms of this stage and the players on them."""
     if s.movement == STILL:
         return
     if s.movement == FOUNTAIN and not game.fountain_given:

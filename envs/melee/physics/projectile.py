@@ -1,7 +1,7 @@
-"""Lasers: shooting, flying, hitting, being blocked or sent back.
+"""Lasers: firing, flight, hits, blocks and reflection.
 
-A player's lasers stand in its memory. Those of both seats fly and are checked before any is applied, so that seats
-stay equal. A laser without knockback, as Fox's, adds damage and nothing else.
+A player's lasers are in its memory. Those of both seats are moved and checked before any hit is applied, so that no
+seat has an advantage. A laser without knockback, such as Fox's, only adds damage.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFLECTED_POWER = 1.5  # damage of a laser that was sent back
 
 @rule
 def forget_lasers(m):
-    """No laser is on its way."""
+    """Remove all lasers."""
     m.lasers = 0
     for i in range(MAX_LASERS):
         m.laser_life[i] = 0.0
@@ -34,7 +34,7 @@ def forget_lasers(m):
 
 @rule
 def shoot(p, m, c, tables):
-    """Fire on the frames that the tables say."""
+    """Fire on the frames that the tables give."""
     if p.hitlag > 0.0 or not (is_special(p, c) or a.THROW_F <= p.action <= a.THROW_D):
         return
     entry = tables.actions[m.character_row, p.action]
@@ -66,7 +66,7 @@ def _fire(p, m, tables, row):
 
 @rule
 def move_lasers(players, memory, s, tables):
-    """Let every laser fly and hit."""
+    """Move all lasers and apply their hits."""
     if memory[0].lasers == 0 and memory[1].lasers == 0:
         return
     _fly(memory[0], s)
@@ -132,13 +132,13 @@ def _meets_shield(m, i, victim, memory, tables):
 
 @rule
 def _place(m, i, half):
-    """Where a laser is, or with ``half`` 1 was half a frame ago."""
+    """Position of a laser; with ``half`` 1 half a frame ago."""
     return m.laser_x[i] - 0.5 * half * m.laser_speed_x[i], m.laser_y[i] - 0.5 * half * m.laser_speed_y[i]
 
 
 @rule
 def _meets(m, i, victim, memory, tables):
-    """What a laser that touches meets."""
+    """Whether a touching laser hits, is blocked or is reflected."""
     if i == NONE:
         return BODY
     c = tables.characters[memory.character_row]

@@ -1,4 +1,4 @@
-"""Two players who stand in each other's way push each other apart."""
+"""Overlapping players push each other apart."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _takes_room(p):
 
 @rule
 def _slips_past(p):
-    """Pushes the other one, but is not pushed."""
+    """Whether the player pushes the other one without being pushed."""
     return a.ROLL_F <= p.action <= a.ROLL_B
 
 

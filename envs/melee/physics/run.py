@@ -1,4 +1,4 @@
-"""Dashing, running, coming to a stop and turning around."""
+"""Dashing, running, braking and turning around."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def run(p, m, c):
 
 @rule
 def run_brake(p, m, c):
-    """Coming to a stop from a run; a crouch or a jump ends it early."""
+    """Brake from a run; a crouch or a jump ends it early."""
     if jump_pressed(m):
         start_jump_squat(p, m, c)
     elif m.stick_y <= CROUCH_STICK and p.action_frame >= RUN_BRAKE_CROUCH:
@@ -101,7 +101,7 @@ def run_brake(p, m, c):
 
 @rule
 def start_turn_run(p, m, frame):
-    """Turn around from a run, or from coming to a stop, whose animation goes on."""
+    """Turn around from a run, or from braking, whose animation goes on."""
     enter(p, m, a.TURN_RUN)
     p.action_frame = frame
     m.dash_turn = 0
@@ -127,7 +127,7 @@ def turn_run(p, m, c):
 
 @rule
 def turn_run_speed(p, m, c):
-    """Away from the old direction where the stick says so; above the running speed friction works against it."""
+    """Accelerate away from the old direction if the stick asks for it; friction above the running speed."""
     side = p.facing if m.dash_turn else -p.facing
     if m.stick_x * side <= 0.0:
         ground_friction(p, c, 1.0)
@@ -143,7 +143,7 @@ def turn_run_speed(p, m, c):
 
 @rule
 def start_dash_speed(p, c):
-    """Speed of the first frame of a dash; what the player had the other way is taken off."""
+    """Speed of the first frame of a dash, less the speed in the other direction."""
     speed = p.speed_ground_x * p.facing
     speed = max(speed, c.dash_start) if speed > 0.0 else speed + c.dash_start
     p.speed_ground_x = p.facing * speed
@@ -151,7 +151,7 @@ def start_dash_speed(p, c):
 
 @rule
 def dash_speed(p, m, c):
-    """Towards the running speed that the stick asks for, or friction without one."""
+    """Accelerate towards the speed that the stick asks for; friction without input."""
     if abs(m.stick_x) < REST_STICK:
         ground_friction(p, c, 1.0)
         return

@@ -30,13 +30,13 @@ GUARD_OFF_FRAMES = 14.0
 
 @rule
 def is_shielding(p):
-    """The bubble is up."""
+    """Whether the shield is up."""
     return a.GUARD_ON <= p.action <= a.GUARD_REFLECT and p.action != a.GUARD_OFF
 
 
 @rule
 def shield_options(p, m, c):
-    """What can be started out of a shield; whether something was."""
+    """Start any action that is possible out of shield; whether one started."""
     if m.pressed & (BUTTON_A | BUTTON_Z):
         enter(p, m, a.CATCH)
         return True
@@ -74,7 +74,7 @@ def dodge(p, m):
 
 @rule
 def guard(p, m, c):
-    """Holding the shield up, from the first frame on."""
+    """Hold the shield."""
     p.shield -= SHIELD_DRAIN * m.trigger_before
     if p.shield <= 0.0:
         break_shield(p, m)
@@ -100,7 +100,7 @@ def guard_stun(p, m):
 
 @rule
 def guard_off(p, m, c):
-    """Letting the shield down; only a jump is quicker."""
+    """Lower the shield; only a jump interrupts this."""
     if jump_pressed(m):
         start_jump_squat(p, m, c)
     elif p.action_frame > GUARD_OFF_FRAMES:
@@ -109,14 +109,14 @@ def guard_off(p, m, c):
 
 @rule
 def heal_shield(p):
-    """A shield that is down grows back."""
+    """Regenerate a shield that is not in use."""
     if not is_shielding(p) and p.shield < FULL_SHIELD:
         p.shield = min(p.shield + SHIELD_HEAL, FULL_SHIELD)
 
 
 @rule
 def break_shield(p, m):
-    """The shield bursts: fly up, then stand dizzy."""
+    """Break the shield: the player flies up and is dizzy afterwards."""
     p.shield = BROKEN_SHIELD
     leave_ground(p, m)
     p.speed_air_x = 0.0
@@ -127,7 +127,7 @@ def break_shield(p, m):
 
 @rule
 def broken(p, m):
-    """From the burst to standing again."""
+    """One frame of a broken shield, until the player can act again."""
     if p.action == a.SHIELD_BREAK_FLY or p.action == a.SHIELD_BREAK_FALL:
         if p.action == a.SHIELD_BREAK_FLY and p.speed_y < 0.0:
             enter(p, m, a.SHIELD_BREAK_FALL)

@@ -1,7 +1,7 @@
-"""Special moves, all from one kind of table row: how an action moves the player and what follows it.
+"""Special moves, driven by table rows: the motion of each action and the action that follows.
 
-A move is a chain of actions. How speeds go is the row's ``drive``: FALL (friction and a gravity of its own), PATH (the
-animation says), FLIGHT (on in a direction taken from the stick) or FREE (as in any fall).
+A move is a chain of actions. The row's ``drive`` sets the motion: FALL (friction and gravity of the row), PATH (from
+the animation), FLIGHT (in a direction taken from the stick) or FREE (as in any fall).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ NOTHING = 0
 
 @rule
 def is_special(p, c):
-    """In a special move; the many jumps of a character have numbers of that range too."""
+    """Whether the player is in a special move. Extra air jumps have numbers in that range too."""
     return p.action >= a.FIRST_SPECIAL and not is_air_jump(p, c)
 
 
 @rule
 def is_air_jump(p, c):
-    """In one of the jumps of a character that has more than two."""
+    """Whether the player is in one of the jumps of a character with more than two."""
     return c.air_jump_action > 0.0 and c.air_jump_action <= p.action < c.air_jump_action + c.air_jumps
 
 
@@ -41,7 +41,7 @@ def up_special_asked(m):
 
 @rule
 def start_special(p, m, c):
-    """Start the special move that B and the stick ask for; whether there was one."""
+    """Start the special move that B and the stick ask for; False if there is none."""
     if m.pressed & BUTTON_B == 0:
         return False
     if m.stick_y >= UP_STICK:
@@ -62,13 +62,13 @@ def start_special(p, m, c):
 
 @rule
 def special_row(p, m, tables):
-    """The row of the special action that is under way."""
+    """The table row of the current special action."""
     return tables.specials[m.character_row, p.action - a.FIRST_SPECIAL]
 
 
 @rule
 def go_on(p, m, tables):
-    """One frame of a special move: repeat its action, or what follows it."""
+    """One frame of a special move: continue, repeat, or start the action that follows."""
     row = special_row(p, m, tables)
     if row.repeats == PRESSED and m.pressed & BUTTON_B:
         m.jab_again = 1
@@ -114,7 +114,7 @@ def _continue(p, m, tables, action):
 
 @rule
 def _begin(p, m, row):
-    """Speeds with which an action starts."""
+    """Set the initial speeds of an action."""
     m.fast_fall = 0
     if p.on_ground:
         if row.start_x != 0.0:
@@ -153,7 +153,7 @@ def _aim(p, m, row):
 
 @rule
 def jump_cancels(p, m, tables):
-    """A jump ends this action early, and is asked for."""
+    """Whether a jump is asked for that can end this action."""
     row = special_row(p, m, tables)
     return row.jump_from != 0 and p.action_frame >= row.jump_from and jump_pressed(m)
 
@@ -221,6 +221,6 @@ def _path(p, m, c, row, tables):
 
 @rule
 def takes_ledge(p, m, tables):
-    """In a part of the move that takes a ledge."""
+    """Whether this part of the move can grab a ledge."""
     row = special_row(p, m, tables)
     return row.grabs_from > 0 and p.action_frame >= row.grabs_from

@@ -1,8 +1,8 @@
 """Collision with the stage: floors, platforms, the solid body, edges, ledges and blast zones.
 
 A player is a point (the bottom of its hull) that moves in short steps, so that no speed carries it through anything. A
-floor holds only who crosses it from above, so a player under the stage never appears on top of it. Where a surface is,
-follows from its place in the tables and from how far it has moved: see ``platforms``.
+floor only stops movement from above, so a player under the stage never appears on top of it. The place of a surface is
+that of the tables plus its offset: see ``platforms``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def surface_height(m, s, i, x):
 
 @rule
 def surface_left(m, s, i):
-    """Where surface ``i`` begins."""
+    """Left end of surface ``i``, x."""
     mover = s.surface_mover[i]
     return s.surface_left[i] if mover < 0 else s.surface_left[i] + m.platform_x[mover]
 
 
 @rule
 def surface_right(m, s, i):
-    """Where surface ``i`` ends."""
+    """Right end of surface ``i``, x."""
     mover = s.surface_mover[i]
     return s.surface_right[i] if mover < 0 else s.surface_right[i] + m.platform_x[mover]
 
@@ -61,13 +61,13 @@ def over_floor(s, x, y):
 
 @rule
 def is_sloped(m, s):
-    """Standing on a floor that has slopes."""
+    """Whether the player stands on a floor with slopes."""
     return m.surface == 0 and s.num_floor != FLAT
 
 
 @rule
 def along_slope(s, x, distance):
-    """Where a walk of ``distance`` along a sloped floor leads from ``x``; as in the game, the slope at ``x`` counts."""
+    """Place after ``distance`` along a sloped floor; as in the game, only the slope at the start counts."""
     for k in range(1, s.num_floor):
         if x <= s.floor_x[k]:
             run = s.floor_x[k] - s.floor_x[k - 1]
@@ -165,7 +165,7 @@ def fly(p, m, s, dx, dy, hull):
 
 @rule
 def _wall(s, y0, y1):
-    """How far from the middle a player who moves from y0 to y1 must stay: the body, or the rim on the way up."""
+    """Least distance from the middle for a move from y0 to y1: the body, or the rim on the way up."""
     top = s.outline_y[0]
     if y0 < top <= y1:
         return s.outline_x[0]
@@ -187,7 +187,7 @@ def _crossed(m, s, x0, y0, x1, y1, ignored):
             return 0
     if y1 >= y0:
         return -1
-    if s.num_floor == FLAT and ignored != 0:  # a platform holds only who ends over it
+    if s.num_floor == FLAT and ignored != 0:  # a platform only stops a move that ends over it
         y = surface_height(m, s, 0, x1)
         if y0 >= y > y1 and _is_over(m, s, 0, x0 + (x1 - x0) * ((y0 - y) / (y0 - y1))):
             return 0
@@ -196,7 +196,7 @@ def _crossed(m, s, x0, y0, x1, y1, ignored):
 
 @rule
 def on_platform(m):
-    """Standing on something that can be dropped through."""
+    """Whether the player stands on a platform that can be dropped through."""
     return m.surface > 0
 
 

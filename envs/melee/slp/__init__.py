@@ -1,1 +1,1 @@
-"""The parts of reading and writing .slp replay files; ``envs.melee.replay`` is what others use."""
+"""Reading and writing .slp replay files; the interface is ``envs.melee.replay``."""

@@ -1,4 +1,4 @@
-"""From the offsets of the events that count to arrays over frames."""
+"""Arrays over frames from the offsets of events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from envs.melee.controller import BUTTONS
 from envs.melee.slp.layout import FRAME_HEAD, Field, Version, native, packed, recorded
-from envs.melee.state import CONTROLLER, GAME, PLAYER, records
+from envs.melee.state import CONTROLLER, GAME, PLAYER, as_records, records
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -49,15 +49,15 @@ class Source:
     fields: tuple[Field, ...]  # all that are known
 
     def recorded(self) -> tuple[Field, ...]:
-        """Those fields that the file records."""
+        """Fields that the file records."""
         return recorded(self.fields, self.version, self.size)
 
     def absent(self) -> frozenset[str]:
-        """Names of those that it does not record."""
+        """Names of fields that the file does not record."""
         return frozenset(f.name for f in self.fields) - {f.name for f in self.recorded()}
 
     def events(self, offsets: NDArray[np.int64]) -> NDArray[np.void]:
-        """The whole events that stand at the offsets, [...], big-endian."""
+        """The events at the offsets [...], big-endian."""
         fields = (*FRAME_HEAD, *self.recorded())
         if offsets.size == 0:
             return np.zeros(offsets.shape, native(self.fields))
@@ -68,7 +68,7 @@ class Source:
 
     def columns(self, events: NDArray[np.void], *more: tuple[str, str]) -> NDArray[np.void]:
         """The events [...] as native columns, NaN or -1 in what is absent; columns ``more`` are left to the caller."""
-        result = np.empty(events.shape, [*more, *native(self.fields).descr]).view(np.recarray)
+        result = as_records(np.empty(events.shape, [*more, *native(self.fields).descr]))
         absent = self.absent()
         for f in self.fields:
             result[f.name] = absence(result.dtype[f.name]) if f.name in absent else events[f.name]
@@ -76,12 +76,12 @@ class Source:
 
 
 def absence(dtype: np.dtype[np.generic]) -> float | int:
-    """What stands in a column that a file does not record."""
+    """The value of a column that a file does not record."""
     return np.nan if dtype.base.kind == "f" else -1
 
 
 def player_columns(post: NDArray[np.void], absent: frozenset[str]) -> NDArray[np.void]:
-    """PLAYER [T, 2] of the native post-frame columns, of which some are absent."""
+    """PLAYER [T, 2] from native post-frame columns, some of which are absent."""
     players = records(PLAYER, *post.shape)
     for column, name in SAME.items():
         players[column] = post[name]
@@ -101,11 +101,11 @@ def absent_players(absent: frozenset[str]) -> frozenset[str]:
 def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
     """CONTROLLER [T, 2] of the native pre-frame columns.
 
-    The shoulder is the *processed* trigger: what the game makes of both triggers, behind its dead zone, 1 for a
-    digital press and 0.35 for Z. The physical triggers rest a little above 0, and a computer player has none.
+    The shoulder is the *processed* trigger, after the game's dead zone: 1 for a digital press and 0.35 for Z. The
+    physical triggers rest a little above 0, and a computer player has none.
 
-    Buttons are the physical ones and those that only the game knows of: a computer player, or a program that
-    writes its inputs into the game, presses no physical button. Z makes the game see A as well: that A is left out.
+    Buttons are the physical and the processed ones, because computer players and programs that write inputs into the
+    game press no physical button. Z also sets A among the processed ones; that A is left out.
     """
     controllers = records(CONTROLLER, *pre.shape)
     for axis in ("main_x", "main_y", "c_x", "c_y"):
@@ -120,9 +120,9 @@ def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
 def game_columns(
     frames: NDArray[np.integer], stage: int, heights: NDArray[np.float32], *, recorded: bool
 ) -> NDArray[np.void]:
-    """GAME [T]: the platforms of the Fountain are where the recorded heights [T, 2] have them.
+    """GAME [T] with the recorded heights [T, 2] of the Fountain's platforms.
 
-    They are recorded when they change, so until the first event they are where every game starts them. Where they
+    Heights are recorded when they change; before the first event they are those at the start of every game. If they
     are not recorded, and on other stages, they are NaN and not "given".
     """
     game = records(GAME, len(frames))
@@ -136,7 +136,7 @@ def game_columns(
 
 
 def recorded_heights(game: NDArray[np.void]) -> NDArray[np.float32]:
-    """[T, 2]: what a file records of the platforms of GAME [T]."""
+    """Heights [T, 2] of the platforms of GAME [T] as a file records them."""
     units = np.stack([game["fountain_left"], game["fountain_right"]], axis=-1)
     return ((units - FLOOR) / SCALE).astype(np.float32)
 

@@ -27,7 +27,7 @@ class MetadataError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Where the events stand in a file."""
+    """Place of the events in a file."""
 
     begin: int
     end: int
@@ -36,7 +36,7 @@ class Stream:
 
 
 def find_stream(data: bytes) -> Stream | None:
-    """Where the events of the file are, None if it is no .slp file."""
+    """Find the events of a file; None if it is no .slp file."""
     if len(data) < STREAM_BEGIN or not data.startswith(HEADER):
         return None
     (length,) = struct.unpack_from(">I", data, len(HEADER))
@@ -48,7 +48,7 @@ def find_stream(data: bytes) -> Stream | None:
 
 
 def read_metadata(data: bytes, begin: int) -> Mapping[str, Value]:
-    """The metadata that stands behind the stream, which ends at ``begin``.
+    """The metadata behind the stream, which ends at ``begin``.
 
     Raises:
         MetadataError: there is none, or it is not whole, too long or too deep.
@@ -64,7 +64,7 @@ def read_metadata(data: bytes, begin: int) -> Mapping[str, Value]:
 
 
 class _Decoder:
-    """Reads plain UBJSON (no optimised containers), which is what the writers of replays use."""
+    """Reads UBJSON without optimised containers, as writers of replays use it."""
 
     _NUMBERS: Final = {b"i": ">b", b"U": ">B", b"I": ">h", b"l": ">i", b"L": ">q", b"d": ">f", b"D": ">d"}
     _CONSTANTS: Final = {b"Z": None, b"T": True, b"F": False}

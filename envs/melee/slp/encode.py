@@ -1,4 +1,4 @@
-"""A replay as the bytes of a .slp file of its version; what that version does not record is left out."""
+"""A replay as the bytes of a .slp file of its version, with only the fields that the version records."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _start(replay: Replay) -> Start:
 
 
 def _events(replay: Replay, ports: tuple[int, int]) -> list[_Events]:
-    """All events of frames in the order in which they stand within a frame."""
+    """All events of frames, kinds in their order within a frame."""
     version = replay.version
     numbers = replay.state.game["frame"].astype(np.int64)
     heads = [{"frame": numbers, "port": np.asarray(port)} for port in ports]
@@ -124,7 +124,7 @@ def _metadata(replay: Replay, started: datetime) -> Mapping[str, Value]:
 def metadata(
     started: datetime, last_frame: int, players: Sequence[tuple[int, str, Mapping[int, int]]]
 ) -> Mapping[str, Value]:
-    """What stands behind the events; of each player port, name and frames played as each internal character."""
+    """The metadata behind the events: each player's port, name and frames played as each internal character."""
     described: dict[str, Value] = {}
     for port, name, frames in players:
         names: dict[str, Value] = {"netplay": name} if name else {}

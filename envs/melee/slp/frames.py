@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from envs.melee.slp.stream import Opened
 
 
-# Events of a frame that are no player's: what the scan does with them, and all their fields.
+# Events of a frame that belong to no player: their kind in the scan, and their fields.
 _OTHERS: Final[dict[int, tuple[int, Sequence[Field]]]] = {
     layout.FRAME_START: (scan.OPENS_FRAME, layout.START_FIELDS),
     layout.ITEM: (scan.IN_FRAME, layout.ITEM_FIELDS),
@@ -38,7 +38,7 @@ _OTHERS: Final[dict[int, tuple[int, Sequence[Field]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What moves on a stage, on each of T frames: recorded when it changes, carried forward here."""
+    """Moving parts of a stage on each of T frames; recorded when they change, carried forward here."""
 
     fod_platforms: NDArray[np.float32]  # [T, 2]
     whispy: NDArray[np.int16]  # [T]
@@ -48,7 +48,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Columns over T frames; ``Replay`` says what they mean."""
+    """Columns over T frames; see ``Replay``."""
 
     numbers: NDArray[np.int64]  # [T]
     players: NDArray[np.void]  # PLAYER [T, 2]
@@ -59,8 +59,8 @@ class Frames:
     timing: NDArray[np.void]  # [T]
     stage: Stage
     rolled_back: NDArray[np.bool_]  # [T]
-    missing: NDArray[np.int64]  # numbers of frames that must have been, and have no whole recording
-    outside: int  # events whose frame number cannot be
+    missing: NDArray[np.int64]  # numbers of frames of the game without a whole recording
+    outside: int  # events with an impossible frame number
     absent: frozenset[str]
 
 
@@ -71,8 +71,8 @@ class _Chosen:
     numbers: NDArray[np.int64]  # [T] frame numbers
     offsets: NDArray[np.int64]  # [T, 4] pre 0, pre 1, post 0, post 1
     rolled_back: NDArray[np.bool_]  # [T]
-    missing: NDArray[np.int64]  # numbers of frames that must have been, and have no whole recording
-    outside: int  # events whose frame number cannot be
+    missing: NDArray[np.int64]  # numbers of frames of the game without a whole recording
+    outside: int  # events with an impossible frame number
     others: NDArray[np.int64]  # [N] offsets of the other events of those frames, in the order of frames
     rows: NDArray[np.int64]  # [N] their row, 0..T-1
 
@@ -114,28 +114,30 @@ def _choose(opened: Opened) -> _Chosen:
     for command, (kind, fields) in _OTHERS.items():
         if opened.sizes[command] >= layout.smallest(fields):
             kinds[command] = kind
-    span = (opened.array, opened.first, opened.whole, opened.sizes, kinds)
+    events = scan.Events(opened.array, opened.first, opened.whole, opened.sizes)
     first = layout.FIRST_FRAME
     limit = min(scan.MAX_FRAMES, 1024 + scan.GAPS * int(opened.counts[layout.POST_FRAME]))
-    slots = int(scan.last_frame(*span, first, first + limit)) - first + 1
-    offsets = np.zeros((slots + 1, 4), np.int64)
-    recordings, kept = np.zeros((2, slots), np.int32)
-    others = np.empty((int(opened.counts[list(_OTHERS)].sum()), 3), np.int64)
-    ports = np.array(opened.ports, np.uint8)
-    num_others, outside = scan.choose_events(*span, ports, first, offsets, recordings, kept, others)
-    others = others[:num_others]
+    slots = int(scan.last_frame(events, kinds, first, first + limit)) - first + 1
+    choice = scan.Choice(
+        offsets=np.zeros((slots + 1, 4), np.int64),
+        recordings=np.zeros(slots, np.int32),
+        kept=np.zeros(slots, np.int32),
+        others=np.empty((int(opened.counts[list(_OTHERS)].sum()), 3), np.int64),
+    )
+    num_others, outside = scan.choose_events(events, kinds, np.array(opened.ports, np.uint8), first, choice)
+    others, kept = choice.others[:num_others], choice.kept
     others = others[others[:, scan.RECORDING] == kept[others[:, scan.SLOT]]]
     if (np.diff(others[:, scan.SLOT]) < 0).any():  # frames that were recorded again
         others = others[np.argsort(others[:, scan.SLOT], kind="stable")]
     whole = kept > 0
     numbers = np.flatnonzero(whole)
-    expected = recordings > 0
-    if len(numbers):  # a game of the mock has no countdown: what lies before the first frame is not missed
+    expected = choice.recordings > 0
+    if len(numbers):  # a game of the mock has no countdown: frames before the first are not missing
         expected[numbers[0] : numbers[-1]] = True
     return _Chosen(
         numbers + first,
-        offsets[:-1][whole],
-        recordings[whole] > 1,
+        choice.offsets[:-1][whole],
+        choice.recordings[whole] > 1,
         np.flatnonzero(expected & ~whole) + first,
         int(outside),
         others[:, scan.OFFSET],
@@ -148,7 +150,7 @@ def _source(opened: Opened, command: int, fields: Sequence[Field]) -> Source:
 
 
 def _others(opened: Opened, chosen: _Chosen, command: int) -> tuple[Source, NDArray[np.void], NDArray[np.int64]]:
-    """The events of one command that are no player's, and their rows."""
+    """The events of one command that belong to no player, and their rows."""
     source = _source(opened, command, _OTHERS[command][1])
     which = opened.array[chosen.others] == command
     return source, source.events(chosen.others[which]), chosen.rows[which]

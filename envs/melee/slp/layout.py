@@ -1,4 +1,4 @@
-"""Events of a .slp file: where each field stands, and the version of the format in which it appeared.
+"""Events of a .slp file: the offset of each field, and the version of the format that introduced it.
 
 Source: the Slippi replay file specification (project-slippi/slippi-wiki, SPEC.md), checked against real files of
 versions 1.0 to 3.19. All numbers are big-endian; offsets count from the command byte.
@@ -134,12 +134,12 @@ def size_of(fields: Sequence[Field], version: Version) -> int:
 
 
 def smallest(fields: Sequence[Field]) -> int:
-    """Bytes behind the command byte of the event as it first appeared."""
+    """Bytes behind the command byte in the first version that has the event."""
     return size_of(fields, min(f.since for f in fields))
 
 
 def recorded(fields: Sequence[Field], version: Version, size: int) -> tuple[Field, ...]:
-    """Those fields that a file of this version, whose events have ``size`` bytes after the command byte, records."""
+    """Fields recorded by a file of this version whose events have ``size`` bytes after the command byte."""
     return tuple(f for f in fields if f.since <= version and f.offset + np.dtype(f.type).itemsize <= size + 1)
 
 
@@ -156,6 +156,6 @@ def packed(fields: Sequence[Field], size: int) -> np.dtype[np.void]:
 
 
 def native(fields: Sequence[Field]) -> np.dtype[np.void]:
-    """Type of the columns that readers get: floats as recorded, integers signed and wide enough for -1 "absent"."""
+    """Type of columns: floats as recorded, integers signed and wide enough for -1 "absent"."""
     wider = {"u1": "i2", "5u1": "5i2", "4u1": "4i2", "i1": "i2", "u2": "i4", "i4": "i8", "u4": "i8", "f4": "f4"}
     return np.dtype([(f.name, wider[f.type]) for f in fields])

@@ -1,4 +1,4 @@
-"""What a replay is: the types that ``envs.melee.replay`` offers."""
+"""The types of a replay; the interface is ``envs.melee.replay``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ITEM: Final = np.dtype([("t", "i4"), *native(ITEM_FIELDS).descr])  # t is the ro
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who sat at one of the two seats; seat 0 is the lower port."""
+    """The player of one of the two seats; seat 0 is the lower port."""
 
     port: int  # 0..3
     character: int  # internal id on the first frame, -1 without a frame; Zelda and Sheik may change into each other
@@ -32,9 +32,9 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One game of one against one: T frames, two seats.
+    """One game of two players: T frames, two seats.
 
-    What the version of the file does not record is NaN (floats) or -1 (integers) and named in ``absent``, for
+    Fields that the version of the file does not record are NaN (floats) or -1 (integers) and listed in ``absent``, for
     example "players.hitlag", "pre.raw_y" or "fod_platforms".
     """
 

@@ -1,4 +1,4 @@
-"""A game of the mock as a replay: what is seen frame by frame, and what a file wants to know besides."""
+"""A game of the mock as a replay."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from envs.melee.slp.columns import (
 from envs.melee.slp.layout import POST_FIELDS, PRE_FIELDS, TIMING_FIELDS, native
 from envs.melee.slp.model import ITEM, Replay, Seat
 from envs.melee.slp.start import CHARACTERS, STAGES, End, recordable
-from envs.melee.state import NUM_SEATS, GameState, records
+from envs.melee.state import NUM_SEATS, GameState, as_records, records
 
 VERSION: Final = (3, 18, 0)
 STICK_STEPS: Final = 80  # positions of a stick from its centre to its rim
-NOBODY: Final = 6  # in the field that says who hit last
+NO_SEAT: Final = 6  # value of ``last_hit_by``
 TIME, GAME_SET, NO_CONTEST = 1, 2, 7
-# Whose laser is which item. Source: the list of ProjectileType in libmelee, enums.py (vladfi1/libmelee).
+# The item of each character's laser. Source: the list of ProjectileType in libmelee, enums.py (vladfi1/libmelee).
 LASER_ITEMS: Final = {1: 54, 22: 55}  # Fox, Falco, by internal character
 
 
 class Recording:
-    """Keeps what one game of a block looked like, frame after frame."""
+    """Records the state of one game of a block frame by frame."""
 
     def __init__(self, game: int = 0) -> None:
         self._game = game
@@ -44,16 +44,16 @@ class Recording:
         return len(self._frames)
 
     def take(self, state: GameState) -> None:
-        """Keep the state as it is now, and the inputs that led to it."""
+        """Record the current state and the inputs that led to it."""
         b = slice(self._game, self._game + 1)
         self._frames.append((state.game[b].copy(), state.players[b].copy(), state.controllers[b].copy()))
 
     def state(self) -> GameState:
-        """All that was kept: game [T], players [T, 2], controllers [T, 2]."""
+        """Everything recorded: game [T], players [T, 2], controllers [T, 2]."""
         if not self._frames:
             return GameState.zeros(0)
         game, players, controllers = (np.concatenate(part) for part in zip(*self._frames, strict=True))
-        return GameState(game.view(np.recarray), players.view(np.recarray), controllers.view(np.recarray))
+        return GameState(as_records(game), as_records(players), as_records(controllers))
 
 
 def seat_of(port: int, character: int, *, human: bool = False, name: str = "") -> Seat:
@@ -76,16 +76,16 @@ def replay_of(
     end: End | None = None,
     path: str = "",
 ) -> Replay:
-    """The replay that a file of these frames holds: the state rounded to the width of its fields.
+    """A replay of these frames, with the state rounded to the width of a file's fields.
 
-    What a file wants and the mock does not have, as the seed of the game's generator, is 0.
+    Fields that the mock does not have, such as the seed of the game's generator, are 0.
 
     Args:
         state: T frames of one game: game [T], players [T, 2], controllers [T, 2].
-        seats: Who played, the lower port first.
+        seats: The players, lower port first.
         stage: As libmelee and the tables of the mock number stages.
         items: ITEM [K], rows in the order of frames.
-        end: How the game ended; None: as the stocks of the last frame say.
+        end: How the game ended; None: from the stocks of the last frame.
         path: Of the file.
 
     Raises:
@@ -136,7 +136,7 @@ def _timing(game: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _pre_columns(state: GameState) -> NDArray[np.void]:
-    """What the game knew before it used the inputs: the state of the frame before."""
+    """Pre-frame columns: the state of the previous frame, and the inputs."""
     pre = records(native(PRE_FIELDS), *state.players.shape)
     before = np.maximum(np.arange(len(pre)) - 1, 0)
     for name in ("action", "x", "y", "facing", "percent"):
@@ -161,7 +161,7 @@ def _post_columns(state: GameState) -> NDArray[np.void]:
     post["misc"] = players["hitstun"]
     byte, bit = HITSTUN_FLAG
     post["flags"][..., byte] = np.where(players["hitstun"] > 0, bit, 0)
-    post["last_hit_by"] = NOBODY
+    post["last_hit_by"] = NO_SEAT
     return post
 
 
@@ -172,7 +172,7 @@ def _end_of(state: GameState) -> End:
 
 
 def end_of(stocks: NDArray[np.int32], percent: NDArray[np.float64], *, timer: bool = False) -> End:
-    """How a game ended that left the seats with these, [2] each; ``timer``: because its time was up."""
+    """The end of a game from stocks and percent, [2] each; ``timer``: the time was up."""
     better = int(stocks[1] > stocks[0] or (stocks[1] == stocks[0] and percent[1] < percent[0]))
     placements = tuple(int(seat != better) for seat in range(NUM_SEATS))
     method = GAME_SET if (stocks == 0).any() else TIME if timer else NO_CONTEST

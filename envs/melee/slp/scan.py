@@ -1,4 +1,4 @@
-"""The one pass over all events of a replay file, compiled: which event counts, and where it stands.
+"""One compiled pass over the events of a replay file, which finds the events that count.
 
 A frame of a netplay game may be recorded several times; each time is a *recording* of the frame. A recording is
 whole when it has the pre-frame and the post-frame event of both players, and the last whole one counts.
@@ -6,7 +6,7 @@ whole when it has the pre-frame and the post-frame event of both players, and th
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,26 @@ GAPS: Final = 4  # frame numbers beyond so many times the recorded frames, and s
 # What the scan does with an event.
 SKIPPED, PLAYER_BEFORE, PLAYER_AFTER, IN_FRAME, OPENS_FRAME = range(5)
 
-# Columns of what ``choose_events`` gives as ``others``.
+# Columns of ``Choice.others``.
 OFFSET, SLOT, RECORDING = range(3)
+
+
+class Events(NamedTuple):
+    """The events of a replay file."""
+
+    data: NDArray[np.uint8]  # the whole file
+    begin: int  # offset of the first event
+    end: int  # offset behind the last one
+    sizes: NDArray[np.int32]  # [256] bytes after each command byte, -1 not declared
+
+
+class Choice(NamedTuple):
+    """Which events count. S slots, slot s is frame ``first + s``; N other events of frames."""
+
+    offsets: NDArray[np.int64]  # [S + 1, 4] of pre 0, pre 1, post 0, post 1; the last row is scratch
+    recordings: NDArray[np.int32]  # [S] how often the frame was recorded
+    kept: NDArray[np.int32]  # [S] which recording counts, from 1; 0 none is whole
+    others: NDArray[np.int64]  # [N, 3] OFFSET, SLOT, RECORDING of the other events of frames
 
 
 @rule
@@ -33,7 +51,7 @@ def _frame(data: NDArray[np.uint8], position: int) -> int:
 
 @rule
 def _place(data: NDArray[np.uint8], position: int, ports: NDArray[np.uint8], kind: int) -> int:
-    """Column of ``chosen`` for a player's event, -1 for a follower or somebody who has no seat."""
+    """Column of ``Choice.offsets`` for a player's event, -1 for a follower or a player without a seat."""
     if data[position + 6] != 0:
         return -1
     for seat in range(2):
@@ -43,15 +61,15 @@ def _place(data: NDArray[np.uint8], position: int, ports: NDArray[np.uint8], kin
 
 
 @compiled
-def count_events(
-    data: NDArray[np.uint8],
-    begin: int,
-    end: int,
-    sizes: NDArray[np.int32],  # [256] bytes after the command byte, -1 not declared
-    counts: NDArray[np.int64],  # [256] out: events of each command
-    latest: NDArray[np.int64],  # [256] out: offset of the last event of each command
-) -> int:
-    """Count the events in data[begin:end]; the offset behind the last whole one."""
+def count_events(events: Events, counts: NDArray[np.int64], latest: NDArray[np.int64]) -> int:
+    """Count the events; the offset behind the last whole one.
+
+    Args:
+        events: What the file declares.
+        counts: [256] out: events of each command.
+        latest: [256] out: offset of the last event of each command.
+    """
+    data, begin, end, sizes = events
     position = begin
     while position < end:
         command = data[position]
@@ -65,20 +83,13 @@ def count_events(
 
 
 @compiled
-def last_frame(
-    data: NDArray[np.uint8],
-    begin: int,
-    end: int,
-    sizes: NDArray[np.int32],
-    kinds: NDArray[np.uint8],  # [256] what the scan does with the events of a command
-    first: int,
-    limit: int,
-) -> int:
+def last_frame(events: Events, kinds: NDArray[np.uint8], first: int, limit: int) -> int:
     """The greatest frame number in first..limit-1 of a post-frame event, first - 1 if there is none.
 
-    data[begin:end] are whole events, as ``count_events`` found them, and those of a kind that is not skipped have
-    at least seven bytes.
+    The events are whole, as ``count_events`` found them, and those of a kind that is not skipped have at least seven
+    bytes. ``kinds`` [256]: what the scan does with the events of a command.
     """
+    data, begin, end, sizes = events
     greatest = first - 1
     position = begin
     while position < end:
@@ -93,21 +104,20 @@ def last_frame(
 
 @compiled
 def choose_events(
-    data: NDArray[np.uint8],
-    begin: int,
-    end: int,
-    sizes: NDArray[np.int32],
-    kinds: NDArray[np.uint8],
-    ports: NDArray[np.uint8],  # [2] of the seats
-    first: int,
-    chosen: NDArray[np.int64],  # [S, 4] out: offsets of pre 0, pre 1, post 0, post 1 of slot s, frame first + s
-    recordings: NDArray[np.int32],  # [S] out: how often the frame was recorded
-    kept: NDArray[np.int32],  # [S] out: which recording counts, from 1; 0 none is whole
-    others: NDArray[np.int64],  # [N, 3] out: OFFSET, SLOT, RECORDING of the other events of frames
+    events: Events, kinds: NDArray[np.uint8], ports: NDArray[np.uint8], first: int, choice: Choice
 ) -> tuple[int, int]:
-    """Choose the events that count; the number of rows of ``others``, and of events outside the slots."""
-    pending = chosen[chosen.shape[0] - 1]  # the last row is scratch
-    slots = chosen.shape[0] - 1
+    """Fill ``choice``; the number of rows of ``choice.others``, and of events outside the slots.
+
+    Args:
+        events: See ``last_frame``.
+        kinds: See ``last_frame``.
+        ports: [2] of the seats.
+        first: Frame number of slot 0.
+        choice: Zeroed.
+    """
+    data, begin, end, sizes = events
+    slots = len(choice.recordings)
+    pending = choice.offsets[slots]
     slot = -1
     num_others, outside = 0, 0
     position = begin
@@ -122,20 +132,26 @@ def choose_events(
                     place = _place(data, position, ports, kind)
                 if at != slot or kind == OPENS_FRAME or (kind == PLAYER_BEFORE and place >= 0 and pending[place] > 0):
                     slot = at
-                    recordings[slot] += 1
+                    choice.recordings[slot] += 1
                     pending[:] = 0
                 if place >= 0:
-                    pending[place] = position
-                    if pending[0] > 0 and pending[1] > 0 and pending[2] > 0 and pending[3] > 0:
-                        for i in range(4):
-                            chosen[slot, i] = pending[i]
-                        kept[slot] = recordings[slot]
+                    _take(position, place, slot, pending, choice)
                 elif kind >= IN_FRAME:
-                    others[num_others, OFFSET] = position
-                    others[num_others, SLOT] = slot
-                    others[num_others, RECORDING] = recordings[slot]
+                    choice.others[num_others, OFFSET] = position
+                    choice.others[num_others, SLOT] = slot
+                    choice.others[num_others, RECORDING] = choice.recordings[slot]
                     num_others += 1
             else:
                 outside += 1
         position += 1 + sizes[command]
     return num_others, outside
+
+
+@rule
+def _take(position: int, place: int, slot: int, pending: NDArray[np.int64], choice: Choice) -> None:
+    """Note a player's event; a recording that is now whole is the one that counts so far."""
+    pending[place] = position
+    if pending[0] > 0 and pending[1] > 0 and pending[2] > 0 and pending[3] > 0:
+        for i in range(4):
+            choice.offsets[slot, i] = pending[i]
+        choice.kept[slot] = choice.recordings[slot]

@@ -1,4 +1,4 @@
-"""The events that say how a game starts and ends."""
+"""The start and end events of a game."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ NUM_PORTS: Final = 4
 HUMAN, CPU, DEMO, EMPTY = range(4)
 
 STAGE_OFFSET: Final = 0x13
+MODE_OFFSET, MODES = 0x5, ("time", "stock", "coin", "bonus")  # in the upper three bits; the timer in the lower two
+COUNTING_DOWN: Final = 2
+ITEMS_OFFSET, NO_ITEMS = 0x10, -1
+TIMER_OFFSET: Final = 0x15
 TIMER_S: Final = 480
 PLAYERS_OFFSET: Final = 0x65
 NUM_SLOTS: Final = 6  # of which four are ports
@@ -66,12 +70,15 @@ class PortStart:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What the start event says."""
+    """Contents of the start event."""
 
     stage: int  # external number
     pal: bool | None  # None: not recorded
     frozen_stadium: bool | None  # Stadium stays as it is; older files of online games say False although it did
     ports: tuple[PortStart, ...]  # rising
+    mode: str = "stock"  # of ``MODES``
+    timer_s: int = TIMER_S  # 0: it does not count down
+    items: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class End:
     """How the game ended."""
 
     method: int  # 1 time, 2 game, 7 no contest; before version 2.0: 0 unresolved, 3 resolved
-    lras_initiator: int | None  # seat that quit with L+R+A+start; None: nobody, or not recorded
+    lras_initiator: int | None  # seat that quit with L+R+A+start; None: no seat, or not recorded
     placements: tuple[int, ...] | None  # of the seats, 0 is first; None: not recorded
 
 
@@ -94,7 +101,10 @@ def read_start(event: bytes, version: Version) -> Start:
             ports.append(PortStart(port, character, kind, stocks, costume, _name(event, version, port), level))
     pal = bool(event[PAL_OFFSET]) if version >= PAL_SINCE and len(event) > PAL_OFFSET else None
     frozen = bool(event[FROZEN_OFFSET]) if version >= FROZEN_SINCE and len(event) > FROZEN_OFFSET else None
-    return Start(stage, pal, frozen, tuple(ports))
+    mode, (items,) = event[MODE_OFFSET], struct.unpack_from(">b", event, ITEMS_OFFSET)
+    (timer,) = struct.unpack_from(">I", event, TIMER_OFFSET) if mode & 3 == COUNTING_DOWN else (0,)
+    named = MODES[mode >> 5] if mode >> 5 < len(MODES) else f"number {mode >> 5}"
+    return Start(stage, pal, frozen, tuple(ports), named, timer, items != NO_ITEMS)
 
 
 def read_end(event: bytes, version: Version, ports: tuple[int, int]) -> End:
@@ -120,13 +130,15 @@ def _name(event: bytes, version: Version, port: int) -> str:
 
 
 def write_start(start: Start, version: Version) -> bytes:
-    """A start event as long as those of its version, command byte included: stock match, 8 minutes, no items."""
+    """A start event as long as those of its version, command byte included."""
     event = bytearray(1 + START_BYTES[(3, 14, 0)])
     event[0] = GAME_START
     event[1:4] = bytes(version)
-    event[0x5:0xA] = b"\x32\x01\x86\x4c\xc3"  # stock mode, as online games have it
+    event[0x5:0xA] = b"\x12\x01\x86\x4c\xc3"  # as online games have it
+    event[MODE_OFFSET] |= MODES.index(start.mode) << 5
     event[0x10:0x13] = b"\xff\xff\x6e"  # items off, a self-destruct costs a point
-    struct.pack_into(">HI", event, STAGE_OFFSET, start.stage, TIMER_S)
+    struct.pack_into(">b", event, ITEMS_OFFSET, NO_ITEMS + start.items)
+    struct.pack_into(">HI", event, STAGE_OFFSET, start.stage, start.timer_s)
     event[0x25:0x2D] = b"\xff" * 8  # which items may spawn, if any did
     struct.pack_into(">fff", event, 0x31, 1.0, 1.0, 1.0)
     occupied = {port.port: port for port in start.ports}
@@ -151,12 +163,12 @@ def write_end(end: End, version: Version, ports: tuple[int, int]) -> bytes:
 
 
 def recordable(name: str) -> str:
-    """What a file keeps of a player's name."""
+    """The part of a player's name that a file can hold."""
     return _text(shift_jis(name, _NAMES[0][1] - 1))
 
 
 def shift_jis(text: str, most: int) -> bytes:
-    """As much of a name as fits; letters lose accents that the encoding does not have, others become "?"."""
+    """As much of a name as fits; accents that the encoding lacks are dropped, other letters become "?"."""
     encoded = b""
     for letter in unicodedata.normalize("NFKC", text):
         try:

@@ -1,4 +1,4 @@
-"""The event stream of a file: what it declares, how far it is whole, how the game starts and ends."""
+"""The event stream of a file: its declared sizes, its whole events, start and end of the game."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from envs.errors import ReplayError
 from envs.melee.slp import layout
 from envs.melee.slp.container import MAX_FILE_BYTES, Stream, find_stream
-from envs.melee.slp.scan import count_events
+from envs.melee.slp.scan import Events, count_events
 from envs.melee.slp.start import End, Start, read_end, read_start
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ KNOWN: Final = frozenset(range(layout.GAME_START, layout.STADIUM + 1)) - {0x3E} 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A file whose stream was found and counted."""
+    """A file with its stream found and its events counted."""
 
     file: str
     data: bytes
@@ -49,7 +49,7 @@ class Opened:
 
     @property
     def complete(self) -> bool:
-        """Whether all events that the file promises are there."""
+        """Whether no events are missing."""
         return self.whole == self.stream.end and not self.stream.missing
 
     @property
@@ -85,7 +85,7 @@ def open_stream(data: bytes, file: str) -> Opened:
     array = np.frombuffer(data, np.uint8)
     counts = np.zeros(256, np.int64)
     latest = np.zeros(256, np.int64)
-    whole = int(count_events(array, first, stream.end, sizes, counts, latest))
+    whole = int(count_events(Events(array, first, stream.end, sizes), counts, latest))
     ports = (start.ports[0].port, start.ports[1].port)
     end = None
     if counts[layout.GAME_END]:  # some files hold it twice: the last counts

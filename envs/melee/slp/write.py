@@ -36,7 +36,7 @@ _SINCE: Final = {
 
 
 class DoesNotFit(ValueError):
-    """A value that a field of an event cannot hold; ``args`` is what to say of it."""
+    """A value does not fit into its field; ``args`` is the message."""
 
 
 def known_events(version: Version) -> list[int]:

@@ -1,7 +1,7 @@
-"""Figures of characters, moves and stages, read from the TOML files beside this module and checked.
+"""Data of characters, moves and stages, read and checked from the TOML files beside this module.
 
-A character is one file in ``characters/``, a stage one file in ``stages/``; a new file is found by itself. Each
-file names the sources of its figures. ``docs/mock_melee.md`` explains the fields.
+A character is one file in ``characters/``, a stage one file in ``stages/``; new files are found by their
+folder. Each file names its sources. ``docs/mock_melee.md`` explains the fields.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from envs.errors import TableError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
+from envs.melee.state import as_records
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, HULLS, NUM_IDS, SPECIAL, STAGE, Tables
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
@@ -63,13 +64,13 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
     for row, stage in enumerate(stages):
         stage.write(stage_rows[row])
     tables = Tables(
-        rows.view(np.recarray),
-        actions.records.view(np.recarray),
-        specials.view(np.recarray),
-        np.array(actions.hits, HIT).view(np.recarray),
+        as_records(rows),
+        as_records(actions.records),
+        as_records(specials),
+        as_records(np.array(actions.hits, HIT)),
         hull,
         np.array(actions.points, np.float64).reshape(-1, 2),
-        stage_rows.view(np.recarray),
+        as_records(stage_rows),
         _rows_of([character.id for character in characters]),
         _rows_of([stage.id for stage in stages]),
     )
@@ -79,7 +80,7 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
 
 
 class _Actions:
-    """Gathers the actions of all characters, their hits and their points into flat tables."""
+    """Collects the actions of all characters, their hits and points in flat tables."""
 
     def __init__(self, num_characters: int) -> None:
         self.records = np.zeros((num_characters, NUM_ACTIONS), ACTION)

@@ -1,4 +1,4 @@
-"""Turning published move data into the generated part of a character file.
+"""Convert published move data into the generated part of a character file.
 
 Two sources are joined: a move dump (pfirsich/meleeFrameDataExtractor: frames, damage, angles, knockback) and
 libmelee's ``framedata.csv`` (where each hit circle is on each frame, and how far the animation moves the player).
@@ -10,12 +10,14 @@ from __future__ import annotations
 import csv
 import itertools
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import TableError
+from envs.files import opened
 from envs.melee import actions as a
+from envs.melee.tables.row import Row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +57,7 @@ _LIKE: Final[dict[int, tuple[int, ...]]] = {
     a.TAUNT_RIGHT: (a.TAUNT_LEFT,),
     a.TAUNT_LEFT: (a.TAUNT_RIGHT,),
 }
-# Actions that only libmelee has; their attacks hit for the same figures whoever does them, or the file says others.
+# Actions that only libmelee has; their attacks have the same numbers for all characters, unless the file gives others.
 _GET_UPS: Final[dict[int, dict[str, float]]] = {
     a.DOWN_ATTACK_UP: {"damage": 6, "angle": 361, "kbGrowth": 50, "baseKb": 80},
     a.DOWN_ATTACK: {"damage": 6, "angle": 361, "kbGrowth": 50, "baseKb": 80},
@@ -70,11 +72,10 @@ _PLAIN: Final[tuple[int, ...]] = (
 _BACKWARDS: Final = (a.ROLL_B, a.TECH_B, a.DOWN_ROLL_B, a.DOWN_ROLL_B_UP)  # libmelee gives distances without a sign
 _ROUNDING: Final = 0.0015  # units to which two frames of libmelee's table may disagree
 _CIRCLES: Final = 4  # of one frame in libmelee's table
+MAX_FRAMES: Final = 1_000  # of an action; the longest that the sources have is 249. Bounds the work, see ``_spans``
 _NAMES: Final = {number: name.lower() for name, number in vars(a).items() if isinstance(number, int) and name.isupper()}
-
 _TECHS: Final = tuple(_NAMES[action] for action in (a.TECH, a.TECH_F, a.TECH_B))
 
-Figures = Mapping[str, Any]
 Table = dict[str, Any]
 
 
@@ -96,9 +97,11 @@ Frames = dict[int, dict[int, Frame]]  # by action and frame
 def read_frames(path: Path, character: int) -> Frames:
     """Every frame of one character of libmelee's ``framedata.csv``."""
     frames: Frames = {}
-    with path.open(newline="", encoding="utf-8") as file:
+    with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8", closefd=False) as file:
         for row in csv.DictReader(file):
             if int(row["character"]) == character:
+                if int(row["frame"]) > MAX_FRAMES:
+                    raise TableError(f"{path.name}: frame is {row['frame']}, the highest possible is {MAX_FRAMES}")
                 circles = tuple(
                     (float(row[f"hitbox_{i}_size"]), float(row[f"hitbox_{i}_x"]), float(row[f"hitbox_{i}_y"]))
                     for i in range(1, _CIRCLES + 1)
@@ -113,7 +116,7 @@ def read_frames(path: Path, character: int) -> Frames:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What neither source tells, from the table ``[import]`` of a character file.
+    """Data that neither source has, from the table ``[import]`` of a character file.
 
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
@@ -125,15 +128,16 @@ class Hints:
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
-    """The generated actions of a character, by name; hits of which no circle is known are left out.
+    """The generated actions of a character, by name; hits without a known circle are left out.
 
-    libmelee measured motions in play. What decreases by ``traction`` a frame is no animation, but a player who still
-    slid: it is left out. The first frame of a tech, on which players land, is told from the two after it.
+    libmelee measured motions in play. A motion that decreases by ``traction`` a frame is a sliding player, not an
+    animation: it is left out. The first frame of a tech, on which players land, is extrapolated from the next two.
     """
     made: dict[str, Table] = {}
+    dump = Row("the move dump", "", moves)
     for source, action in MOVES.items():
-        move, name = moves.get(source), _NAMES[action]
-        if move and "throw" in move:
+        name, move = _NAMES[action], dump.table(source) if moves.get(source) else None
+        if move and "throw" in move.left:
             made[name] = _throw(move, *hints.releases.get(name, (1,)))
         elif move:
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
@@ -154,7 +158,7 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
 
 
 def _slides(motion: list[list[float]], traction: float) -> bool:
-    """Whether a motion is nothing but friction, single or double, until the player stands."""
+    """Whether a motion is only friction, single or double, until the player stands."""
     speeds = [abs(x) for x, _ in motion]
     for before, speed in itertools.pairwise(speeds):
         slower = (max(before - traction, 0.0), max(before - 2 * traction, 0.0))
@@ -167,9 +171,10 @@ def _shown(action: int, frames: Frames) -> dict[int, Frame]:
     return next((frames[other] for other in (action, *_LIKE.get(action, ())) if other in frames), {})
 
 
-def _attack(action: int, move: Figures, frames: Frames, shares: Sequence[Any]) -> Table:
+def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Table:
     shown = _shown(action, frames)
-    table: Table = {"frames": move["totalFrames"]}
+    total = move.whole("totalFrames", highest=MAX_FRAMES)
+    table: Table = {"frames": total}
     for field, source in (
         ("iasa", "iasa"),
         ("charge", "chargeFrame"),
@@ -177,64 +182,76 @@ def _attack(action: int, move: Figures, frames: Frames, shares: Sequence[Any]) -
         ("autocancel_before", "autoCancelBefore"),
         ("autocancel_after", "autoCancelAfter"),
     ):
-        if move.get(source):
-            table[field] = move[source]
-    if not a.NAIR <= action <= a.DAIR:  # in the air the animation does not move anybody
-        _add_motion(table, shown, move["totalFrames"], climbs=False)
+        if move.left.get(source):
+            table[field] = move.whole(source)
+    if not a.NAIR <= action <= a.DAIR:  # animations do not move players in the air
+        _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
-    for i, hit in enumerate(move["hitFrames"]):
-        figures = [move["hitboxes"][k] for k in hit["hitboxes"]]
+    for i, (start, end, figures) in enumerate(_spans(move, total)):
         share = shares[i % len(shares)] if shares and isinstance(shares[0], list) else shares
         if action == a.CATCH_ATTACK:
-            hits.extend(_held(hit["start"], figures[0]))
+            hits.extend(_held(start, figures[0]))
         else:
-            hits.extend(_hits(hit["start"], hit["end"], figures, shown, share))
+            hits.extend(_hits(start, end, figures, shown, share))
     if hits:
         table["hits"] = hits
     return table
 
 
-def _throw(move: Figures, release: float, *place: float) -> Table:
+def _spans(move: Row, total: int) -> Iterator[tuple[int, int, list[Row]]]:
+    """First frame, last frame and figures of each hit; hits follow each other, so that all have ``total`` frames."""
+    figures = move.tables("hitboxes")
+    last = 0
+    for hit in move.tables("hitFrames"):
+        start, end = hit.whole("start", highest=total), hit.whole("end", highest=total)
+        if not last < start <= end:
+            raise hit.fail("start", f"is {start}, must be from {last + 1} to end, which is {end}")
+        last = end
+        chosen: Any = hit.take("hitboxes")
+        if not isinstance(chosen, list) or not chosen or not all(k in range(len(figures)) for k in chosen):
+            raise hit.fail("hitboxes", f"must list numbers of hitboxes, 0 to {len(figures) - 1}, got {chosen!r:.40}")
+        yield start, end, [figures[k] for k in chosen]
+
+
+def _throw(move: Row, release: float, *place: float) -> Table:
     """A throw and the hits before its release; the dump cuts the base knockback into two of its fields."""
-    figures = move["throw"]
-    base = (int(figures["baseKb"]) << 2) | (int(figures["element"]) >> 2)
-    hits: list[Table] = []
-    for hit in move["hitFrames"]:
-        if hit["start"] < release:
-            hits.extend(_held(hit["start"], move["hitboxes"][hit["hitboxes"][0]]))
-    thrown = _figures({**figures, "baseKb": base, "element": "normal"})
-    hits.append({"kind": "throw", "start": release, "end": release, **thrown})
+    figures, total = move.table("throw"), move.whole("totalFrames", highest=MAX_FRAMES)
+    base = (figures.whole("baseKb") << 2) | (figures.whole("element") >> 2)
+    hits = [hit for start, _, held in _spans(move, total) if start < release for hit in _held(start, held[0])]
+    figures.left |= {"baseKb": base, "element": "normal"}
+    hits.append({"kind": "throw", "start": release, "end": release, **_figures(figures)})
     if place:
         hits[-1]["path"] = [[*place]]
-    return {"frames": move["totalFrames"], "hits": hits}
+    return {"frames": total, "hits": hits}
 
 
-def _held(frame: int, figures: Figures) -> list[Table]:
-    """A pummel, or a hit of a throw before it lets go: it reaches whoever is held."""
+def _held(frame: int, figures: Row) -> list[Table]:
+    """A pummel, or a hit of a throw before the release: it hits the held player."""
     return [{"start": frame, "end": frame, "radius": 3.0, **_figures(figures), "path": [[9.0, 8.0]]}]
 
 
-def _figures(source: Figures) -> Table:
+def _figures(source: Row) -> Table:
+    row = Row(source.file, source.name, source.left)  # several circles may take the same figures
     table: Table = {
-        "damage": source["damage"],
-        "angle": source["angle"],
-        "kb_growth": source["kbGrowth"],
-        "kb_base": source.get("baseKb", 0),
+        "damage": row.whole("damage"),
+        "angle": row.whole("angle"),
+        "kb_growth": row.whole("kbGrowth"),
+        "kb_base": row.whole("baseKb", 0),
     }
-    if source.get("weightDepKb"):
-        table["kb_fixed"] = source["weightDepKb"]
-    if source.get("shieldDamage"):
-        table["shield_damage"] = source["shieldDamage"]
-    if source.get("element") == "electric":
+    if fixed := row.whole("weightDepKb", 0):
+        table["kb_fixed"] = fixed
+    if shield := row.whole("shieldDamage", 0):
+        table["shield_damage"] = shield
+    if row.left.get("element") == "electric":
         table["electric"] = 1
-    if not source.get("hitAirborne", True):
+    if not row.left.get("hitAirborne", True):
         table["targets"] = "grounded"
-    if not source.get("hitGrounded", True):
+    if not row.left.get("hitGrounded", True):
         table["targets"] = "airborne"
     return table
 
 
-def _hits(start: int, end: int, figures: list[Figures], shown: dict[int, Frame], share: Sequence[int]) -> list[Table]:
+def _hits(start: int, end: int, figures: list[Row], shown: dict[int, Frame], share: Sequence[int]) -> list[Table]:
     """Circles of one hit that stay the same over its frames; where libmelee lacks a frame, the one before counts."""
     paths: list[tuple[tuple[float, float, float], ...]] = []
     for frame in range(start, end + 1):
@@ -244,7 +261,7 @@ def _hits(start: int, end: int, figures: list[Figures], shown: dict[int, Frame],
     hits = []
     for k in range(number):
         source = figures[min(share[k] if k < len(share) else k, len(figures) - 1)]
-        grab = source.get("element") == "grab"
+        grab = source.left.get("element") == "grab"
         table: Table = {"kind": "grab"} if grab else {}
         table |= {"start": start, "end": end, "radius": round(paths[0][k][0], 3)}
         if not grab:
@@ -258,14 +275,14 @@ def _last_circles(shown: dict[int, Frame], frame: int, at_least: int) -> tuple[t
     return earlier[-1] if earlier else ()
 
 
-def _get_up(shown: dict[int, Frame], figures: Figures, *, climbs: bool) -> Table:
+def _get_up(shown: dict[int, Frame], figures: Mapping[str, float], *, climbs: bool) -> Table:
     table = _plain(shown, climbs=climbs)
     hits: list[Table] = []
     out = [frame for frame in sorted(shown) if shown[frame].circles]
     starts = [frame for frame in out if frame - 1 not in out]
     for start in starts:
         end = next(frame for frame in range(start, max(out) + 1) if frame + 1 not in out)
-        hits.extend(_hits(start, end, [figures], shown, ()))
+        hits.extend(_hits(start, end, [Row("the importer", "get-ups", figures)], shown, ()))
     if hits:
         table["hits"] = hits
     return table
@@ -278,7 +295,7 @@ def _plain(shown: dict[int, Frame], *, climbs: bool, back: bool = False) -> Tabl
 
 
 def _add_motion(table: Table, shown: dict[int, Frame], frames: int, *, climbs: bool, back: bool = False) -> None:
-    """How far the animation moves the player the way it faces; upwards only on the way up from a ledge."""
+    """Add the forward motion of the animation; the upward one only on the way up from a ledge."""
     turns = next((i for i in range(1, frames + 1) if i in shown and shown[i].turned), 0)
     motion: list[list[float]] = []
     for i in range(1, frames + 1):

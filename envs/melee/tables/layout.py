@@ -20,7 +20,7 @@ FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a speci
 PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
 HELPLESS = -1  # what follows a special action: a helpless fall
 STILL, FOUNTAIN, RANDALL = 0, 1, 2  # how platforms of a stage move, see ``physics.platforms``
-EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # whom a hit can touch
+EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # which victims a hit can touch
 
 # Attributes of a character: speeds in units a frame, accelerations in units a frame a frame, times in frames.
 ATTRIBUTES: Final[tuple[str, ...]] = (
@@ -232,7 +232,7 @@ HULLS: Final[dict[str, tuple[int, int]]] = {
 
 
 class Tables(NamedTuple):
-    """All figures, as arrays that compiled functions take."""
+    """All tables as arrays; compiled functions take them as one argument."""
 
     characters: NDArray[np.void]  # CHARACTER [C]
     actions: NDArray[np.void]  # ACTION [C, NUM_ACTIONS]

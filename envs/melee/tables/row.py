@@ -1,9 +1,10 @@
-"""One table of a TOML file, taken apart field by field with messages that name file, row and field."""
+"""Read one table of a TOML file field by field; messages name file, row and field."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from reprlib import repr as brief
 from typing import Final
 
 from envs.errors import TableError
@@ -20,15 +21,12 @@ _ANY_NUMBER: Final = (-10_000.0, 10_000.0)
 
 
 class Row:
-    """Every field must be taken once; ``done`` complains about those that nobody knows.
-
-    All methods raise TableError.
-    """
+    """Fields are taken one by one; ``done`` raises if any is left. All methods raise TableError."""
 
     def __init__(self, file: str, name: str, values: object) -> None:
         self.file, self.name = file, name
         if not isinstance(values, dict):
-            raise TableError(f"{file}: {name}: must be a table, got {values!r}")
+            raise TableError(f"{file}: {name}: must be a table, got {brief(values)}")
         self.left: dict[str, object] = dict(values)
 
     def fail(self, field: str, why: str) -> TableError:
@@ -42,50 +40,54 @@ class Row:
             raise self.fail(field, "is missing")
         return value
 
-    def number(self, field: str, default: float | None = None) -> float:
-        """A number in the range that is known for the field."""
+    def number(self, field: str, default: float | None = None, within: tuple[float, float] = _ANY_NUMBER) -> float:
+        """A number in the range that is known for the field, otherwise ``within``."""
         value = self.take(field, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.fail(field, f"must be a number, got {value!r}")
-        low, high = _RANGES.get(field, _ANY_NUMBER)
+            raise self.fail(field, f"must be a number, got {brief(value)}")
+        low, high = _RANGES.get(field, within)
         if not low <= value <= high:
-            raise self.fail(field, f"must be from {low:g} to {high:g}, got {value:g}")
+            raise self.fail(field, f"must be from {low:g} to {high:g}, got {brief(value)}")
         return float(value)
 
     def whole(self, field: str, default: int | None = None, highest: int = 10_000) -> int:
         """A whole number from 0 to ``highest``."""
-        value = self.number(field, default)
-        if value != int(value) or not 0 <= value <= highest:
+        value = self.number(field, default, (0.0, highest))
+        if value != int(value):
             raise self.fail(field, f"must be a whole number from 0 to {highest}, got {value:g}")
         return int(value)
 
     def choice(self, field: str, valid: Iterable[str], default: str) -> str:
-        """One of the valid words."""
+        """One of the valid strings."""
         value = self.take(field, default)
         if not isinstance(value, str) or value not in valid:
-            raise self.fail(field, f"is {value!r}, valid are {', '.join(valid)}")
+            raise self.fail(field, f"is {brief(value)}, valid are {', '.join(valid)}")
         return value
 
     def points(self, field: str, width: int = 2, default: list[list[float]] | None = None) -> list[list[float]]:
         """Lists of ``width`` numbers each."""
         value = self.take(field, default)
         if not isinstance(value, list):
-            raise self.fail(field, f"must be a list, got {value!r}")
+            raise self.fail(field, f"must be a list, got {brief(value)}")
         points: list[list[float]] = []
+        low, high = _ANY_NUMBER
         for i, point in enumerate(value):
-            if not isinstance(point, list) or len(point) != width or not all(isinstance(x, int | float) for x in point):
-                raise self.fail(f"{field}[{i}]", f"must be {width} numbers, got {point!r}")
+            numbers = point if isinstance(point, list) and all(isinstance(x, int | float) for x in point) else []
+            if len(numbers) != width or not all(low <= x <= high for x in numbers):
+                raise self.fail(
+                    f"{field}[{i}]", f"must be {width} numbers from {low:g} to {high:g}, got {brief(point)}"
+                )
             points.append([float(x) for x in point])
         return points
 
     def steps(self, field: str) -> list[list[float]]:
-        """[first frame, value] of each stretch of frames; a number alone counts for all."""
+        """[first frame, value] of each range of frames; a single number holds for all."""
         if not isinstance(self.left.get(field), list):
             return [[0.0, self.number(field)]]
         points = self.points(field)
         firsts = [first for first, _ in points]
         if not points or firsts[0] != 0 or any(x >= y for x, y in itertools.pairwise(firsts)):
-            raise self.fail(field, f"must have rising first frames from 0 on, got {points!r}")
+            raise self.fail(field, f"must have rising first frames from 0 on, got {brief(points)}")
         return points
 
     def table(self, field: str) -> Row:
@@ -96,7 +98,7 @@ class Row:
         """A list of tables, none where the field is absent."""
         value = self.take(field, [])
         if not isinstance(value, list):
-            raise self.fail(field, f"must be a list of tables, got {value!r}")
+            raise self.fail(field, f"must be a list of tables, got {brief(value)}")
         return [Row(self.file, f"{self.name}.{field}[{i}]", entry) for i, entry in enumerate(value)]
 
     def sources(self) -> None:
@@ -106,6 +108,6 @@ class Row:
             raise self.fail("sources", "must be a list of texts that name where the figures come from")
 
     def done(self) -> None:
-        """Complain about fields that nobody took."""
+        """Raise if a field is left: it is unknown."""
         if self.left:
             raise self.fail(min(self.left), "is not a known field")

@@ -1,1 +1,1 @@
-"""For verl 0.9: an agent loop that plays both seats, rewards, a configuration, and scripts that start it."""
+"""Integration with verl 0.9: agent loop, rewards, configuration and start scripts."""

@@ -1,8 +1,7 @@
-"""verl's agent loop for games of words: a row is a state, and a session one game on it, played by both seats.
+"""verl's agent loop for dialogue games: a row is a state, and a session is one game with the model in both seats.
 
-verl repeats a row ``rollout.n`` times and compares the rewards of those games: GRPO's group is the state. Both seats
-are returned as outputs of the session. verl's trainer V1 gives all of them the reward of the last, so only games whose
-seats share their reward are played here.
+verl repeats a row ``rollout.n`` times, so a GRPO group is a state. A session returns both seats as outputs. verl's
+trainer V1 gives all outputs of a session the reward of the last, so only games with a shared reward are supported.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetr
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 
 from selfplay.errors import ConfigError
-from selfplay.integrations.beginnings import Beginning, beginning, is_ours
-from selfplay.integrations.serving import Limits, Sampled, chat_of, play
+from selfplay.integrations.initial_states import InitialState, initial_state, is_ours
+from selfplay.integrations.serving import Sampled, TokenLimits, chat_of, play
 from selfplay.integrations.verl.reward import REWARD
 
 if TYPE_CHECKING:
-    from selfplay.integrations.seats import SeatRow
+    from selfplay.integrations.seats import SeatTokens
 
-_STEPS = {"min_global_steps": min, "max_global_steps": max}  # of the weights that sampled a session
+_STEPS = {"min_global_steps": min, "max_global_steps": max}  # version of the weights that sampled a session
 
 
 class DialogueAgentLoop(AgentLoopBase):
-    """Plays whole games; rows of other sources are answered as verl answers them by itself.
+    """Plays whole games; other rows use verl's single-turn loop.
 
     Args:
-        max_new_tokens: Of a reply, the token that ends it included; a longer one is cut off, which ends the game.
+        max_new_tokens: limit per reply, including the end token; a longer reply is cut off, which ends the game.
     """
 
     def __init__(self, *args: Any, max_new_tokens: int = 256, **kwargs: Any) -> None:  # noqa: ANN401
@@ -41,15 +40,15 @@ class DialogueAgentLoop(AgentLoopBase):
         """Play the game of a row, or answer its prompt.
 
         Raises:
-            ConfigError: the row, the lengths or the model's template cannot be played with.
+            ConfigError: invalid row, lengths or chat template.
             RunnerError: the game is lost; verl drops its group.
         """
         if not is_ours(row.get("data_source")):
             args, kwargs = self._made_of
             return await SingleTurnAgentLoop(*args, **kwargs).run(sampling_params, **row)
-        begun = _shared(beginning(row))
+        begun = _shared(initial_state(row))
         rollout = self.rollout_config
-        limits = Limits(rollout.prompt_length, rollout.response_length, self._max_new_tokens)
+        limits = TokenLimits(rollout.prompt_length, rollout.response_length, self._max_new_tokens)
         chat = chat_of(self.tokenizer)
         asked = {**sampling_params, "max_tokens": limits.reply, "stop_token_ids": sorted(chat.ends)}
         session, steps = uuid4().hex, dict[str, Any]()
@@ -69,11 +68,11 @@ class DialogueAgentLoop(AgentLoopBase):
         return [_output(seat, len(played.turns), spent, steps) for seat in seats]
 
 
-def _shared(begun: Beginning) -> Beginning:
-    """Refuse penalties, which are each seat's own.
+def _shared(begun: InitialState) -> InitialState:
+    """Refuse error penalties, which differ by seat.
 
     Raises:
-        ConfigError: there are some.
+        ConfigError: the rules have a penalty.
     """
     if begun.rules.error_penalty:
         raise ConfigError(
@@ -84,14 +83,14 @@ def _shared(begun: Beginning) -> Beginning:
 
 
 def _keep(steps: dict[str, Any], told: dict[str, Any]) -> None:
-    """The oldest and the newest weights that a session was sampled with, where the server tells them."""
+    """Track the oldest and newest weights that sampled a session, if the server reports them."""
     for name, choose in _STEPS.items():
         if told.get(name) is not None:
             steps[name] = choose(steps.get(name, told[name]), told[name])
 
 
-def _output(seat: SeatRow, turns: int, spent: float, steps: dict[str, Any]) -> AgentLoopOutput:
-    """A seat as verl takes it; its response ends with a sampled token, where verl puts the reward."""
+def _output(seat: SeatTokens, turns: int, spent: float, steps: dict[str, Any]) -> AgentLoopOutput:
+    """A seat as verl's output. Its response ends with a sampled token, where verl puts the reward."""
     return AgentLoopOutput(
         prompt_ids=seat.prompt,
         response_ids=seat.response,

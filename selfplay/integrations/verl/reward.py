@@ -1,7 +1,6 @@
-"""Rewards of games for verl: they were given when the game was played, and are looked up here.
+"""Reward function for verl: looks up the reward of a played game.
 
-``reward.custom_reward_function.path=pkg://selfplay.integrations.verl.reward``; rows of other sources are scored as
-verl scores them by itself.
+Use ``reward.custom_reward_function.path=pkg://selfplay.integrations.verl.reward``. Other rows get verl's own scores.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from selfplay.errors import ConfigError
-from selfplay.integrations.beginnings import game_of, is_ours
+from selfplay.integrations.initial_states import game_of, is_ours
 
 REWARD: Final = "normalized_reward"
-"""Under this name the agent loop leaves a game's reward."""
+"""Field in which the agent loop stores the reward of a game."""
 
 
 def compute_score(
@@ -24,17 +23,17 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """The reward of a game as a share of the best one: of the game just played, else of the row of a written one.
+    """The normalized reward of a game, from the agent loop or else from the dataset row.
 
     Args:
-        data_source: Of the row.
-        solution_str: The response; of a game it says nothing that the reward does not.
-        ground_truth: In rows of written games, the reward.
-        extra_info: Of the row, and what the agent loop left.
-        options: For verl's own scores.
+        data_source: source of the row.
+        solution_str: the response; not used for games.
+        ground_truth: the reward, in rows of finished games.
+        extra_info: fields of the row and of the agent loop.
+        options: options of verl's own scores.
 
     Raises:
-        ConfigError: nobody has given the game a reward, or its seats do not share it.
+        ConfigError: no reward, or the seats do not share it.
     """
     if not is_ours(data_source):
         from verl.utils.reward_score import default_compute_score
@@ -45,10 +44,10 @@ def compute_score(
 
 
 def given_reward(data_source: str, *given: object) -> float:
-    """The first reward of those that there are.
+    """The first finite number among the candidates.
 
     Raises:
-        ConfigError: none is one.
+        ConfigError: there is none.
     """
     for reward in given:
         try:

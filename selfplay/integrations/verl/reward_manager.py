@@ -1,7 +1,7 @@
-"""verl's reward manager for games: both seats have the game's reward, on the last token that each has sampled.
+"""verl's reward manager for games: puts the reward of the game on the last sampled token of each seat.
 
-``reward.reward_manager.source=importlib``, with this module's path. The agent loop has set the reward already, and
-verl asks no manager then; it is asked for rows that another loop has answered.
+Use ``reward.reward_manager.source=importlib`` with the path of this module. verl calls it only for rows of other agent
+loops, since ours sets the reward itself.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 import torch
 from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
 
-from selfplay.integrations.beginnings import game_of, is_ours
+from selfplay.integrations.initial_states import game_of, is_ours
 from selfplay.integrations.verl.reward import REWARD, given_reward
 
 
 class DialogueRewardManager(NaiveRewardManager):
-    """Rewards of games are looked up; all other rows are scored as verl's own manager does."""
+    """Looks up rewards of games; other rows use verl's naive manager."""
 
     async def run_single(self, data: Any) -> dict[str, Any]:  # noqa: ANN401
-        """The reward of a session, whatever its number of outputs.
+        """The reward of a session.
 
         Raises:
-            ConfigError: nobody has given the game a reward, or its seats do not share it.
+            ConfigError: no reward, or the seats do not share it.
         """
         told = data[-1].non_tensor_batch
         source = told["data_source"]
@@ -37,7 +37,7 @@ class DialogueRewardManager(NaiveRewardManager):
 
     @classmethod
     def assemble_rm_scores(cls, data: Any, scores: Sequence[float]) -> torch.Tensor:  # noqa: ANN401
-        """[B, T] scores, each on the last sampled token of its response, which a partner's words may follow."""
+        """[B, T] scores, each on the last sampled token of its response."""
         masks = data.batch.get("response_mask", None)
         if masks is None:
             assembled: torch.Tensor = super().assemble_rm_scores(data, list(scores))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -69,27 +70,43 @@ def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[s
     }
 
 
+async def exchange(
+    client: httpx.AsyncClient, method: str, url: str, body: Json | None = None, within_s: float | None = None
+) -> tuple[int, bytes]:
+    """Status and content of one answer. All of it has to come in time, by default the time that the client was given.
+
+    The client's own time-outs are of one operation: they begin again with each byte that comes.
+
+    Raises:
+        NoAnswer: none came, or not all of it.
+    """
+    within_s = within_s or client.timeout.read
+    data = bytearray()
+    try:
+        async with asyncio.timeout(within_s), client.stream(method, url, json=body) as response:
+            async for part in response.aiter_bytes():
+                data += part
+                if len(data) > MAX_BYTES:
+                    raise NoAnswer(f"an answer of more than {MAX_BYTES} bytes")
+    except (TimeoutError, httpx.TimeoutException) as error:
+        raise NoAnswer(f"no whole answer within {within_s:g} s") from error
+    except httpx.HTTPError as error:
+        raise NoAnswer(describe(error)) from error
+    return response.status_code, bytes(data)
+
+
 async def post(client: httpx.AsyncClient, url: str, body: Json) -> Json:
     """Ask once.
 
     Raises:
         NoAnswer: nothing came that could be an answer.
     """
-    data = bytearray()
-    try:
-        async with client.stream("POST", url, json=body) as response:
-            async for part in response.aiter_bytes():
-                data += part
-                if len(data) > MAX_BYTES:
-                    raise NoAnswer(f"an answer of more than {MAX_BYTES} bytes")
-    except httpx.HTTPError as error:
-        raise NoAnswer(describe(error)) from error
-    code = response.status_code
+    code, data = await exchange(client, "POST", url, body)
     if code != httpx.codes.OK:
-        said = " ".join(bytes(data[: 4 * _SHOWN]).decode(errors="replace").split())[:_SHOWN]
+        said = " ".join(data[: 4 * _SHOWN].decode(errors="replace").split())[:_SHOWN]
         raise NoAnswer(f"HTTP {code}{f': {said}' if said else ''}", again=code >= 500 or code in _AGAIN)
     try:
-        return decode(bytes(data))
+        return decode(data)
     except BadAnswer as error:
         raise NoAnswer(str(error)) from error
 
@@ -111,36 +128,39 @@ def base_of(url: str) -> str:
 
 
 def find_endpoint(url: str, chat: Chat, timeout_s: float) -> Endpoint:
-    """Ask a server what it is. Blocks.
+    """Ask a server what it is. Blocks, and must not be called where an event loop runs.
 
     Raises:
         ConfigError: nobody answers there whom we know how to ask.
     """
-    base = base_of(url)
+    return asyncio.run(_find(url, base_of(url), chat, timeout_s))
+
+
+async def _find(url: str, base: str, chat: Chat, timeout_s: float) -> Endpoint:
     loopback = urlsplit(base).hostname in _LOOPBACK
-    with httpx.Client(**client_options(timeout_s, 1, loopback)) as client:
+    async with httpx.AsyncClient(**client_options(timeout_s, 1, loopback)) as client:
         try:
             for path in ("/get_model_info", "/model_info"):  # the second is the newer name
-                if "model_path" in _json(client.get(base + path)):
+                if "model_path" in _json(await exchange(client, "GET", base + path)):
                     return Endpoint(base, SGLang(), lambda: base, loopback=loopback)
-            found = _model(_json(client.get(f"{base}/v1/models")))
+            found = _model(_json(await exchange(client, "GET", f"{base}/v1/models")))
             if found is None:
                 raise ConfigError(
                     f"--server-url {url}: what answers there is neither SGLang nor OpenAI-compatible: "
                     "/get_model_info and /v1/models tell of no model"
                 )
-            wire = _openai(client, base, str(found["id"]), chat)
+            wire = await _openai(client, base, str(found["id"]), chat)
             return Endpoint(base, wire, lambda: base, _limit(found), loopback)
-        except httpx.HTTPError as error:
-            raise ConfigError(f"--server-url {url}: no server answers there: {describe(error)}") from error
+        except NoAnswer as error:
+            raise ConfigError(f"--server-url {url}: no server answers there: {error}") from error
 
 
-def _openai(client: httpx.Client, base: str, model: str, chat: Chat) -> Wire:
+async def _openai(client: httpx.AsyncClient, base: str, model: str, chat: Chat) -> Wire:
     """The best of OpenAI's formats that a server takes: found out with a reply of one token."""
     sampling = Sampling(temperature=0.0, max_new_tokens=1)
     asked = Question(chat.open("", ""), ())
     for wire in (Completions(model, ids=True), Completions(model, ids=False)):
-        answer = _json(client.post(base + wire.path, json=wire.body(asked, sampling, chat)))
+        answer = _json(await exchange(client, "POST", base + wire.path, wire.body(asked, sampling, chat)))
         choices = answer.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
             return Completions(model, ids=isinstance(choices[0].get("token_ids"), list))
@@ -160,9 +180,10 @@ def _limit(model: Json) -> int | None:
     return limit if type(limit) is int and limit > 0 else None
 
 
-def _json(response: httpx.Response) -> Json:
+def _json(answer: tuple[int, bytes]) -> Json:
     """What was answered; nothing where it is no JSON object, or an error."""
+    code, data = answer
     with suppress(BadAnswer):
-        if response.status_code == httpx.codes.OK:
-            return decode(response.content)
+        if code == httpx.codes.OK:
+            return decode(data)
     return {}

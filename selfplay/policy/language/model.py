@@ -102,9 +102,9 @@ class LanguageModel:
         last: Tensor = out.logits[:, -1]
         return last
 
-    def reference(self) -> Still | WithoutAdapter:
-        """What it is before it learns: a copy that stands still, or the model without its adapter."""
-        return Still(self) if self.adapter is None else WithoutAdapter(self)
+    def reference(self, first: Path | None = None) -> Begun:
+        """What it is before it learns, as it is now; or, of an adapter, with the one in the folder ``first``."""
+        return Begun(self, first)
 
     def save(self, folder: Path) -> None:
         """As a folder that others can load, too: the whole model, or its adapter alone."""
@@ -124,33 +124,21 @@ class LanguageModel:
 
 
 @final
-class Still:
-    """A copy of a model as it was."""
+class Begun:
+    """A model with the parameters that it began with, which are kept beside it: of an adapter, the adapter's alone.
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = copy.copy(model)
-        self._model.module = copy.deepcopy(model.module).requires_grad_(requires_grad=False)
+    They are swapped in while the reference is scored; no other thread may use the model meanwhile.
+    """
 
-    @property
-    def module(self) -> nn.Module:
-        """See ``LanguageModel``."""
-        module: nn.Module = self._model.module
-        return module
-
-    def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """See ``LanguageModel``."""
-        return self._model.logits(ids, where)
-
-
-@final
-class WithoutAdapter:
-    """A model whose adapter is out of the way while it is asked. Nobody may ask the model itself meanwhile."""
-
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: LanguageModel, first: Path | None = None) -> None:
         self._model = model
         self._lock = Lock()
         self._asking = 0
-        self._off: Any = None
+        self._trained = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
+        self._others = [parameter.detach().clone() for parameter in self._trained]
+        if first is not None:
+            with self._exchanged():
+                model.adapter.load_adapter(first, model.adapter.active_adapter, is_trainable=True, torch_device="cpu")
 
     @property
     def module(self) -> nn.Module:
@@ -159,25 +147,28 @@ class WithoutAdapter:
         return module
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """See ``LanguageModel``; several threads may ask at once."""
-        with self._bare():
+        """See ``LanguageModel``, without gradients; several threads may ask at once."""
+        with self._exchanged(), torch.no_grad():
             return self._model.logits(ids, where)
 
     @contextmanager
-    def _bare(self) -> Iterator[None]:
-        """The first to come takes the adapter off, the last to go puts it back."""
+    def _exchanged(self) -> Iterator[None]:
+        """The first to come exchanges the parameters, the last to go puts them back."""
         with self._lock:
             self._asking += 1
             if self._asking == 1:
-                self._off = self._model.adapter.disable_adapter()
-                self._off.__enter__()
+                self._exchange()
         try:
             yield
         finally:
             with self._lock:
                 self._asking -= 1
                 if not self._asking:
-                    self._off.__exit__(None, None, None)
+                    self._exchange()
+
+    def _exchange(self) -> None:
+        for i, parameter in enumerate(self._trained):
+            parameter.data, self._others[i] = self._others[i], parameter.data
 
 
 def _context(config: Any) -> int:  # noqa: ANN401

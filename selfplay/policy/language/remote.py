@@ -37,7 +37,7 @@ class Patience:
     """How a server is asked, and when it is given up."""
 
     in_flight: int = 64  # requests at once
-    timeout_s: float = 120.0  # of one request
+    timeout_s: float = 120.0  # of one request, to the last byte of its answer
     retries: int = 5  # of one reply
     failures: int = 16  # replies lost in a row that end the run
     absent_s: float = 600.0  # that a server which was started here may take to come back

@@ -134,7 +134,7 @@ class Completions:
         choice = _only_choice(answer)
         reason = _field(choice, "finish_reason", str)
         if not self.ids:
-            return reply_in_words(_field(choice, "text", str), reason, sampling, chat)
+            return text_reply(_field(choice, "text", str), reason, sampling, chat)
         told = _optional(choice, "logprobs", dict)
         logprobs = None if told is None else _optional(told, "token_logprobs", list)
         return reply_of(_field(choice, "token_ids", list), logprobs, reason, sampling, chat)
@@ -160,7 +160,7 @@ class ChatCompletions:
         """See ``Wire``."""
         choice = _only_choice(answer)
         text = _field(_field(choice, "message", dict), "content", str)
-        return reply_in_words(text, _field(choice, "finish_reason", str), sampling, chat)
+        return text_reply(text, _field(choice, "finish_reason", str), sampling, chat)
 
 
 def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: Sampling, chat: Chat) -> Reply:
@@ -188,7 +188,7 @@ def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: 
     return Reply(chat.text_of([ids])[0], ids, [float(one) for one in logprobs], ended)
 
 
-def reply_in_words(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
+def text_reply(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
     """A reply of text, encoded as the model would have written it; how likely it was is not known.
 
     Raises:

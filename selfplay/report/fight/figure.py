@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.looks import Look
+    from selfplay.report.fight.looks import CharacterLook
     from selfplay.report.fight.poses import Pose
 
 Kind = Literal["line", "polygon", "circle"]
@@ -31,7 +31,7 @@ _CENTRE: Final = 0.45  # around which the body turns
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BodyPart:
     """Something to draw: a line along joints, a polygon of them, or a circle around one."""
 
     kind: Kind
@@ -40,12 +40,12 @@ class Part:
     paint: Paint
 
 
-def rig_of(look: Look) -> tuple[Part, ...]:
+def rig_of(look: CharacterLook) -> tuple[BodyPart, ...]:
     """The parts of a character's figure, the farthest first."""
     limb, height = look.limbs, look.height
 
-    def part(kind: Kind, joints: str, size: float, paint: Paint = "body") -> Part:
-        return Part(kind, tuple(JOINTS.index(name) for name in joints.split()), size * height, paint)
+    def part(kind: Kind, joints: str, size: float, paint: Paint = "body") -> BodyPart:
+        return BodyPart(kind, tuple(JOINTS.index(name) for name in joints.split()), size * height, paint)
 
     parts = [part("line", "hip tail tail_tip", 0.8 * limb, "behind")] if look.tail else []
     parts += [part("line", "neck back_elbow back_hand", limb, "behind")]
@@ -60,7 +60,7 @@ def rig_of(look: Look) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def figure_of(look: Look, pose: Pose) -> NDArray[np.float32]:
+def figure_of(look: CharacterLook, pose: Pose) -> NDArray[np.float32]:
     """Joints [J, 2] of the pose in units around the feet, x forward and y up.
 
     The lower foot stands at y = 0 unless the body is turned.
@@ -85,7 +85,7 @@ def figure_of(look: Look, pose: Pose) -> NDArray[np.float32]:
     return (turned * look.height).astype(np.float32)
 
 
-def _ear(head: _Point, angle: float, look: Look) -> tuple[_Point, _Point, _Point]:
+def _ear(head: _Point, angle: float, look: CharacterLook) -> tuple[_Point, _Point, _Point]:
     base = 0.8 * look.head
     return _move(head, angle - 24, base), _move(head, angle, look.head + look.ears), _move(head, angle + 24, base)
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.scene import Scene
+    from selfplay.report.fight.scene import FightScene
 
 Colour = tuple[int, ...]
 Point = tuple[float, float]
@@ -20,7 +20,7 @@ DARK, EDGE, LIGHT = (12, 13, 20), (152, 160, 190), (236, 238, 245)
 TIMER_FRAMES: Final = 28_800
 
 
-def draw_overlay(image: Image.Image, scene: Scene, t: int) -> None:
+def draw_overlay(image: Image.Image, scene: FightScene, t: int) -> None:
     """All of it, for moment t; sizes follow the height of the image."""
     draw = ImageDraw.Draw(image, "RGBA")
     unit = image.height / HEIGHT
@@ -32,7 +32,7 @@ def draw_overlay(image: Image.Image, scene: Scene, t: int) -> None:
         _draw_seat(draw, (image.width * (2 * seat + 1) / 4, image.height), unit, scene, t, seat)
 
 
-def _draw_seat(draw: ImageDraw.ImageDraw, foot: Point, unit: float, scene: Scene, t: int, seat: int) -> None:
+def _draw_seat(draw: ImageDraw.ImageDraw, foot: Point, unit: float, scene: FightScene, t: int, seat: int) -> None:
     """Name, percent and stocks of a seat, in a box above ``foot``."""
     player = scene.film.players[t, seat]
     x, y = foot
@@ -46,7 +46,7 @@ def _draw_seat(draw: ImageDraw.ImageDraw, foot: Point, unit: float, scene: Scene
         _dot(draw, (x + (64 - 12 * (stock % 4)) * unit, y - (16 + 12 * (stock // 4)) * unit), 4 * unit, colour)
 
 
-def _draw_map(draw: ImageDraw.ImageDraw, width: int, unit: float, scene: Scene, t: int) -> None:
+def _draw_map(draw: ImageDraw.ImageDraw, width: int, unit: float, scene: FightScene, t: int) -> None:
     """The blast zone with floors and players, in the top right corner."""
     left, right, bottom, top = scene.scenery.blast
     scale = width * 0.15 / (right - left)

@@ -1,4 +1,4 @@
-"""A fight as one page for browsers, with everything in it (see ``sealed``).
+"""A fight as one page for browsers, with everything in it (see ``standalone_page``).
 
 The page holds the scene as numbers and the script in ``player/`` that draws them. The same player is a part of other
 pages: ``player`` has its pieces, and ``document`` is what it plays.
@@ -23,11 +23,11 @@ from selfplay.report.fight.figure import JOINTS
 from selfplay.report.fight.saving import saved
 from selfplay.report.fight.scene import FROZEN, SAFE, scene_of
 from selfplay.report.fight.story import action_name, action_names, losses
-from selfplay.report.sealed import read, sealed
+from selfplay.report.standalone_page import read, standalone_page
 
 if TYPE_CHECKING:
     from selfplay.report.fight.film import Film
-    from selfplay.report.fight.scene import Scene
+    from selfplay.report.fight.scene import FightScene
 
 UNIT: Final = 32  # places are whole numbers of 1/32 unit
 FIGURE_UNIT: Final = 64  # joints are finer
@@ -50,7 +50,7 @@ def write_html(film: Film, path: Path) -> int:
 def page(film: Film) -> str:
     """The page as text."""
     folder, parts = resources.files(__package__) / "player", player("h1")
-    return sealed(
+    return standalone_page(
         read(folder, "page.html"),
         parts.style + read(folder, "page.css"),
         parts.script + read(folder, "main.js"),
@@ -61,7 +61,7 @@ def page(film: Film) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PlayerAssets:
     """What the player is made of: its element, its style sheet with the colours of all pages, and its script."""
 
     html: str
@@ -69,11 +69,11 @@ class Parts:
     script: str
 
 
-def player(heading: str) -> Parts:
+def player(heading: str) -> PlayerAssets:
     """The player, as a part of a page on which who fights is a heading of this kind (``h1`` to ``h6``)."""
     folder = resources.files(__package__) / "player"
     element = string.Template(read(folder, "player.html")).substitute(heading=heading)
-    return Parts(element, read(folder, "theme.css", "player.css"), read(folder, *_SCRIPTS))
+    return PlayerAssets(element, read(folder, "theme.css", "player.css"), read(folder, *_SCRIPTS))
 
 
 def document(film: Film) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def document(film: Film) -> dict[str, Any]:
     }
 
 
-def _columns(scene: Scene) -> dict[str, NDArray[np.generic] | None]:
+def _columns(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
     """Everything that has a length of its own, by the name that the script knows it by."""
     film, shots = scene.film, scene.shots
     players, pads = film.players, film.controllers
@@ -146,7 +146,7 @@ def _columns(scene: Scene) -> dict[str, NDArray[np.generic] | None]:
     }
 
 
-def _items(scene: Scene) -> dict[str, NDArray[np.generic]]:
+def _items(scene: FightScene) -> dict[str, NDArray[np.generic]]:
     drawn = scene.items
     return {
         "items_at": np.searchsorted(drawn["t"], np.arange(len(scene.film) + 1)).astype(np.uint32),

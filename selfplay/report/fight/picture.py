@@ -20,8 +20,8 @@ from selfplay.report.fight.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WI
 from selfplay.report.fight.scene import FROZEN, RAYS, SAFE
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.figure import Part
-    from selfplay.report.fight.scene import Scene
+    from selfplay.report.fight.figure import BodyPart
+    from selfplay.report.fight.scene import FightScene
 
 Points = NDArray[Any]  # [N, 2]
 Place = Sequence[float] | NDArray[Any]  # x, y
@@ -44,7 +44,7 @@ class Painter:
     """
 
     def __init__(
-        self, scene: Scene, size: tuple[int, int] = (WIDTH, HEIGHT), *, follow: bool = False, texts: bool = True
+        self, scene: FightScene, size: tuple[int, int] = (WIDTH, HEIGHT), *, follow: bool = False, texts: bool = True
     ) -> None:
         self._scene = scene
         self._size = size
@@ -117,7 +117,7 @@ def _canvas(size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
     return _Canvas(image, camera)
 
 
-def _draw_sky(canvas: _Canvas, scene: Scene) -> None:
+def _draw_sky(canvas: _Canvas, scene: FightScene) -> None:
     """Stars, the same ones for a stage."""
     left, right, bottom, top = scene.scenery.blast
     stars = np.random.default_rng(scene.film.stage + 1).uniform(0, 1, (160, 3))
@@ -125,7 +125,7 @@ def _draw_sky(canvas: _Canvas, scene: Scene) -> None:
         canvas.circle((left + x * (right - left), bottom + y * (top - bottom)), 0.2 + 0.3 * size, STAR)
 
 
-def _draw_stage(canvas: _Canvas, scene: Scene, t: int) -> None:
+def _draw_stage(canvas: _Canvas, scene: FightScene, t: int) -> None:
     """Platforms that move, solid bodies before them, and floors."""
     for left, right, height in scene.moving[t]:
         canvas.line([(left, height - 0.6), (right, height - 0.6)], 1.4, EDGE)
@@ -135,7 +135,7 @@ def _draw_stage(canvas: _Canvas, scene: Scene, t: int) -> None:
         canvas.line(floor - (0.0, 0.6), 1.4, EDGE)
 
 
-def _draw_player(canvas: _Canvas, scene: Scene, shot: np.void, colour: Colour) -> None:
+def _draw_player(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colour) -> None:
     x, y = canvas.at((shot["x"], shot["y"]))
     width, height = canvas.image.size
     if shot["rays"]:
@@ -148,7 +148,7 @@ def _draw_player(canvas: _Canvas, scene: Scene, shot: np.void, colour: Colour) -
         _draw_figure(canvas, scene, shot, colour)
 
 
-def _draw_figure(canvas: _Canvas, scene: Scene, shot: np.void, colour: Colour) -> None:
+def _draw_figure(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colour) -> None:
     look = scene.looks[int(shot["look"])]
     feet = np.array([shot["x"], shot["y"]])
     joints = scene.figures[int(shot["figure"])] * (int(shot["facing"]), 1) + feet
@@ -167,7 +167,7 @@ def _draw_figure(canvas: _Canvas, scene: Scene, shot: np.void, colour: Colour) -
         _draw_sparks(canvas, feet + np.array([0, look.height / 2]), look.height * 0.75, int(shot["figure"]))
 
 
-def _draw_part(canvas: _Canvas, part: Part, joints: Points, colour: Colour, grow: float = 0.0) -> None:
+def _draw_part(canvas: _Canvas, part: BodyPart, joints: Points, colour: Colour, grow: float = 0.0) -> None:
     points = joints[list(part.joints)]
     if part.kind == "line":
         canvas.line(points, part.size + grow, colour)
@@ -177,14 +177,14 @@ def _draw_part(canvas: _Canvas, part: Part, joints: Points, colour: Colour, grow
         canvas.polygon(points, colour, grow / 2)
 
 
-def _draw_circles(canvas: _Canvas, scene: Scene, shot: np.void) -> None:
+def _draw_circles(canvas: _Canvas, scene: FightScene, shot: np.void) -> None:
     """What hits on this frame."""
     for forward, up, radius in scene.circles[int(shot["circles"])]:
         centre = (float(shot["x"] + shot["facing"] * forward), float(shot["y"] + up))
         canvas.circle(centre, float(radius), (255, 196, 84, 150), (255, 240, 190, 220))
 
 
-def _draw_items(canvas: _Canvas, scene: Scene, t: int) -> None:
+def _draw_items(canvas: _Canvas, scene: FightScene, t: int) -> None:
     """Lasers as streaks along their way, other things as discs."""
     for item in scene.items_at(t):
         place = np.array([item["x"], item["y"]])

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from selfplay.report.fight import moves
 from selfplay.report.fight.camera import follow
-from selfplay.report.fight.figure import Part, rig_of
+from selfplay.report.fight.figure import BodyPart, rig_of
 from selfplay.report.fight.items import drawn_as
-from selfplay.report.fight.looks import SHIELD_FULL, Look, look_of
+from selfplay.report.fight.looks import SHIELD_FULL, CharacterLook, look_of
 from selfplay.report.fight.scenery import Scenery, moving_platforms, scenery_of
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ SHOT: Final = np.dtype(
 
 
 @dataclass(frozen=True)
-class Scene:
+class FightScene:
     """All of a film."""
 
     film: Film
     scenery: Scenery
-    looks: tuple[Look, ...]
-    rigs: tuple[tuple[Part, ...], ...]
+    looks: tuple[CharacterLook, ...]
+    rigs: tuple[tuple[BodyPart, ...], ...]
     figures: Floats  # [F, J, 2] joints around the feet, facing right
     circles: tuple[Floats, ...]  # [n, 3] each: forward and up from the feet, radius
     shots: NDArray[np.void]  # SHOT [T, 2]
@@ -77,7 +77,7 @@ class Scene:
         return self.items[first:last]
 
 
-def scene_of(film: Film) -> Scene:
+def scene_of(film: Film) -> FightScene:
     """Work out what is to be drawn."""
     players = film.players
     characters, look = np.unique(players["character"], return_inverse=True)
@@ -94,7 +94,7 @@ def scene_of(film: Film) -> Scene:
     scenery = scenery_of(film.stage)
     rigs = tuple(rig_of(look) for look in looks)
     moving, items = moving_platforms(film, scenery), drawn_as(film.items)
-    return Scene(film, scenery, looks, rigs, figures, circles, shots, moving, items)
+    return FightScene(film, scenery, looks, rigs, figures, circles, shots, moving, items)
 
 
 def _moves(players: NDArray[np.void]) -> tuple[list[moves.Move], NDArray[np.intp]]:
@@ -131,7 +131,7 @@ def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
     shots["rays"] = np.where(shots["gone"], np.clip(RAYS - since, 0, RAYS), 0)
 
 
-def _shield(shots: NDArray[np.void], players: NDArray[np.void], looks: Sequence[Look]) -> None:
+def _shield(shots: NDArray[np.void], players: NDArray[np.void], looks: Sequence[CharacterLook]) -> None:
     """A shield shrinks with what is left of it, but never quite to nothing."""
     full = np.array([look.shield_radius for look in looks], np.float32)[shots["look"]]
     left = np.clip(np.nan_to_num(players["shield"]) / SHIELD_FULL, 0.0, 1.0)

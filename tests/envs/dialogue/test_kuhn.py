@@ -13,9 +13,9 @@ from envs.dialogue.kuhn_decisions import nash_conv as exact_nash_conv
 from envs.dialogue.kuhn_drills import kuhn_drills
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer, equilibrium
 from envs.errors import GameError
-from envs.known.exact import nash_conv, payoffs
-from envs.known.kuhn import MOVES, Hand, Kuhn
 from envs.registry import GAMES
+from envs.solved.exact import nash_conv, payoffs
+from envs.solved.kuhn import MOVES, Hand, Kuhn
 from tests.envs.dialogue.tables import self_play
 
 TABLE = GAMES["kuhn"].table()

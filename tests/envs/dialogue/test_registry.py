@@ -1,4 +1,4 @@
-"""The games of words by name."""
+"""The dialogue games by name."""
 
 import json
 import subprocess
@@ -32,9 +32,9 @@ def test_an_unknown_name_lists_both_families(find):
 
 
 def test_a_name_of_the_other_family_is_told_so():
-    with pytest.raises(GameError, match=r"^matching is a game of words, which is not played here \(valid: dolphin, "):
+    with pytest.raises(GameError, match=r"^matching is a dialogue game, which is not played here \(valid: dolphin, "):
         find_game("matching")
-    with pytest.raises(GameError, match=r"^kuhn is no game of words \(valid: kuhn_text, matching\)$"):
+    with pytest.raises(GameError, match=r"^kuhn is no dialogue game \(valid: kuhn_text, matching\)$"):
         find_dialogue("kuhn")
 
 

@@ -27,21 +27,22 @@ class Arena:
 
     def __init__(self, left="mewtwo", right="fox", stage="final_destination", offset=0.0):
         self.tables = load_tables()
-        self.game = records(GAME, 1)
-        self.players = records(PLAYER, 2)
-        self.memory = records(MEMORY, 2)
-        self.controllers = records(CONTROLLER, 2)
+        self.arrays = records(GAME, 1), records(PLAYER, 2), records(MEMORY, 2), records(CONTROLLER, 2)
+        # the same, with fields as attributes
+        self.game, self.players, self.memory, self.controllers = (array.view(np.recarray) for array in self.arrays)
         self.game.stage = STAGES[stage]
         self.players.character[:] = CHARACTERS[left], CHARACTERS[right]
         self.over = 0
         self.restart(offset)
 
     def restart(self, offset=0.0):
-        start_game(self.game[0], self.players, self.memory, self.tables, offset)
+        game, players, memory, _ = self.arrays
+        start_game(game[0], players, memory, self.tables, offset)
 
     def step(self):
         """One frame with the controllers as they stand."""
-        self.over = advance_frame(self.game[0], self.players, self.memory, self.controllers, self.tables)
+        game, players, memory, controllers = self.arrays
+        self.over = advance_frame(game[0], players, memory, controllers, self.tables)
 
     def play(self, frames=1, first=NEUTRAL, second=NEUTRAL):
         """The same inputs for some frames; the arena itself, for chaining."""
@@ -77,7 +78,7 @@ class Arena:
 
     def surface(self, seat, index):
         self.memory[seat].surface = index
-        stage = self.tables.stages[self.memory[seat].stage_row]
+        stage = self.tables.stages.view(np.recarray)[self.memory[seat].stage_row]
         self.players[seat].y = stage.surface_y[index]
         return self
 

@@ -103,6 +103,7 @@ def test_one_seed_gives_one_game_and_another_seed_another(name):
     assert first.game.state.players[0].tobytes() != first.game.state.players[1].tobytes()
 
 
+@pytest.mark.full
 def test_compiled_and_uncompiled_players_agree_bit_for_bit():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.envs.melee.test_bots"]
@@ -189,7 +190,9 @@ def test_the_ends_of_the_ladder_are_far_apart():
 def test_the_committed_round_robin_is_of_these_players_and_keeps_the_order():
     figures = json.loads(FIGURES.read_text("utf-8"))
     versions = {"bots": bots.VERSION, "rules": RULES_VERSION}
-    assert {name: figures["versions"][name] for name in versions} == versions, "run scripts/round_robin.py again"
+    assert {name: figures["versions"][name] for name in versions} == versions, (
+        "run scripts/studies/round_robin.py again"
+    )
     assert tuple(figures["ladder"]) == bots.LADDER
     pairs = {(pair["a"], pair["b"]): pair for pair in figures["pairs"]}
     assert all(pair["games"] >= 200 for pair in pairs.values())

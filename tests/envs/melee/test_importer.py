@@ -1,5 +1,6 @@
 """Importing move data: what is generated, what stands by hand, and the command line."""
 
+import copy
 import csv
 import json
 import re
@@ -200,3 +201,44 @@ def test_the_first_frame_of_a_tech_follows_from_the_next_two(tmp_path, speeds, f
 def test_a_file_without_traction_is_refused(frames):
     with pytest.raises(TableError, match=r"fox.toml: attributes: traction is missing"):
         importer.renew("[character]\nid = 1\n", "fox.toml", MOVES, frames)
+
+
+def changed(path, value):
+    dump = copy.deepcopy(MOVES)
+    place = dump
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return dump
+
+
+HITS = [{"start": 2, "end": 3, "hitboxes": [0]}]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("jab1", "totalFrames"), 100_000, "jab1: totalFrames must be from 0 to 1000, got 100000"),
+        (("uthrow", "totalFrames"), 100_000, "uthrow: totalFrames must be from 0 to 1000"),
+        (("jab1", "hitFrames", 0, "end"), 100_000, r"jab1.hitFrames\[0\]: end must be from 0 to 6, got 100000"),
+        (("jab1", "hitFrames", 0, "start"), -100_000, r"jab1.hitFrames\[0\]: start must be from 0 to 6"),
+        (("jab1", "hitFrames"), HITS * 1_000, r"jab1.hitFrames\[1\]: start is 2, must be from 4 to end, which is 3"),
+        (("jab1", "hitFrames", 0, "hitboxes"), [2], r"hitboxes must list numbers of hitboxes, 0 to 1, got \[2\]"),
+        (("jab1", "iasa"), "5\n[actions]", "jab1: iasa must be a number"),
+        (("jab1", "hitboxes", 1, "damage"), None, r"jab1.hitboxes\[1\]: damage is missing"),
+        (("jab1", "hitboxes"), "x" * 100_000, r"hitboxes must be a list of tables, got 'x{5,30}\.\.\.x{5,30}'$"),
+    ],
+)
+def test_a_dump_of_which_no_action_can_be_made_is_refused(hand, frames, path, value, said):
+    with pytest.raises(TableError, match=f"^the move dump: .*{said}"):
+        importer.renew(hand, "fox.toml", changed(path, value), frames)
+
+
+def test_frames_that_no_action_has_are_refused(tmp_path):
+    path = tmp_path / "framedata.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, (*COLUMNS, *CIRCLES))
+        writer.writeheader()
+        writer.writerow(frame(a.ROLL_F, 100_000))
+    with pytest.raises(TableError, match=r"framedata.csv: frame is 100000, the highest possible is 1000"):
+        importer.read_frames(path, 1)

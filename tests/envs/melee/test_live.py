@@ -9,10 +9,10 @@ from envs.melee.replay import ITEM, replay_of
 from envs.melee.slp.columns import recorded_heights
 from envs.melee.slp.container import find_stream
 from envs.melee.slp.encode import encode
-from envs.melee.slp.live import Item, LiveEvents
 from envs.melee.slp.start import Start, read_start, write_start
 from envs.melee.state import records
 from tests.envs.melee.slp_files import FINAL_DESTINATION, FOUNTAIN, VERSIONS, random_state, seats
+from tests.support.fake_dolphin.live import Item, LiveEvents
 
 FRAMES = 40
 PORTS = (1, 3)

@@ -5,7 +5,7 @@ import pytest
 
 from envs.errors import ReplayError
 from envs.melee.replay import End, read_replay, save_replay
-from envs.melee.slp.speed import frames_per_second
+from scripts.studies.bench.replays import frames_per_second
 from tests.envs.melee.slp_files import REAL, assert_same, needs_real_files
 
 pytestmark = needs_real_files

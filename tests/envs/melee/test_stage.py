@@ -150,9 +150,9 @@ def test_drifting_back_from_below_does_not_snap_to_the_top():
 def test_random_play_stays_sane(stage, seed):
     """10 000 frames a case: finite, hull outside the body, on the ground exactly at a surface."""
     arena = Arena(("mewtwo", "fox", "jigglypuff", "sheik", "marth", "ganondorf")[seed], "fox", stage)
-    most_jumps = int(arena.tables.characters.air_jumps.max())
+    most_jumps = int(arena.tables.characters["air_jumps"].max())
     pads = random_pads(seed, 10_000)
-    record = arena.tables.stages[arena.memory[0].stage_row]
+    record = arena.tables.stages.view(np.recarray)[arena.memory[0].stage_row]
     for frame in range(len(pads)):
         if frame % 500 == 499:
             arena.players.percent += 60
@@ -209,7 +209,7 @@ def test_randall_goes_around_and_carries_who_stands_on_it():
     seen = []
     arena.place(0, 0.0)
     arena.memory.surface[0] = 4
-    record = arena.tables.stages[arena.memory[0].stage_row]
+    record = arena.tables.stages.view(np.recarray)[arena.memory[0].stage_row]
     height, left, _ = surface_at(arena.memory[0], record, 4, 0.0)
     arena.players.x[0], arena.players.y[0] = left + 5.0, height
     for _ in range(1200):

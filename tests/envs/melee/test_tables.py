@@ -136,6 +136,14 @@ def test_a_new_character_is_one_new_file(folder):
             "weight = -1.0",
             r"fox.toml: attributes: weight must be from 1 to 200, got -1",
         ),
+        ("characters/fox.toml", "weight = 75.0", "weight = 1" + "0" * 400, r"from 1 to 200, got 1000000.*\.\.\..*0$"),
+        (
+            "stages/battlefield.toml",
+            "[-6.0, 64.98]",
+            "[-6.0, 1" + "0" * 400 + "]",
+            r"outline\[1\] must be 2 numbers from",
+        ),
+        ("stages/battlefield.toml", "[-6.0, 64.98]", "[-6.0, inf]", r"outline\[1\] must be 2 numbers from -10000 to"),
         ("characters/fox.toml", "weight = 75.0", "", r"fox.toml: attributes: weight is missing"),
         ("characters/fox.toml", "weight = 75.0", "weight = true", r"attributes: weight must be a number, got True"),
         (

@@ -21,5 +21,5 @@ def test_a_game_without_a_reward_is_refused(given):
 
 
 def test_a_zero_sum_game_is_refused():
-    with pytest.raises(ConfigError, match="paid differently"):
+    with pytest.raises(ConfigError, match="separate rewards"):
         compute_score("kuhn_text_game_selfplay", "[bet]", "1.0")

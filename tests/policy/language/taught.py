@@ -3,12 +3,12 @@
 from functools import lru_cache, partial
 
 from envs.registry import find_dialogue
+from selfplay.config.dialogue import StartConfig
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.runner.dialogue import Fixture
-from selfplay.trainer.dialogue.config import StartConfig
-from selfplay.trainer.dialogue.start import Recipe, taught_games
+from selfplay.train.dialogue.start import Recipe, taught_games
 
 STEPS, ROWS = 60, 32
 GREEDY = Sampling(temperature=0.0, max_new_tokens=12)

@@ -189,15 +189,40 @@ def test_the_reference_stays_what_the_model_was(folder, lora):
     trained(model)  # it still learns
 
 
-def test_several_threads_may_ask_a_reference_without_adapter(adapted):
+def test_the_reference_of_an_adapter_that_goes_on_is_that_adapter(adapted, tmp_path):
+    """And not the model below it; nor, where the run is resumed, the adapter as it is by then."""
+    ids = torch.arange(1, 12)[None]
+    where = torch.ones_like(ids, dtype=torch.bool)
+    where[:, 0] = False
+    below = adapted.logits(ids, where).detach()
+    trained(adapted).save(tmp_path / "first")
+    model = load_model(str(tmp_path / "first"))
+    before = model.logits(ids, where).detach()
+    assert not torch.allclose(before, below, atol=1e-2)
+    reference = model.reference()
+    assert torch.equal(reference.logits(ids, where), before)
+    trained(model).save(tmp_path / "second")
+    assert torch.equal(reference.logits(ids, where), before)
+    resumed = load_model(str(tmp_path / "second"))
+    moving = {name for name, parameter in resumed.module.named_parameters() if parameter.requires_grad}
+    now = resumed.logits(ids, where).detach()
+    assert torch.equal(resumed.reference(tmp_path / "first").logits(ids, where), before)
+    assert torch.equal(resumed.logits(ids, where), now)
+    assert {name for name, parameter in resumed.module.named_parameters() if parameter.requires_grad} == moving
+    resumed.save(tmp_path / "third")
+    files = [(tmp_path / name / "adapter_model.safetensors").read_bytes() for name in ("second", "third")]
+    assert files[0] == files[1]
+
+
+def test_several_threads_may_ask_a_reference_at_once(adapted):
     from concurrent.futures import ThreadPoolExecutor
 
     ids = torch.arange(1, 12)[None]
     where = torch.ones_like(ids, dtype=torch.bool)
     where[:, 0] = False
     before = adapted.logits(ids, where).detach()
-    trained(adapted)
     reference = adapted.reference()
+    trained(adapted)
 
     def ask(_):
         with torch.no_grad():

@@ -333,7 +333,49 @@ def test_a_slow_server_is_a_failure(model):
         with Asking(model, stub, timeout_s=0.05, retries=1) as writer:
             (game,) = play_games(hands(writer, 1))
         free.set()
-    assert game == Lost("g0", "the server gave no reply: ReadTimeout")
+    assert game == Lost("g0", "the server gave no reply: no whole answer within 0.05 s")
+
+
+DRIPPING = (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"HTTP/1.1 200 OK\r\nDrip: ")
+
+
+class Drips:
+    """A server's answer that comes byte by byte and never ends, until who asked has gone; 500 bytes at most."""
+
+    def __init__(self, begins):
+        self.begins, self.left = begins, threading.Event()
+
+    def __call__(self, handler):
+        handler.close_connection = True
+        handler.wfile.write(self.begins)
+        pause = threading.Event()
+        try:
+            for _ in range(500):
+                handler.wfile.write(b" ")
+                pause.wait(0.01)
+        except OSError:
+            self.left.set()
+
+
+@pytest.mark.parametrize("begins", DRIPPING)
+def test_an_answer_that_drips_has_to_be_whole_in_time(model, begins, monkeypatch):
+    drips = Drips(begins)
+    with Stub(SGLANG, answering(model)) as stub:
+        with Asking(model, stub, timeout_s=0.5, retries=0) as writer:
+            monkeypatch.setattr(stub.server.RequestHandlerClass, "do_POST", lambda self: drips(self))
+            (game,) = play_games(hands(writer, 1))
+        assert game == Lost("g0", "the server gave no reply: no whole answer within 0.5 s")
+        assert drips.left.wait(10)
+
+
+@pytest.mark.parametrize("begins", DRIPPING)
+def test_a_server_that_drips_when_it_is_asked_what_it_is_is_given_up(model, begins, monkeypatch):
+    drips = Drips(begins)
+    with Stub(SGLANG, answering(model)) as stub:
+        monkeypatch.setattr(stub.server.RequestHandlerClass, "do_GET", lambda self: drips(self))
+        with pytest.raises(ConfigError, match=r"no server answers there: no whole answer within 0\.5 s"):
+            find_endpoint(stub.url, model.chat, 0.5)
+        assert drips.left.wait(10)
 
 
 def test_a_server_that_is_gone_is_waited_for(model):

@@ -3,12 +3,12 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM
 
+from scripts.studies.bench.dialogue import GenerateWriter
 from selfplay.policy.language.conversation import Conversation
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.store import Store
 from selfplay.policy.language.working import shared, shared_openings
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.trainer.dialogue.bench import GenerateWriter
 from tests.policy.language.models import converse, recomputed, sampled, texts, tiny
 
 SAMPLING = Sampling(max_new_tokens=12)

@@ -16,8 +16,8 @@ from envs.melee.controller import ACTION_SPEC  # noqa: E402
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
 from envs.melee.dolphin.install import is_free  # noqa: E402
 from envs.melee.dolphin.leftovers import marked  # noqa: E402
-from envs.melee.dolphin.stand_in.disc import Disc, Fault  # noqa: E402
-from envs.melee.dolphin.stand_in.write import write_stand_in  # noqa: E402
+from tests.support.fake_dolphin.disc import Disc, Fault  # noqa: E402
+from tests.support.fake_dolphin.write import write_stand_in  # noqa: E402
 
 SEED = 11
 PORT = 20_000 + os.getpid() % 1_000 * 10  # the first of ten of this test session's own

@@ -39,7 +39,8 @@ DEFAULTS = {
     "quit_s": 0.0,  # of silence after a game that was quit
     "start_flushes": 1,  # inputs that it takes between the start of a game and the first frame
     "free_frames": 0,  # that it plays at the start of a game without any input
-    "latency": 0,  # frames that an input always takes longer
+    "latency": [0, 0, 0, 0],  # frames that an input always takes longer, by port
+    "merges": False,  # reads all that waits in a pipe as one input, as the source of Dolphin does
     "shows_countdown": True,  # inputs before frame 0
     "one_message": False,  # the start comes with the first frame
     "cut": False,  # the events before and after a frame are different messages
@@ -48,6 +49,7 @@ DEFAULTS = {
     "chatter": False,  # messages of other kinds, and empty ones
     "menu_in_game": False,  # menus come as events of a game, after it
     "version": [3, 18, 0],
+    "rules": {},  # of a game, where they are not those of tournaments
     "longer": 0,  # unknown bytes at the end of events
     "leaves": False,  # says end_game and disconnects when its pipes are closed
 }  # fmt: skip
@@ -74,7 +76,7 @@ class Pad:
     def __init__(self, path):
         self.fd = os.open(path, os.O_RDONLY | (0 if CHOSEN["pipes"] == "early" else os.O_NONBLOCK))
         self.lines, self.held, self.before, self.main, self.seen = b"", set(), set(), (0.0, 0.0), False
-        self.shown = [(0.0, 0.0, 0)] * (CHOSEN["latency"] + 1)
+        self.shown = [(0.0, 0.0, 0)] * (CHOSEN["latency"][int(path.name[-1]) - 1] + 1)
 
     def read(self):
         """Obey up to a FLUSH; whether there was one. The end of the pipe is the end of everything."""
@@ -153,9 +155,15 @@ def wait():
     for pad in PADS.values():
         pad.before = set(pad.held)
     waiting = list(PADS.values())
-    while waiting := [pad for pad in waiting if not pad.read()]:
-        service()
-        select.select([pad.fd for pad in waiting], [], [], 0.002)
+    while waiting:
+        here = waiting[:1] if CHOSEN["merges"] else waiting  # one after the other, or all at once
+        if not (done := [pad for pad in here if pad.read()]):
+            service()
+            select.select([pad.fd for pad in here], [], [], 0.002)
+        for pad in done:
+            while CHOSEN["merges"] and pad.read():
+                pass
+            waiting.remove(pad)
     service()
 
 

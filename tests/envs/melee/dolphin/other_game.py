@@ -52,10 +52,18 @@ class Game:
         table = [(c, s + (self.chosen["longer"] if c in LONGER else 0)) for c, s in self.sizes.items()]
         data = bytes([0x35, 1 + 3 * len(table)]) + b"".join(struct.pack(">BH", *row) for row in table)
         values = [(1 + i, "B", number) for i, number in enumerate(self.version)] + [(0x13, "H", self.stage)]
+        rules = {"mode": 0x32, "stocks": 4, "timer": 480, "items": -1, "frozen": True} | self.chosen["rules"]
+        values += [(5, "B", rules["mode"]), (0x10, "b", rules["items"]), (0x15, "I", rules["timer"])]
+        values += [(0x1A2, "B", rules["frozen"])]
         for port in range(4):
             at = 0x65 + 0x24 * port
             kind = 3 if port not in self.ports else int(self.hands[port].cpu)
-            values += [(at, "B", 2), (at + 1, "B", kind), (at + 2, "B", 4), (at + 0xF, "B", self.hands[port].level)]
+            values += [
+                (at, "B", 2),
+                (at + 1, "B", kind),
+                (at + 2, "B", rules["stocks"]),
+                (at + 0xF, "B", self.hands[port].level),
+            ]
         data += self.event(0x36, *values)
         if self.chosen["gecko"]:
             parts = range(0, self.sizes[0x3D], 512)

@@ -4,9 +4,9 @@ import pytest
 
 from envs.errors import DolphinError
 from envs.melee.dolphin import disc as disc_module
-from envs.melee.dolphin.disc import DISC_BYTES, judge_disc
+from envs.melee.dolphin.disc import DISC_BYTES, DISC_MAGIC, judge_disc
 
-MELEE = b"GALE01\x00\x02"
+MELEE = b"GALE01\x00\x02".ljust(28, b"\0") + DISC_MAGIC
 
 
 def image(path, data, size=0):
@@ -26,7 +26,7 @@ def test_full_size_without_hash(tmp_path):
 def test_hash(tmp_path, monkeypatch):
     monkeypatch.setattr(disc_module, "DISC_BYTES", 100)
     monkeypatch.setattr(disc_module, "_CHUNK", 7)
-    made = image(tmp_path / "melee.iso", MELEE + bytes(range(92)))
+    made = image(tmp_path / "melee.iso", MELEE + bytes(range(68)))
     md5 = hashlib.md5(made.read_bytes()).hexdigest()
     found = judge_disc(made, hash_it=True)
     assert found.level == "warning"
@@ -38,13 +38,12 @@ def test_hash(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (MELEE, "8 bytes instead of 1,459,978,240"),
-        (b"GALE01\x00\x00", "revision 0"),
-        (b"GALP01\x00\x00", "another game (GALP01)"),
-        (b"PK\x03\x04 a zip archive", "no image of a GameCube disc"),
-        (b"G", "no image of a GameCube disc"),
-        (b"CISO" + bytes(0x8000 - 4) + b"GALE01\x00\x01", "revision 1"),
-        (b"RVZ\x01" + bytes(20), "no image of a GameCube disc"),
+        (MELEE, "32 bytes instead of 1,459,978,240"),
+        (MELEE.replace(b"\x02", b"\x00", 1), "revision 0"),
+        (MELEE.replace(b"GALE", b"GALP"), "another game (GALP01)"),
+        (b"RSBE01".ljust(24, b"\0") + b"\x5d\x1c\x9e\xa3" + bytes(4), "another game (RSBE01)"),
+        (b"CISO" + bytes(0x8000 - 4) + MELEE.replace(b"\x02", b"\x01", 1), "revision 1"),
+        (b'{"seed": 3}', "settings of the stand-in"),
     ],
 )
 def test_warnings_say_what_is_needed(tmp_path, data, expected):
@@ -55,12 +54,33 @@ def test_warnings_say_what_is_needed(tmp_path, data, expected):
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        b"PK\x03\x04 a zip archive",
+        b"README of my discs, which is a text file",
+        b"GALE01\x00\x02",
+        b"CISO" + bytes(0x9000),
+        b"RVZ\x01" + bytes(20),
+        b"{ no settings",
+        bytes(1000),
+    ],
+)
+def test_what_is_no_disc_image_is_refused(tmp_path, data):
+    with pytest.raises(DolphinError, match="is no disc image") as caught:
+        judge_disc(image(tmp_path / "melee.iso", data), hash_it=False)
+    assert str(caught.value).startswith(f"{tmp_path / 'melee.iso'}: ")
+    assert "\n" not in str(caught.value)
+    assert "ISO or GCM" in str(caught.value) or "no JSON either" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("data", "expected"),
     [
         (b"CISO" + bytes(0x8000 - 4) + MELEE, "compressed (CISO)"),
         (b"RVZ\x01" + bytes(0x58 - 4) + MELEE, "compressed (RVZ)"),
         (b"WIA\x01" + bytes(0x58 - 4) + MELEE, "compressed (WIA)"),
         (b"\x01\xc0\x0b\xb1" + bytes(100), "compressed (GCZ)"),
+        (b"\xae\x0f\x38\xa2" + bytes(100), "compressed (TGC)"),
     ],
 )
 def test_compressed_images_are_fine(tmp_path, data, expected):

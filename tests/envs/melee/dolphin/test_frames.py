@@ -10,8 +10,8 @@ from envs.melee.dolphin.conversions import differences
 from envs.melee.dolphin.frames import OLDEST, FrameReader
 from envs.melee.replay import read_replay
 from envs.melee.slp import layout
-from envs.melee.slp.speed import write_games
 from envs.melee.slp.stream import open_stream
+from scripts.studies.bench.replays import write_games
 from tests.envs.melee.slp_files import REAL as FOLDER
 from tests.envs.melee.slp_files import needs_real_files
 

@@ -1,5 +1,8 @@
 """The bridge on the stand-in, whose games are the mock's: what comes out must be what the mock gives directly."""
 
+import configparser
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,7 +10,6 @@ from envs.check import _check_batch
 from envs.errors import ActionError, DolphinError, GameError
 from envs.melee.controller import FIELDS, MAIN_X, NEUTRAL
 from envs.melee.dolphin.roster import CHARACTERS, Seat
-from envs.melee.dolphin.stand_in.disc import Disc
 from envs.melee.episodes import ENDED_BY
 from envs.melee.mock import MockMelee
 from envs.melee.replay import Recording, read_replay
@@ -24,6 +26,10 @@ from tests.envs.melee.dolphin.emulators import (
     process_of,
     random_actions,
 )
+from tests.support.fake_dolphin.disc import Disc
+
+from envs.melee.dolphin import match  # isort: skip # needs libmelee, which ``emulators`` asks for
+from envs.melee.dolphin.emulator import Emulator  # isort: skip
 
 TOLERANCE = 2e-6  # events have the width of float32
 COMPARED = ("obs", "reward")
@@ -85,6 +91,7 @@ def test_every_frame_is_the_mocks(make):
     assert play_beside_mock(game, 1500, options) == ["cap"] * 2
 
 
+@pytest.mark.full
 def test_games_that_end_by_stocks(make):
     """Both run to the right."""
     options = {"characters": ("falco", "sheik"), "stage": "yoshis_story", "max_episode_frames": 20_000}
@@ -94,8 +101,8 @@ def test_games_that_end_by_stocks(make):
 
 def run_right(rng, game):
     actions = np.broadcast_to(NEUTRAL, (1, 2, len(NEUTRAL))).copy()
-    actions[0, :, MAIN_X] = np.where(game._mirrored[0], 0, 16)
-    actions[0, :, FIELDS.index("X")] = game._episode["frames"][0] % 40 < 3  # over the edge, at which they teeter
+    actions[0, :, MAIN_X] = np.where(game._games.mirrored[0], 0, 16)
+    actions[0, :, FIELDS.index("X")] = game._games.episode["frames"][0] % 40 < 3  # over the edge, at which they teeter
     return actions
 
 
@@ -106,6 +113,7 @@ def test_frame_skip_and_delay(make):
     assert play_beside_mock(game, 300, options)[:2] == ["cap"] * 2
 
 
+@pytest.mark.full
 def test_scripted_players_in_a_seat(make):
     options = {"characters": ("mewtwo", "fox"), "max_episode_frames": 400, "frame_skip": 3}
     game = make(**options)
@@ -113,6 +121,7 @@ def test_scripted_players_in_a_seat(make):
     play_beside_mock(game, 250, options)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "stage", [pytest.param(stage, marks=() if stage.startswith("f") else pytest.mark.slow) for stage in sorted(STAGES)]
 )
@@ -146,6 +155,18 @@ def test_lock_step(make):
     assert games < 20
 
 
+@pytest.mark.full
+def test_no_input_is_lost_where_dolphin_waits_for_the_first_pipe_only(make):
+    game = make(Disc(seed=SEED, persona="ishiiruka"))
+    game.reset(SEEDS)
+    inputs = np.zeros((300, 2), CONTROLLER)
+    inputs["main_x"] = np.random.default_rng(0).integers(-8, 9, inputs.shape) / 8
+    for frame in inputs:
+        assert game._dolphin.advance(frame)
+        np.testing.assert_allclose(game._dolphin.state.controllers["main_x"][0], frame["main_x"], atol=1e-6)
+
+
+@pytest.mark.full
 def test_computer_players(make):
     """By the level of the other seat, and by who is seated; they come and go on one emulator."""
     game = make(max_episode_frames=120)
@@ -172,6 +193,7 @@ def neutral_actions(game):
     return np.broadcast_to(NEUTRAL, (1, 2, len(NEUTRAL))).copy()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("port", [1, 2])
 def test_a_person(make, port):
     """Chooses a character, and plays; the other seat is ours."""
@@ -190,6 +212,7 @@ def test_a_person(make, port):
     assert game.state.controllers["main_x"][0, ours] == 1.0
 
 
+@pytest.mark.full
 def test_a_capped_episode_leaves_the_emulator_running(make):
     game = make(max_episode_frames=80)
     game.reset(SEEDS)
@@ -223,7 +246,62 @@ def test_recycling_by_frames_is_staggered_by_slot(make):
 def test_recycling_by_memory(make):
     disc = Disc(seed=SEED, leak_mb_per_1000_frames=400)
     game = make(disc, max_episode_frames=77, recycle_mb=100)  # 80 MB a game
-    assert episodes_by_pid(game, 4) == [0, 0, 0, 3]
+    assert episodes_by_pid(game, 4) == [0, 0, 2, 2]
+
+
+@pytest.mark.full
+def test_memory_that_grows_within_a_game_is_bounded(make, monkeypatch):
+    monkeypatch.setattr(match, "MEMORY_FRAMES", 10)
+    game = make(recycle_mb=100, max_episode_frames=10_000)
+    game.reset(SEEDS)
+    pid, held = process_of(game).pid, [200.0]
+    monkeypatch.setattr(Emulator, "memory_mb", lambda self: held[0])
+    game._dolphin._age.megabytes = 150.0
+    for _ in range(30):
+        assert not game.step(neutral_actions(game)).ended[0]
+    held[0] = 251.0
+    frames = 0
+    while not (batch := game.step(neutral_actions(game))).ended[0]:
+        frames += 1
+    assert frames < 10
+    assert batch.truncated[0]
+    assert game.state.game["frame"][0] == 0
+    assert process_of(game).pid != pid
+    assert any("it grew from 150 to 251 MB" in note for note in game.notes)
+
+
+@pytest.mark.full
+def test_episodes_that_are_cut_short_go_on_in_one_game_and_the_next_begins_at_once(make):
+    game = make(play_on=True, characters=("falco", "sheik"), stage="yoshis_story", max_episode_frames=40)
+    game.reset(SEEDS)
+    pid, reader = process_of(game).pid, emulator_of(game).reader
+    for frame in range(1, 121):
+        batch = game.step(neutral_actions(game))
+        assert batch.truncated[0] == (frame % 40 == 0)
+        assert game.state.game["frame"][0] == frame
+    assert reader.games == 1
+    menus = []
+    emulator_of(game).menu_step = lambda: menus.append(0)
+    for _ in range(1100):
+        if (batch := game.step(run_right(None, game))).terminated[0]:
+            break
+    assert ENDED_BY[batch.stats["ended"][0, 0]] == "stocks"
+    assert (game.state.game["frame"][0], reader.games, menus) == (0, 2, [])
+    assert STAGES["yoshis_story"] == game.state.game["stage"][0]
+    assert process_of(game).pid == pid
+
+
+@pytest.mark.full
+def test_first_questions_of_windows_are_answered(make):
+    game = make(Disc(seed=SEED, persona="ishiiruka"), max_episode_frames=50)
+    game.reset(SEEDS)
+    ini = configparser.ConfigParser()
+    ini.read(Path(emulator_of(game).console._get_dolphin_config_path()) / "Dolphin.ini")
+    assert dict(ini["Analytics"]) == {"enabled": "False", "permissionasked": "True"}
+    assert dict(ini["Interface"]) == {"confirmstop": "False", "usepanichandlers": "False"}
+    assert dict(ini["AutoUpdate"]) == {"updatetrack": ""}
+    assert (ini["Core"]["adapterwarning"], ini["Core"]["shownlagreductionwarning"]) == ("False", "True")
+    assert ini["Core"]["blockingpipes"] == "True"  # libmelee's own are there, too
 
 
 def test_replays_are_what_was_seen(make, tmp_path):
@@ -266,6 +344,7 @@ def test_the_contract_of_games(make):
         game.restore({})
 
 
+@pytest.mark.full
 def test_where_games_do_not_restart_one_ends_with_its_last_observation(make):
     game = make(restarts=False, max_episode_frames=60)
     game.reset(np.zeros(1, np.uint64))

@@ -8,7 +8,7 @@ import pytest
 
 from envs.errors import DolphinError
 from envs.melee.dolphin import install
-from envs.melee.dolphin.install import check_disc, find_executable, free_port, launcher_folder, version_of
+from envs.melee.dolphin.install import check_disc, claim_port, find_executable, free_port, launcher_folder, version_of
 
 ONLINE = "Slippi_Online-x86_64.AppImage"
 MAINLINE = "Slippi_Netplay_Mainline-x86_64.AppImage"
@@ -231,6 +231,17 @@ def test_port_of_a_slot_and_the_next_of_its_own():
     with taken(first):
         assert free_port(base, 1, 4) > first
         assert (free_port(base, 1, 4) - base) % 4 == 1
+
+
+def test_two_runs_never_choose_the_same_port():
+    """Also while neither Dolphin has opened its port yet."""
+    base = free_port(50200, 0, 1)
+    first, claim = claim_port(base, 0, 1)
+    second, other = claim_port(base, 0, 1)
+    assert first == base < second
+    other.close()
+    claim.close()
+    assert free_port(base, 0, 1) == base
 
 
 def test_no_port_left(monkeypatch):

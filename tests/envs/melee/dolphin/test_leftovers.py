@@ -1,12 +1,13 @@
 """Processes that an emulator has left behind."""
 
+import socket
 import subprocess
 import sys
 
 import pytest
 
 pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)")
-from envs.melee.dolphin.leftovers import MARK, end_marked, marked
+from envs.melee.dolphin.leftovers import MARK, end_marked, holds_port, marked
 from tests.scripts.commands import is_alive, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -30,3 +31,20 @@ def test_processes_with_the_mark_end_and_no_others(tmp_path):
     end_marked(other)
     assert not is_alive(pids[1])
     end_marked(mark)
+
+
+def test_whose_port_it_is_stays_open_only_where_no_process_shows_its_mark(tmp_path):
+    """As on macOS, which hides the environment of some programs: a Dolphin there must not be refused for that."""
+    code = "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0)); "
+    code += "print(s.getsockname()[1], flush=True); input()"
+    value, pipe = str(tmp_path), subprocess.PIPE
+    with (
+        subprocess.Popen([sys.executable, "-c", code], env={MARK: value}, stdin=pipe, stdout=pipe) as process,
+        socket.socket(type=socket.SOCK_DGRAM) as other,
+    ):
+        port = int(process.stdout.readline())
+        other.bind(("127.0.0.1", 0))
+        assert holds_port(value, port)
+        assert not holds_port(value, other.getsockname()[1])
+        assert holds_port(f"{value} of a process that hides it", port)
+        process.communicate(b"\n")

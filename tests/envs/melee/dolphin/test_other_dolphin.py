@@ -6,6 +6,7 @@ Each case: the first game, two hundred frames in lock step, its end, and the nex
 import json
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,14 @@ from envs.errors import DolphinError
 from envs.melee.controller import MAIN_X, NEUTRAL
 
 pytest.importorskip("melee", reason="libmelee drives Dolphin")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the emulator of this test reads named pipes")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the emulator of this test reads named pipes"),
+    pytest.mark.full,
+]
 psutil = pytest.importorskip("psutil")
+from envs.melee.dolphin import match  # noqa: E402
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
+from envs.melee.dolphin.lock_step import count_down  # noqa: E402
 from tests.envs.melee.dolphin.emulators import PORT  # noqa: E402
 from tests.scripts.commands import is_alive  # noqa: E402
 
@@ -75,7 +81,7 @@ def in_step(game, frames=CAP - 1, seats=(0, 1)):
     rng = np.random.default_rng(0)
     for _ in range(frames):
         sticks = rng.integers(0, 17, 2)
-        frame, mirrored = int(game.state.game["frame"][0]), game._mirrored[0].copy()
+        frame, mirrored = int(game.state.game["frame"][0]), game._games.mirrored[0].copy()
         batch = game.step(action(*sticks))
         assert not batch.ended[0]
         assert game.state.game["frame"][0] == frame + 1
@@ -129,6 +135,7 @@ BUILDS = {
     "answers as Ishiiruka": {"answer": ["Faster Melee - Slippi (3.4.0)", "", 255]},
     "answers as ExiAI": {"answer": ["", "Faster Melee - Slippi (3.4.0) - ExiAI", 1], "leaves": True},
     "silent inputs between games": {"silent_flushes": 20},
+    "one input of all that waits": {"merges": True, "silent_flushes": 20},
     "silence as it boots": {"boot_s": 1.5, "title": True},
 }
 
@@ -176,7 +183,7 @@ def test_a_game_to_its_last_stock(make, build):
     start(game)
     pid = pid_of(game)
     for _ in range(1000):
-        side = RIGHT if not game._mirrored[0, 1] else 0
+        side = RIGHT if not game._games.mirrored[0, 1] else 0
         batch = game.step(action(8, side))
         if batch.ended[0]:
             break
@@ -224,9 +231,41 @@ def test_a_game_that_begins_by_itself_is_left_where_another_is_wanted(make):
     assert emulator_of(game).reader.start.ports[1].kind == 1
 
 
-def test_inputs_that_are_always_late(make):
-    game = make(latency=1)
-    with pytest.raises(DolphinError, match="inputs arrive 1 frames late"):
+@pytest.mark.parametrize(("latency", "ports"), [([1, 1, 0, 0], "1, 2"), ([1, 0, 0, 0], "1"), ([0, 1, 0, 0], "2")])
+def test_inputs_that_are_always_late(make, latency, ports):
+    game = make(latency=latency)
+    with pytest.raises(DolphinError, match=rf"inputs arrive 1 frames late on port {ports}$"):
+        game.reset(np.array([1], np.uint64))
+
+
+@pytest.mark.parametrize("merges", [False, True])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_pipe_with_a_flush_too_many_is_brought_into_step(make, monkeypatch, seat, merges):
+    def one_too_many(emulator, seats):
+        emulator.flush([emulator.pads[seat]])
+        time.sleep(0.1)  # it is read before others come
+        count_down(emulator, seats)
+
+    monkeypatch.setattr(match, "count_down", one_too_many)
+    game = make(merges=merges)
+    start(game)
+    in_step(game)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"stocks": 3}, "stock mode and 3, 3 stocks, stock mode and 4 were asked for"),
+        ({"mode": 0x12}, "time mode and 4, 4 stocks, stock mode and 4 were asked for"),
+        ({"timer": 180}, "a timer of 180 s, one of 480 s was asked for"),
+        ({"mode": 0x30}, "no timer, one of 480 s was asked for"),
+        ({"items": 2}, "items, none were asked for"),
+        ({"frozen": False}, "a stadium that changes, a frozen one was asked for"),
+    ],
+)
+def test_other_rules_are_refused(make, rules, words):
+    game = make({"stage": "pokemon_stadium"}, rules=rules)
+    with pytest.raises(DolphinError, match=f"the game began with {words}"):
         game.reset(np.array([1], np.uint64))
 
 

@@ -43,7 +43,8 @@ def pad():
 def sent(pad, **values):
     """What a frame with these inputs writes."""
     pad.hold(record(**values))
-    pad.send()
+    pad.write()
+    pad.flush()
     lines = pad.controller.take()
     assert lines[-1] == "FLUSH"
     assert lines.count("FLUSH") == 1
@@ -77,7 +78,8 @@ def test_buttons(pad, bit):
 def test_inputs_that_were_never_sent_are_not_forgotten(pad):
     pad.hold(record(buttons=1))
     pad.hold(record(buttons=3))
-    pad.send()
+    pad.write()
+    pad.flush()
     assert pad.controller.take() == ["PRESS A", "PRESS B", "FLUSH"]
 
 
@@ -85,7 +87,8 @@ def test_let_go_of_everything(pad):
     sent(pad, buttons=3, main_x=1.0)
     pad.hold(record(buttons=7))
     pad.release()
-    pad.send()
+    pad.write()
+    pad.flush()
     lines = pad.controller.take()
     assert {"RELEASE A", "RELEASE B", "SET MAIN .5 .5"} < set(lines)
     assert not [line for line in lines if line.startswith("PRESS")]

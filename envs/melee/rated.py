@@ -1,0 +1,31 @@
+"""Fights as rated games: their scripted players and options."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from envs.melee import bots
+from envs.melee.dolphin.roster import CPU
+from envs.melee.episodes import ENDED_BY
+from envs.melee.physics import RULES_VERSION
+from envs.rated import Matches, RatedGame, ScriptedPlayer
+
+MELEE: Final = "melee-1.02"
+"""Version of the real game's own players."""
+_BOTS: Final = {name: ScriptedPlayer(f"bots-{bots.VERSION}", bots.FRAME_SKIP) for name in bots.NAMES}
+_COMPUTERS: Final = {name: ScriptedPlayer(MELEE, any_frame_skip=True) for name in CPU}
+
+
+def _options(matches: Matches) -> dict[str, Any]:
+    return {
+        "characters": matches.characters,
+        "stage": matches.stage,
+        "frame_skip": matches.frame_skip or bots.FRAME_SKIP,
+        "bot_skip": bots.FRAME_SKIP,
+        "delay": matches.delays,
+        "max_episode_frames": matches.max_episode_frames,
+    }
+
+
+MOCK: Final = RatedGame(_BOTS, {"rules": RULES_VERSION, "bots": bots.VERSION}, _options, ENDED_BY)
+DOLPHIN: Final = RatedGame(_BOTS | _COMPUTERS, {"game": "dolphin", "bots": bots.VERSION}, _options, ENDED_BY)

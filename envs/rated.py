@@ -1,0 +1,37 @@
+"""What ratings and evaluation need of a game: its scripted players, and how a block of matches is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedPlayer:
+    """A scripted player of a game, or a computer player of its own."""
+
+    version: str  # differs between players of the same name
+    frame_skip: int = 1  # frames between two decisions
+    any_frame_skip: bool = False  # whether steps of any length suit it
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """G matches that share a block of games."""
+
+    characters: list[list[str]]  # [G][2]
+    delays: list[list[int]]  # [G][2] frames from seeing to acting
+    frame_skip: int  # the longest step that suits all players; 0: any
+    stage: str
+    max_episode_frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class RatedGame:
+    """How matches of a game are played and recorded. Who wins is told by ``StepBatch.score``."""
+
+    players: Mapping[str, ScriptedPlayer]  # by their names in ``ScriptedGame.bot_names``
+    described: Mapping[str, Any]  # versions of rules and players: only games with equal ones are rated together
+    options: Callable[[Matches], dict[str, Any]] = lambda _: {}  # of the game's constructor, JSON-able
+    endings: tuple[str, ...] = ()  # of a fight, by the number in its stats

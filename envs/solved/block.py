@@ -1,0 +1,153 @@
+"""Many games of one table, stepped together: a step is a few look-ups. B games, two seats, D features, M actions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.api import F32, Actions, Bool, Seeds, StepBatch
+from envs.errors import ActionError, GameError
+from envs.snapshots import copied, put_back
+from envs.solved.table import action_spec
+from envs.splitmix import words
+
+if TYPE_CHECKING:
+    from envs.solved.table import Table
+
+STATS: Final = np.dtype([("frames", "i4"), ("reward_payoff", "f8")])
+"""Of an episode, for each seat: its steps, and what the seat won."""
+BOTS: Final = np.uint64(0x5C21B7ED)
+"""Sets the random numbers of scripted players apart from those that begin the episodes."""
+
+
+class TableGame:
+    """B games (``ScriptedGame``).
+
+    Args:
+        table: The game.
+        num_games: B.
+    """
+
+    num_seats: Final = 2
+    stats_dtype: Final = STATS
+    outsider: Final = None
+
+    def __init__(self, table: Table, num_games: int) -> None:
+        if num_games < 1:
+            raise GameError("num_games must be at least 1")
+        self._table = table
+        self._masked = table.masked
+        self.num_games = num_games
+        self.bot_names = tuple(table.players)
+        self._chances = np.cumsum([*table.players.values()], -1)  # [players, N, P, M]
+        self.notes: list[str] = []
+        self.obs_width = table.obs.shape[2]
+        self.actions = action_spec(table.actions)
+        self.bots = np.full((num_games, 2), -1, np.int8)
+        self._seeds = np.zeros(num_games, np.uint64)
+        self._episode = np.zeros(num_games, np.int64)
+        self._steps = np.zeros(num_games, np.int64)
+        self._state = np.zeros(num_games, np.int64)
+
+    @property
+    def legal(self) -> Bool | None:
+        """See ``VectorGame.legal``."""
+        return self._table.legal[self._state] if self._masked else None
+
+    def reset(self, seeds: Seeds) -> F32:
+        """See ``VectorGame.reset``."""
+        self._seeds[:] = seeds
+        self._episode[:] = self._steps[:] = 0
+        self._state[:] = self._first()
+        return self._table.obs[self._state]
+
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
+
+        Raises:
+            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
+        """
+        table = self._table
+        if acts is not None:
+            first = table.legal[self._state].argmax(-1).astype(np.int8)
+            actions = np.where(acts[..., None], actions, first[..., None])
+        chosen = self._checked(self._with_bots(actions))
+        reached = table.after[self._state, chosen[:, 0], chosen[:, 1]]
+        over = table.over[reached]
+        self._steps += 1
+        won = np.where(over, table.payoff[reached], np.float32(0))
+        reward = np.stack([won, -won], 1)
+        stats = np.zeros((self.num_games, 2), STATS)
+        stats["frames"], stats["reward_payoff"] = self._steps[:, None], reward
+        final_obs = table.obs[reached]
+        self._episode += over
+        self._steps[over] = 0
+        self._state = np.where(over, self._first(), reached)
+        score = (np.sign(reward) + 1) / 2
+        return StepBatch(
+            table.obs[self._state], reward, over, np.zeros(self.num_games, np.bool_), final_obs, score, stats
+        )
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """See ``VectorGame.snapshot``."""
+        return copied(self._parts())
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
+        """See ``VectorGame.restore``.
+
+        Raises:
+            GameError: not a snapshot of such a block.
+        """
+        put_back(self._parts(), arrays)
+        return self._table.obs[self._state]
+
+    def kill(self) -> bool:
+        """Nothing to end by force: the games live in this process."""
+        return False
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _parts(self) -> dict[str, NDArray[Any]]:
+        return {"seeds": self._seeds, "episode": self._episode, "steps": self._steps, "state": self._state}
+
+    def _first(self) -> NDArray[np.int64]:
+        """[B] where the episodes of now begin: by the game's seed and the episode's number."""
+        drawn = words(self._seeds, self._episode.astype(np.uint64))
+        return (drawn % np.uint64(self._table.starts)).astype(np.int64)
+
+    def _with_bots(self, actions: Actions) -> Actions:
+        """The actions [B, P, 1], with those of the scripted players. Their draws follow from seed, episode and step."""
+        if (self.bots < 0).all():
+            return actions
+        actions = actions.copy()
+        streams = words(self._seeds ^ BOTS, self._episode.astype(np.uint64))
+        numbers = (2 * self._steps[:, None] + np.arange(2)).astype(np.uint64)
+        draws = (words(streams[:, None], numbers) >> np.uint64(11)) * 2.0**-53
+        for b, seat in np.argwhere(self.bots >= 0).tolist():
+            chances = self._chances[self.bots[b, seat], self._state[b], seat]
+            actions[b, seat] = min(int((chances <= draws[b, seat]).sum()), len(chances) - 1)
+        return actions
+
+    def _checked(self, actions: Actions) -> NDArray[np.int64]:
+        """The actions [B, 2], all of them legal now."""
+        shape = (self.num_games, 2, 1)
+        if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
+            got = getattr(actions, "shape", type(actions).__name__)
+            raise ActionError(f"actions must be whole numbers of shape {shape} (games, seats, 1), got {got}")
+        names = self._table.actions
+        chosen = actions[..., 0]
+        with np.errstate(invalid="ignore"):  # not a number is no action either
+            whole = np.nan_to_num(chosen, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+        known = (whole == chosen) & (whole >= 0) & (whole < len(names))
+        legal = np.take_along_axis(self._table.legal[self._state], np.where(known, whole, 0)[..., None], 2)[..., 0]
+        if not (known & legal).all():
+            game, seat = np.argwhere(~(known & legal))[0]
+            valid = np.flatnonzero(self._table.legal[self._state[game], seat])
+            raise ActionError(
+                f"game {game}, seat {seat}: action {chosen[game, seat]:g} is not one that it has now "
+                f"(valid: {', '.join(f'{n} {names[n]}' for n in valid)})"
+            )
+        return whole

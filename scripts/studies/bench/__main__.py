@@ -1,0 +1,50 @@
+"""Measure speed and memory on one fixed configuration, beside the bounds that its arithmetic sets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.studies.bench.show import add_output, show
+from scripts.studies.command_line import Command, tell_error
+from selfplay.errors import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    command = Command("bench", __doc__)
+    command.add_argument("--game-type", metavar="TYPE", help="a dialogue game (default: the mock fighter)")
+    command.add_argument("--rounds", type=int, metavar="N", help="samples of each (default: 10, dialogue games: 5)")
+    command.add_argument(
+        "--replays",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help=".slp files to read (default: games that the mock writes)",
+    )
+    add_output(command)
+    return command.execute(_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.rounds is not None and options.rounds < 1:
+        raise ConfigError("--rounds must be at least 1")
+    if options.game_type is None:
+        from scripts.studies.bench.speed import measure
+
+        figures = measure(options.rounds or 10, tell_error, options.replays)
+        show(options, figures, "bench.json", "measured")
+    else:
+        from scripts.studies.bench.dialogue import measure_dialogue
+
+        figures = measure_dialogue(options.game_type, options.rounds or 5, tell_error)
+        show(options, figures, "bench_dialogue.json", "dialogue")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

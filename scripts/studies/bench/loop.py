@@ -1,0 +1,196 @@
+"""The training loop of the benchmark, with and without the supervision tree."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envs.registry import make_game
+from scripts.studies.bench.speed import GAMES, ROLLOUT, fixed_config
+from selfplay.checkpoint import LearnerMeta, RunDir, save_generation, save_learner
+from selfplay.errors import SelfPlayError
+from selfplay.league.records import generation_id
+from selfplay.report.outputs import reporters
+from selfplay.report.reporter import Feed, Tee
+from selfplay.runner.block import Block
+from selfplay.runner.segment import SegmentOrder
+from selfplay.seeding import derive
+from selfplay.train.fighting.batch import iteration_report
+from selfplay.train.fighting.family import FightingFamily
+from selfplay.train.fighting.learner import Learner
+from selfplay.train.fighting.session import Session
+from selfplay.train.progress import Phases, Progress, chaos_of
+from selfplay.train.running import Stop
+from selfplay.train.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from selfplay.policy.network import ActorCritic
+    from selfplay.report.metrics import IterationReport
+
+ITERATIONS = 5  # of one sample; the first is not counted
+
+
+@dataclass(slots=True)
+class Times:
+    """Seconds of iterations: all of it, collecting, updating."""
+
+    total: list[float] = field(default_factory=list)
+    collect: list[float] = field(default_factory=list)
+    update: list[float] = field(default_factory=list)
+
+    def add(self, phases: Mapping[str, float]) -> None:
+        """Add an iteration."""
+        self.total.append(sum(phases.values()))
+        self.collect.append(phases["collect"])
+        self.update.append(phases["update"])
+
+    def extend(self, other: Times) -> None:
+        """Add the iterations of another sample."""
+        self.total += other.total
+        self.collect += other.collect
+        self.update += other.update
+
+
+class _Listener:
+    """A reporter that keeps the times."""
+
+    def __init__(self) -> None:
+        self.reports: list[IterationReport] = []
+
+    def header(self, lines: object) -> None:
+        """Ignore it."""
+
+    def notice(self, text: str) -> None:
+        """Ignore it."""
+
+    def leaderboard(self, text: str) -> None:
+        """Ignore it."""
+
+    def iteration(self, report: IterationReport) -> None:
+        """Keep the report."""
+        self.reports.append(report)
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+def _session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> Session:
+    config = fixed_config(folder, iterations=iterations, games=games)
+    values = config.model_dump()
+    values["run"]["save_interval"] = iterations - 1
+    run = RunDir(Path(folder))
+    return Session(type(config).model_validate(values), run, "cpu")
+
+
+def with_tree(games: int = GAMES, iterations: int = ITERATIONS) -> Times:
+    """One sample under the supervision tree, with TensorBoard, metrics, log and checkpoints."""
+    with tempfile.TemporaryDirectory() as folder:
+        listener = asyncio.run(_supervised(_session(folder, games, iterations)))
+    times = Times()
+    for report in listener.reports[1:]:
+        times.add(report.phase_s)
+    return times
+
+
+async def _supervised(session: Session) -> _Listener:
+    listener = _Listener()
+    outputs = reporters(session.run.path, io.StringIO(), live=False)
+    feed = Feed(Tee([*outputs.values(), listener]))
+    stop = Stop()
+    tree = Tree(FightingFamily(session, feed, stop), stop)
+    await tree.root.start()
+    reason = await tree.root.wait()
+    feed.close()
+    await feed.run()
+    if reason.cause is not None:
+        raise SelfPlayError(str(reason.cause))
+    return listener
+
+
+def without_tree() -> Times:
+    """The same sample without supervision and event loop: threads for the blocks, the same outputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = _session(folder)
+        outputs = Tee(list(reporters(session.run.path, io.StringIO(), live=False).values()))
+        learner = Learner(session, threads=len(session.blocks))
+        try:
+            return _called_directly(session, learner, outputs)
+        finally:
+            learner.close()
+            outputs.close()
+
+
+def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
+    times, progress = Times(), Progress(chaos_of(session.config.run, None))
+    _freeze(session, learner, progress)
+    with ThreadPoolExecutor(len(session.blocks)) as pool:
+        blocks = [
+            Block(make_game("mock", **session.game_options(games)), derive(0, name, 1))
+            for name, games in session.blocks.items()
+        ]
+        while progress.iteration < ITERATIONS:
+            phases = Phases(progress)
+            order = SegmentOrder(progress.iteration, ROLLOUT, progress.iteration, learner.snapshot(), {}, ())
+            collected = list(pool.map(partial(Block.collect, order=order), blocks))
+            phases.end("collect")
+            update = learner.update([part.rollout for part in collected], progress.iteration, 0.0)
+            phases.end("update")
+            progress.iteration += 1
+            progress.total_steps += session.config.steps_per_iteration
+            if progress.iteration % session.config.run.save_interval == 0:
+                _save(session, learner, progress)
+                phases.end("save")
+            outputs.iteration(iteration_report(session, progress, collected, update, phases.seconds))
+            for part in collected:
+                part.release()
+            if progress.iteration > 1:
+                times.add(phases.seconds)
+    return times
+
+
+def _freeze(session: Session, learner: Learner, progress: Progress) -> None:
+    name = generation_id(progress.iteration)
+    save_generation(session.run, *learner.policy(name, progress.iteration, progress.total_steps, None))
+
+
+def _save(session: Session, learner: Learner, progress: Progress) -> None:
+    _freeze(session, learner, progress)
+    meta = LearnerMeta(
+        iteration=progress.iteration,
+        total_steps=progress.total_steps,
+        elapsed_s=progress.elapsed_s,
+        created=datetime.now(UTC),
+    )
+    save_learner(session.run, meta, learner.arrays())
+
+
+def blocks() -> int:
+    """Number of runners of the loop, each of which is a thread."""
+    return len(_session("unused").blocks)
+
+
+def network() -> ActorCritic:
+    """A fresh network of the loop."""
+    learner = Learner(_session("unused"), threads=1)
+    learner.close()
+    return learner.network
+
+
+def rollout_bytes_per_game() -> int:
+    """Bytes of one segment of one game, both seats."""
+    session = _session("unused")
+    learner = Learner(session, threads=1)
+    block = Block(make_game("mock", **session.game_options(1)), 0)
+    rollout = block.collect(SegmentOrder(0, ROLLOUT, 0, learner.snapshot(), {}, ())).rollout
+    learner.close()
+    names = ("obs", "action", "logprob", "value", "reward", "next_value", "boundary", "learner")
+    return sum(getattr(rollout, name).nbytes for name in names)

@@ -1,0 +1,110 @@
+"""Cells: the finished measurements of a study, one JSON file for each variant and seed.
+
+A finished cell is not measured again; delete its file to repeat it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from scripts.studies.curves import Curve, svg
+from scripts.studies.pages import write_json
+from selfplay.commands.train_or_resume import finish, is_finished
+from selfplay.config.fighting_cli import parse
+from selfplay.errors import ConfigError, SelfPlayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from selfplay.checkpoint import RunDir
+
+Cell = dict[str, Any]
+POINTS = 60  # of a curve
+
+
+class Cells:
+    """The cells in one folder, by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, name: str) -> Path:
+        """File of a cell."""
+        return self._folder / f"{name}.json"
+
+    def read(self, names: Iterable[str]) -> list[Cell]:
+        """Those of the named cells that are finished."""
+        paths = map(self.path, names)
+        return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+
+    def names(self, pattern: str) -> list[str]:
+        """Finished cells whose names match a glob pattern, sorted."""
+        return sorted(path.relative_to(self._folder).with_suffix("").as_posix()
+                      for path in self._folder.glob(f"{pattern}.json"))  # fmt: skip
+
+    def make(
+        self, name: str, measure: Callable[[], Mapping[str, Any]], expected: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Measure a cell and write it, unless it is finished; whether it was measured.
+
+        Args:
+            name: Name of the cell.
+            measure: Returns the figures.
+            expected: Figures that a finished cell must have.
+
+        Raises:
+            ConfigError: a finished cell was measured with other settings than ``expected``.
+        """
+        finished = self.read([name])
+        if not finished:
+            self.write(name, measure())
+        elif other := [key for key, value in (expected or {}).items() if finished[0].get(key) != value]:
+            raise ConfigError(f"{self.path(name)} was measured with other {', '.join(other)}; move it away")
+        return not finished
+
+    def write(self, name: str, cell: Mapping[str, Any]) -> None:
+        """Write a finished cell."""
+        write_json(self.path(name), cell)
+
+
+def train_if_missing(run: RunDir, arguments: Sequence[str], tell: Callable[[str], object]) -> None:
+    """Train a run with these arguments of ``train_self_play.py``, or resume it, unless it is finished. Blocks.
+
+    Raises:
+        ConfigError: the folder holds a run of another length.
+        SelfPlayError: the training was interrupted.
+    """
+    wanted = parse([*arguments, "--checkpoint", str(run.path)])
+    if is_finished(run, wanted.config.run.timesteps):
+        return
+    tell(f"training {run.path}")
+    if finish(run, wanted.config, wanted.explicit, wanted.preset):
+        raise SelfPlayError(f"{run.path} was interrupted")
+
+
+def read_curves(
+    run: RunDir, tags: Mapping[str, str], x: str, unit: float, digits: int | None = None
+) -> dict[str, list[tuple[float, float]]]:
+    """Points (x / unit, value) of each tag in the metrics of a run: means of at most ``POINTS`` equal parts."""
+    rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
+    size = math.ceil(len(rows) / POINTS)
+    parts = [rows[i : i + size] for i in range(0, len(rows), size)]
+    means = {name: [fmean(row.get(tag, 0.0) for row in part) for part in parts] for name, tag in tags.items()}
+    return {
+        name: [
+            (part[-1][x] / unit, value if digits is None else round(value, digits))
+            for part, value in zip(parts, values, strict=True)
+        ]
+        for name, values in means.items()
+    }
+
+
+def write_chart(path: Path, curves: Mapping[str, Sequence[tuple[float, float]]], x_label: str, y_label: str) -> None:
+    """Draw curves of points (x, y) as SVG; nothing where there are none."""
+    if curves:
+        drawn = [Curve(name, *zip(*points, strict=True)) for name, points in curves.items()]
+        path.write_text(svg(drawn, x_label, y_label), encoding="utf-8")

@@ -1,0 +1,69 @@
+"""The command line of a study: ``python -m scripts.studies.NAME``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from selfplay.config.command_line import Parser, exit_code, whole_numbers
+from selfplay.errors import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+
+class Command(Parser):
+    """A parser with the options that studies share.
+
+    Args:
+        name: What follows ``scripts.studies``.
+        description: The docstring of the module.
+        settings: More of ``argparse``.
+    """
+
+    def __init__(self, name: str, description: str | None, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(prog=f"python -m scripts.studies.{name}", description=description, **settings)
+
+    def add_seeds(self) -> None:
+        """Add ``--seeds``."""
+        self.add_argument("--seeds", type=whole_numbers, default="0,1,2", metavar="N,N", help="(default: %(default)s)")
+
+    def add_parts(self, parts: Sequence[str]) -> None:
+        """Add ``--parts``."""
+        self.add_argument("--parts", default=",".join(parts), metavar="NAME,NAME", help="what to do (default: all)")
+
+    def execute(self, run: Callable[[argparse.Namespace], int | None]) -> int:
+        """Parse the arguments and run the command; the exit code. An error of the user is one line, not a traceback."""
+        options = self.parse_args()
+        return exit_code(self.prog, lambda: _run(run, options))
+
+
+def _run(run: Callable[[argparse.Namespace], int | None], options: argparse.Namespace) -> int | None:
+    try:
+        return run(options)
+    except OSError as error:
+        raise ConfigError(str(error)) from error
+
+
+def chosen(flag: str, given: str | Iterable[object], valid: Collection[object]) -> list[Any]:
+    """The names in a list with commas, or the values themselves.
+
+    Raises:
+        ConfigError: one that is not valid.
+    """
+    names = given.split(",") if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in valid:
+            raise ConfigError(f"{flag} {name}: unknown (valid: {', '.join(map(str, valid))})")
+    return names
+
+
+def tell(text: str) -> None:
+    """Print a line of progress at once."""
+    print(text, flush=True)
+
+
+def tell_error(text: str) -> None:
+    """Print a line of progress on the error stream, where figures go to the output."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,76 @@
+"""Windows: from every frame of a replay the mock plays 30 frames with the recorded inputs, compared with the replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee import actions as a
+from envs.melee.physics.compile import compiled
+from envs.melee.physics.frame import advance_frame
+from envs.melee.physics.memory import MEMORY
+from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
+from envs.melee.tables import load_tables
+from scripts.studies.fidelity.reconstruct import replay_arrays
+
+if TYPE_CHECKING:
+    from envs.melee.replay import Replay
+
+LENGTH: Final = 30  # frames of a window
+NEAR: Final = 0.1  # units, within which a window still counts as close
+CHECKS: Final = (1, 5, 15, 30)  # frames after the start at which positions are compared
+
+
+class Windows(NamedTuple):
+    """Windows that start at the frames 0 .. T - 1 - LENGTH of a replay, a row each, for both seats."""
+
+    error: NDArray[np.float64]  # [W, 2, len(CHECKS)] units between mock and real game
+    same: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, on which the actions are equal
+    close: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, within NEAR units
+    mock_action: NDArray[np.int32]  # [W, 2] the mock's action where it first differs, -1 where it never does
+
+
+def play_windows(replay: Replay, memory: NDArray[np.void]) -> Windows:
+    """Play every window of a replay; ``memory`` is what ``reconstruct_memory`` gives."""
+    count = max(0, len(replay.state.players) - LENGTH)
+    windows = Windows(
+        np.zeros((count, NUM_SEATS, len(CHECKS))),
+        np.zeros((count, NUM_SEATS), np.int32),
+        np.zeros((count, NUM_SEATS), np.int32),
+        np.full((count, NUM_SEATS), -1, np.int32),
+    )
+    mock = records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS)
+    _play(replay_arrays(replay, memory), *mock, np.array(CHECKS), load_tables(), windows)
+    return windows
+
+
+@compiled
+def _play(real, game, mock, memory, checks, tables, windows):
+    error, same, close, mock_action = windows.error, windows.same, windows.close, windows.mock_action
+    for start in range(len(error)):
+        game[0] = real.game[start]
+        for seat in range(2):
+            mock[seat] = real.players[start, seat]
+            memory[seat] = real.memory[start, seat]
+            if mock[seat].action == a.DOWN_BOUND_UP or mock[seat].action == a.DOWN_BOUND:
+                mock[seat].on_ground = 1  # the game counts the bounce as flight, though the player stays where it is
+        check = 0
+        for i in range(1, checks[-1] + 1):
+            advance_frame(game[0], mock, memory, real.controllers[start + i], tables)
+            for seat in range(2):
+                actual = real.players[start + i, seat]
+                if mock_action[start, seat] < 0:
+                    if mock[seat].action == actual.action:
+                        same[start, seat] = i
+                    else:
+                        mock_action[start, seat] = mock[seat].action
+                dx, dy = mock[seat].x - actual.x, mock[seat].y - actual.y
+                distance = np.sqrt(dx * dx + dy * dy)
+                if distance <= NEAR and close[start, seat] == i - 1:
+                    close[start, seat] = i
+                if i == checks[check]:
+                    error[start, seat, check] = distance
+            if i == checks[check]:
+                check += 1

@@ -1,0 +1,1 @@
+"""Growth of costs with games, players, generations and rows of the ledger."""

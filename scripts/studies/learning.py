@@ -1,0 +1,202 @@
+"""Measure how the main job learns: train the laptop preset for some seeds; writes docs/learning.md.
+
+A finished seed is kept in docs/data/learning/ (with --character and --mode in learning_CHARACTER_MODE/) and not trained
+again; delete its file to repeat it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from envs.melee import bots
+from scripts.studies import ROOT
+from scripts.studies.cells import Cell, Cells
+from scripts.studies.command_line import Command, tell
+from scripts.studies.curves import Curve, svg
+from scripts.studies.pages import interval, measured_here, put_between
+from scripts.studies.pages import table as markdown
+from selfplay.checkpoint import RunDir
+from selfplay.commands.evaluation import evaluate
+from selfplay.commands.players import contender, home_rules
+from selfplay.config.fighting_cli import parse
+from selfplay.errors import SelfPlayError
+from selfplay.league.leaderboard import build
+from selfplay.league.ledger import read_games
+from selfplay.league.modes import MODES
+from selfplay.league.records import generation_number
+from selfplay.train.app import train
+from selfplay.train.fighting.rating import config_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from selfplay.config.fighting import Config
+
+GAMES: Final = 200
+COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --seed {seed}"
+
+
+def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), games: int = GAMES) -> Cell:
+    """Train one seed and play ``games`` games of its last generation with each opponent; the figures.
+
+    Raises:
+        SelfPlayError: the training failed or was interrupted.
+    """
+    wanted = parse([*COMMAND.format(seed=seed).split()[2:], "--checkpoint", str(folder), *arguments])
+    started = time.monotonic()
+    if train(wanted.config, explicit=wanted.explicit, preset=wanted.preset):
+        raise SelfPlayError(f"seed {seed} was interrupted")
+    wall = time.monotonic() - started
+    run = RunDir(folder)
+    summary = run.read_summary()
+    newest = str(summary["newest"])
+    results = {}
+    for name in ("gen_0", *bots.LADDER):
+        pair = (contender(newest, run), contender(name, run))
+        characters, rules = home_rules(pair)
+        results[name] = asdict(evaluate(*pair, games, characters, rules, seed=10_000 + seed))
+    return {
+        "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
+        "seed": seed,
+        **measured_here(),
+        "wall_s": round(wall, 1),
+        "training_s": summary["elapsed_s"],
+        "steps_per_iteration": wanted.config.steps_per_iteration,
+        "newest": newest,
+        **{name: summary[name] for name in ("total_steps", "steps_per_s_median", "restarts", "chaos")},
+        **opponents(wanted.config),
+        "ladder": list(bots.LADDER),
+        "results": results,
+        **rated(run),
+    }
+
+
+def rated(run: RunDir) -> dict[str, Any]:
+    """Ratings from a run's ledger: the curve of its generations, and the facts of its leaderboard."""
+    if not run.ledger.exists():
+        return {"curve": [], "bots": {}, "leaderboard": None}
+    board = build(read_games(run.ledger), run=run.path)
+    curve = [
+        {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
+        for row in board.rows
+        if (number := generation_number(row.policy)) is not None
+    ]
+    facts = {"newest", "progress", "games", "draw_share", "fit", "anchors", "warnings"}
+    return {
+        "curve": sorted(curve, key=lambda point: int(str(point["iteration"]))),
+        "bots": {row.policy: row.elo for row in board.rows if row.scripted},
+        "leaderboard": board.model_dump(mode="json", include=facts),
+    }
+
+
+def opponents(config: Config) -> dict[str, Any]:
+    """The mode of a run, and the scripted players that it does not train against."""
+    mode = config.league.mode
+    return {"mode": mode, "held_out": list(config.league.held_out if "scripted" in MODES[mode] else bots.LADDER)}
+
+
+def read_cells(folder: Path) -> list[Cell]:
+    """All finished cells of a folder, by seed."""
+    cells = Cells(folder)
+    return sorted(cells.read(cells.names("seed_*")), key=lambda cell: int(cell["seed"]))
+
+
+def table(cells: Sequence[Cell]) -> str:
+    """Scores against each opponent and facts of each run, a column for each seed, in Markdown."""
+    seeds = [f"seed {cell['seed']}" for cell in cells]
+    scores = [
+        (
+            f"{name} (never met in training)" if name in cells[0]["held_out"] else name,
+            *(_score(cell["results"][name]) for cell in cells),
+        )
+        for name in cells[0]["results"]
+    ]
+    facts: dict[str, Callable[[Cell], str]] = {
+        "steps": lambda c: f"{c['total_steps']:,}",
+        "training, minutes": lambda c: f"{c['training_s'] / 60:.1f}",
+        "steps/s, median": lambda c: f"{c['steps_per_s_median']:,.0f}",
+        "mode": lambda c: c["mode"],
+        "processor": lambda c: c["processor"],
+        "cores": lambda c: f"{c['cores']}",
+        "date": lambda c: c["date"],
+        "rating games": lambda c: f"{c['leaderboard']['games']:,}",
+        "newest above gen_0, Elo": lambda c: _progress(c["leaderboard"]["progress"]),
+        "draws": lambda c: f"{c['leaderboard']['draw_share']:.1%}",
+        "misfit, p": lambda c: _misfit(c["leaderboard"]["fit"]["misfit_p"]),
+    }
+    shown = [(name, *map(fact, cells)) for name, fact in facts.items()]
+    return f"{markdown(('opponent', *seeds), scores)}\n\n{markdown(('', *seeds), shown)}"
+
+
+def _progress(gain: dict[str, float] | None) -> str:
+    if gain is None:
+        return "not rated"
+    return f"{gain['elo']:+.0f} [{gain['low']:+.0f}, {gain['high']:+.0f}], likelihood {gain['superiority']:.2%}"
+
+
+def _misfit(p: float | None) -> str:
+    return "too few games to tell" if p is None else f"{p:.2g}"
+
+
+def _score(result: dict[str, Any]) -> str:
+    return interval(result) + ("" if result["by_stocks"] is None else f"; {result['by_stocks']:.0%} by stocks")
+
+
+def chart(cells: Sequence[Cell]) -> str:
+    """Elo over steps, one curve for each seed, as SVG; an open side of an interval is drawn at the estimate."""
+    curves = []
+    for cell in cells:
+        points = cell["curve"]
+        curves.append(
+            Curve(
+                f"seed {cell['seed']}",
+                [point["iteration"] * cell["steps_per_iteration"] / 1e6 for point in points],
+                [point["elo"] for point in points],
+                [point["elo"] if point["low"] is None else point["low"] for point in points],
+                [point["elo"] if point["high"] is None else point["high"] for point in points],
+            )
+        )
+    levels = sorted(cells[0]["bots"].items(), key=lambda level: float(level[1]))
+    return svg(curves, "million steps", "Elo (random = 1500), 95% interval", levels)
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    command = Command("learning", __doc__)
+    command.add_seeds()
+    command.add_argument("--character", metavar="NAME", help="both players' character (default: that of the preset)")
+    command.add_argument("--mode", metavar="MODE", help="how opponents are chosen (default: that of the preset)")
+    command.add_argument("--runs", type=Path, default=ROOT / "checkpoints", help="where the runs go")
+    command.add_argument("--out", type=Path, default=ROOT / "docs" / "data", help="where figures go")
+    command.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
+    command.add_argument("--rerate", action="store_true", help="rate the games of finished seeds again, train nothing")
+    return command.execute(_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    changed = [(flag, value) for flag, value in (("character", options.character), ("mode", options.mode)) if value]
+    name = "_".join(["learning", *(value for _, value in changed)])
+    arguments = [word for flag, value in changed for word in (f"--{flag}", value)]
+    cells = Cells(options.out / name)
+    for seed in options.seeds:
+        folder, cell = options.runs / name / f"seed_{seed}", f"seed_{seed}"
+        if options.rerate:
+            run = RunDir(folder)
+            cells.write(cell, {**cells.read([cell])[0], **opponents(config_of(run)), **rated(run)})
+        else:
+            cells.make(cell, partial(train_and_evaluate, seed, folder, arguments))
+    found = read_cells(options.out / name)
+    put_between(options.page, name if changed else "measured", table(found))
+    if not changed:
+        (options.page.parent / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")
+    tell(f"wrote {options.page}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""The configuration of ``scripts/studies/bench`` as a job of other trainers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from scripts.studies.bench.speed import fixed_config
+from scripts.studies.rivals.programs.job import Job
+from selfplay.checkpoint import RunDir
+from selfplay.league.records import generation_id
+from selfplay.train.fighting.learner import Learner
+from selfplay.train.fighting.session import Session
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import PolicyMeta
+
+SECONDS_WORTH: Final = 1024  # games x iterations of a sample
+MOST_ITERATIONS: Final = 40
+
+
+def iterations_of(games: int) -> int:
+    """Counted iterations of a sample, which take a few seconds; one more precedes them."""
+    return max(4, min(MOST_ITERATIONS, SECONDS_WORTH // games))
+
+
+def session_of(games: int, seed: int = 0) -> Session:
+    """The run of all systems."""
+    config = fixed_config("unused", iterations=1, games=games)
+    run = config.run.model_copy(update={"seed": seed})
+    return Session(config.model_copy(update={"run": run}), RunDir(Path("unused")), "cpu")
+
+
+def write_first_weights(session: Session, path: Path) -> PolicyMeta:
+    """Write the first weights of our learner for a program; the metadata of their policy."""
+    learner = Learner(session, threads=1)
+    meta, params = learner.policy(generation_id(0), 0, 0, None)
+    learner.close()
+    np.savez(path, **params)  # type: ignore[arg-type]
+    return meta
+
+
+def job_of(
+    session: Session,
+    weights: Path,
+    *,
+    seats: int,
+    threads: int,
+    iterations: int,
+    variant: str,
+    latest: Path | None = None,
+) -> Job:
+    """The job of the same training."""
+    config, ppo = session.config, session.config.ppo
+    games = config.run.num_games
+    options = session.game_options(games)
+    del options["num_games"]
+    return Job(
+        games=games,
+        seats=seats,
+        threads=threads,
+        iterations=iterations,
+        rollout=ppo.rollout_length,
+        epochs=ppo.epochs,
+        minibatch=min(ppo.batch_size, games * seats * ppo.rollout_length),
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip=ppo.clip,
+        learning_rate=ppo.learning_rate,
+        value_clip=ppo.value_clip,
+        value_coefficient=ppo.value_coefficient,
+        entropy_coefficient=ppo.entropy_coefficient,
+        max_grad_norm=ppo.max_grad_norm,
+        hidden=config.net.hidden,
+        weights=str(weights),
+        game=options,
+        seed=config.run.seed,
+        variant=variant,
+        latest=None if latest is None else str(latest),
+    )

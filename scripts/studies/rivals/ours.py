@@ -1,0 +1,20 @@
+"""This project's loop as a benchmark program: ``python -m scripts.studies.rivals.ours GAMES ITERATIONS``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+from scripts.studies.bench.loop import with_tree
+from scripts.studies.rivals.programs.job import Laps
+
+
+def main() -> None:
+    """Run one sample under the supervision tree, whose first iteration is not counted, and print the times."""
+    games, iterations = map(int, sys.argv[1:])
+    times = with_tree(games, iterations)
+    Laps(times.total, times.collect, times.update).answer(version("selfplay"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Stable-Baselines3's PPO on streams of the mock.
+
+Trunk and heads are those of our network: the trunk is the features extractor, shared by actor and critic, which have
+one linear layer each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import stable_baselines3
+import torch
+from numpy.typing import NDArray
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import VecEnv
+
+from scripts.studies.rivals.programs.job import Laps, asked
+from scripts.studies.rivals.programs.streams import Streams
+from scripts.studies.rivals.programs.weights import Layers, dense, linear
+
+
+class Environment(VecEnv):
+    """All streams as one vectorised environment."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._chosen: NDArray[Any] = np.zeros(0)
+        self.render_mode = None
+        super().__init__(streams.num_streams, streams.observation_space, streams.action_space)
+
+    def reset(self) -> NDArray[np.float32]:
+        """Start all games."""
+        return self._streams.reset()
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Keep the actions of the next step."""
+        self._chosen = actions
+
+    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play the step."""
+        step = self._streams.step(self._chosen)
+        done = step.terminated | step.truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(done):
+            infos[i] = {"terminal_observation": step.final_obs[i], "TimeLimit.truncated": bool(step.truncated[i])}
+        return step.obs, step.reward, done, infos
+
+    def close(self) -> None:
+        """Close nothing."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ANN401
+        """Return the same attribute for every stream."""
+        return [getattr(self, attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
+        """Not supported."""
+        raise NotImplementedError
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ANN401
+        """Not supported."""
+        raise NotImplementedError
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
+        """No stream is wrapped."""
+        return [False] * self.num_envs
+
+
+class Trunk(BaseFeaturesExtractor):
+    """Dense layers, each with tanh."""
+
+    def __init__(self, observation_space: Any, hidden: tuple[int, ...]) -> None:  # noqa: ANN401
+        super().__init__(observation_space, hidden[-1])
+        self.layers = dense(observation_space.shape[0], hidden)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """Features."""
+        features: torch.Tensor = self.layers(observations)
+        return features
+
+
+class Timer(BaseCallback):
+    """Times rollouts and updates, and writes the weights; an update ends where the next rollout begins."""
+
+    def __init__(self, laps: Laps, layers: Layers, latest: str | None) -> None:
+        super().__init__()
+        self._laps, self._layers, self._latest = laps, layers, latest
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps:
+            self.end()
+        self._laps.begin()
+
+    def _on_rollout_end(self) -> None:
+        self._laps.collected()
+
+    def _on_step(self) -> bool:
+        return True
+
+    def end(self) -> None:
+        """End an iteration."""
+        if self._latest is not None:
+            self._layers.write(self._latest)
+        self._laps.end()
+
+
+def main() -> None:
+    """Train and print the times."""
+    job = asked()
+    torch.set_num_threads(job.threads)
+    model = PPO(
+        "MlpPolicy",
+        Environment(Streams(job.games, job.seats, job.seed, **job.game)),
+        learning_rate=job.learning_rate,
+        n_steps=job.rollout,
+        batch_size=job.minibatch,
+        n_epochs=job.epochs,
+        gamma=job.gamma,
+        gae_lambda=job.gae_lambda,
+        clip_range=job.clip,
+        clip_range_vf=job.value_clip,
+        ent_coef=job.entropy_coefficient,
+        vf_coef=job.value_coefficient / 2,  # its loss has no factor 1/2
+        max_grad_norm=job.max_grad_norm,
+        policy_kwargs={
+            "features_extractor_class": Trunk,
+            "features_extractor_kwargs": {"hidden": job.hidden},
+            "net_arch": [],
+        },
+        seed=job.seed,
+        device="cpu",
+    )
+    policy: Any = model.policy
+    layers = Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
+    layers.read(job.weights)
+    laps = Laps()
+    timer = Timer(laps, layers, job.latest)
+    model.learn(job.steps, callback=timer)
+    timer.end()
+    laps.answer(stable_baselines3.__version__)
+
+
+if __name__ == "__main__":
+    main()

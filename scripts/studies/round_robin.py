@@ -1,0 +1,120 @@
+"""Play every scripted player of the ladder against every other."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import asdict
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from envs.melee import bots
+from envs.melee.physics import RULES_VERSION
+from scripts.studies.command_line import Command
+from scripts.studies.pages import measured_here, put_between, this_command, write_json
+from scripts.studies.pages import table as markdown
+from selfplay.commands.evaluation import Evaluation, evaluate
+from selfplay.runner.match import Contender, Rules
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+Results = dict[tuple[str, str], Evaluation]  # of (stronger, weaker) on the ladder
+
+
+def measure(options: argparse.Namespace) -> Results:
+    """Play all pairs, and print a line for each."""
+    rules = Rules(stage=options.stage, max_episode_frames=options.max_episode_frames)
+    results: Results = {}
+    for weaker, stronger in combinations(bots.LADDER, 2):
+        players = Contender(stronger), Contender(weaker)
+        result = evaluate(*players, options.games, (options.character,) * 2, rules, options.seed)
+        results[stronger, weaker] = result
+        pair = asdict(result)
+        print(f"{stronger:>15} against {weaker:<15} {interval(pair)}, {by_stocks(pair)} of its wins by stocks")
+    return results
+
+
+def interval(pair: dict[str, Any]) -> str:
+    """Score with its 95% interval."""
+    return f"{pair['score']:.1%} ({pair['low']:.1%} to {pair['high']:.1%})"
+
+
+def by_stocks(pair: dict[str, Any]) -> str:
+    """Share of the wins with more stocks."""
+    return "none" if pair["by_stocks"] is None else f"{pair['by_stocks']:.0%}"
+
+
+def document(options: argparse.Namespace, results: Results) -> dict[str, Any]:
+    """Settings and figures."""
+    return {
+        "command": this_command("round_robin"),
+        **measured_here(),
+        **{name: getattr(options, name) for name in ("seed", "games", "character", "stage", "max_episode_frames")},
+        "versions": {
+            "bots": bots.VERSION,
+            "rules": RULES_VERSION,
+            "python": platform.python_version(),
+            "numba": numba.__version__,
+            "numpy": np.__version__,
+        },
+        "ladder": list(bots.LADDER),
+        "pairs": [{"a": a, "b": b, **asdict(result)} for (a, b), result in results.items()],
+    }
+
+
+def tables(made: dict[str, Any]) -> str:
+    """The ladder and the whole table of a document, in Markdown."""
+    ladder, pairs = made["ladder"], {(pair["a"], pair["b"]): pair for pair in made["pairs"]}
+    about = (
+        f"`{made['command']}`, {made['date']}, {made['processor']}: {made['games']} games a pair, {made['character']} "
+        f"dittos on {made['stage']}, at most {made['max_episode_frames']} frames, bots version "
+        f"{made['versions']['bots']}, rules version {made['versions']['rules']}."
+    )
+    rows: list[Sequence[object]] = []
+    for weaker, stronger in pairwise(ladder):
+        pair = pairs[stronger, weaker]
+        dealt, taken = pair["damage"]
+        score, damage = f"{interval(pair)} against {weaker}", f"{dealt:.0f}%, {taken:.0f}%"
+        rows.append((stronger, score, by_stocks(pair), damage, f"{pair['self_destructs'][0]:.2f}"))
+    head = "player", "against the next weaker one", "wins by stocks", "damage dealt, taken", "self-destructs a game"
+    cross: list[Sequence[object]] = []
+    for place, player in enumerate(ladder[1:], 1):
+        weaker_ones = [pairs[player, weaker] for weaker in ladder[:place]]
+        cells = [f"{pair['score']:.1%} ({by_stocks(pair)})" for pair in weaker_ones]
+        cross.append((player, *cells, *[""] * (len(ladder) - 1 - place)))
+    between = "Score of the player of the row against that of the column; in brackets its wins by stocks:"
+    return "\n\n".join((about, markdown(head, rows), between, markdown(("", *ladder[:-1]), cross)))
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    command = Command("round_robin", __doc__, allow_abbrev=False)
+    command.add_argument("--games", type=int, default=200, metavar="N", help="of each pair (default: %(default)s)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
+    command.add_argument("--character", default="mewtwo", metavar="NAME", help="of both (default: %(default)s)")
+    command.add_argument("--stage", default="final_destination", metavar="NAME", help="(default: %(default)s)")
+    command.add_argument("--max-episode-frames", type=int, default=3600, metavar="N", help="cap (default: %(default)s)")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    command.add_argument("--page", type=Path, metavar="FILE", help="put the tables between the markers of this page")
+    return command.execute(run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play, print and write."""
+    made = document(options, measure(options))
+    text = tables(made)
+    print(f"\n{text}")
+    if options.json:
+        write_json(options.json, made)
+    if options.page:
+        put_between(options.page, "round robin", text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

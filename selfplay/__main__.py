@@ -1,0 +1,38 @@
+"""The command ``selfplay VERB``, also as ``python -m selfplay VERB``."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from selfplay.verbs import COMMANDS, SCRIPTS, VERBS
+
+
+def main() -> int:
+    """Run the verb; the exit code. Only the module of the verb is imported."""
+    command = COMMANDS[Path(sys.argv[0]).name == "__main__.py"]
+    verb, *arguments = sys.argv[1:] or ["--help"]
+    if verb in ("--help", "-h"):
+        width = max(map(len, VERBS))
+        verbs = "\n".join(f"  {name:<{width}}  {text}" for name, text in VERBS.items())
+        sys.stdout.write(f"usage: {command} VERB ...\n\n{verbs}\n\n{command} VERB --help lists the flags of a verb.\n")
+        return 0
+    if verb not in VERBS:
+        sys.stderr.write(f"{command}: {verb!r} is no verb{_nearest(verb)}\n")
+        return 2
+    sys.argv = [f"{command} {verb}", *arguments]
+    code: int = import_module(f"selfplay.commands.cli.{verb.replace('-', '_')}").main()
+    return code
+
+
+def _nearest(name: str) -> str:
+    """What to say of an unknown verb: the verb of a script of that name, or the nearest verb."""
+    stem = Path(name).stem
+    near = [SCRIPTS[stem]] if stem in SCRIPTS else difflib.get_close_matches(stem, VERBS, n=1)
+    return f", did you mean {near[0]}?" if near else "; see --help"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

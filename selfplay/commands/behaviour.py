@@ -1,0 +1,167 @@
+"""How a policy plays beside the games of a folder: the same counts of both, per minute, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.lib.recfunctions import structured_to_unstructured
+from numpy.typing import NDArray
+
+from envs.errors import ReplayError, UnknownNameError
+from envs.melee.behaviour import BEHAVIOUR, COUNTS, behaviour
+from envs.melee.replay import read_replay
+from envs.melee.tables import CHARACTERS
+from selfplay.commands.record import blocks, pairings_of, recorded
+from selfplay.errors import ConfigError
+from selfplay.replays.games import is_player
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from envs.melee.replay import Replay, Seat
+    from selfplay.runner.match import Contender, Rules
+
+# Quantity -> what it is a share of: columns of BEHAVIOUR.
+RATES: Final = {"approach": ("gained", "apart")} | {name: (name, "minutes") for name in COUNTS}
+UNITS: Final = {"approach": "units/s apart", "damage": "%/min"}  # all others are a minute
+RESAMPLES: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A mean over all the time there is, with the 95% interval that games drawn anew give; None: not known."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "-"
+        return f"{self.mean:.2f}" + ("" if self.low is None else f" ({self.low:.2f} to {self.high:.2f})")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What the players of one source do."""
+
+    title: str
+    games: int
+    minutes: float  # of all seats that count
+    rates: dict[str, Rate]  # by the names in RATES
+
+
+@dataclass(slots=True)
+class Folder:
+    """The games of a folder, and what was wrong with those that cannot be read."""
+
+    games: list[NDArray[np.void]] = field(default_factory=list)  # BEHAVIOUR [seats that count]
+    unreadable: list[str] = field(default_factory=list)
+
+
+def folder_games(folder: Path, character: str | None = None, player: str | None = None) -> Folder:
+    """Count what seats of this character and this player do, by default both seats, in all .slp files.
+
+    ``player`` is a port or a display name, see ``is_player``.
+
+    Raises:
+        ConfigError: no file, none that can be read, or nobody who is looked for; names who is there.
+        UnknownNameError: there is no such character.
+    """
+    if character is not None and character not in CHARACTERS:
+        raise UnknownNameError("character", character, CHARACTERS)
+    files = sorted(folder.rglob("*.slp")) if folder.is_dir() else []
+    if not files:
+        raise ConfigError(f"--replays {folder}: no .slp file is there; scripts/record_replays.py makes some")
+    found, names = Folder(), set[str]()
+    for path in files:
+        try:
+            replay = read_replay(path)
+        except ReplayError as error:
+            found.unreadable.append(str(error))
+            continue
+        if not (replay.state.game["frame"] >= 0).any():
+            found.unreadable.append(f"{path}: holds no frame from GO on")
+            continue
+        names |= {seat.name for seat in replay.seats}
+        seats = [i for i, seat in enumerate(replay.seats) if _counts(seat, character, player)]
+        if seats:
+            found.games.append(_of_seats(replay, seats))
+    if len(found.unreadable) == len(files):
+        raise ConfigError(f"--replays {folder}: no file can be read, the first is {found.unreadable[0]}")
+    if not found.games:
+        raise ConfigError(_nobody(folder, character, player, names))
+    return found
+
+
+def _counts(seat: Seat, character: str | None, player: str | None) -> bool:
+    plays = character is None or seat.character == CHARACTERS[character]
+    return plays and (player is None or is_player(player, seat.port, seat.name))
+
+
+def _nobody(folder: Path, character: str | None, player: str | None, names: set[str]) -> str:
+    wanted = ["" if player is None else f"called {player!r}", "" if character is None else f"with {character}"]
+    there = ", ".join(sorted(name for name in names if name)) or "nobody has a name"
+    return f"--replays {folder}: nobody {' '.join(filter(None, wanted))} plays there (players: {there})"
+
+
+def _of_seats(replay: Replay, seats: Sequence[int]) -> NDArray[np.void]:
+    chosen: NDArray[np.void] = behaviour(replay.state, replay.end)[list(seats)]
+    return chosen
+
+
+def mock_games(
+    player: Contender, opponent: Contender, games: int, characters: tuple[str, str], rules: Rules, seed: int
+) -> Iterator[NDArray[np.void]]:
+    """Count what a player does in games of the mock from both seats, in both at once where it meets itself. Blocks.
+
+    Raises:
+        ConfigError: fewer than one game.
+    """
+    pairings = pairings_of([player.id], [opponent.id], games, characters, seed)
+    for block in blocks(pairings, rules):
+        replays = recorded(block, {player.id: player, opponent.id: opponent}, rules)
+        for pairing, replay in zip(block, replays, strict=True):
+            yield _of_seats(replay, [i for i, name in enumerate(pairing.players) if name == player.id])
+
+
+def column(title: str, games: Sequence[NDArray[np.void]], seed: int) -> Column:
+    """The means of some games, BEHAVIOUR [seats] each, and their intervals: quantiles over games drawn anew."""
+    sums = np.array([structured_to_unstructured(game).sum(0) for game in games])  # [G, columns]
+    parts = dict(zip(BEHAVIOUR.names or (), sums.T, strict=True))
+    rng = np.random.default_rng(derive(seed, "behaviour", title))
+    drawn = rng.multinomial(len(games), np.full(len(games), 1.0 / len(games)), RESAMPLES)  # how often each game is
+    rates = {name: _rate(parts[count], parts[time], drawn) for name, (count, time) in RATES.items()}
+    return Column(title, len(games), float(parts["minutes"].sum()), rates)
+
+
+def _rate(count: NDArray[np.float64], time: NDArray[np.float64], drawn: NDArray[np.int64]) -> Rate:
+    """A rate over games [G]; ``drawn`` [R, G]. Games of which one of the two is not known do not count."""
+    known = ~np.isnan(count) & (time > 0.0)
+    if not known.any():
+        return Rate(None, None, None)
+    count, time = np.where(known, count, 0.0), np.where(known, time, 0.0)
+    mean = float(count.sum() / time.sum())
+    if known.sum() < 2:
+        return Rate(mean, None, None)
+    times = drawn @ time
+    low, high = np.quantile((drawn @ count)[times > 0.0] / times[times > 0.0], (0.025, 0.975))
+    return Rate(mean, float(low), float(high))
+
+
+def table(columns: Sequence[Column]) -> list[str]:
+    """Lines for a person: a row a quantity."""
+    head = ["a minute, with 95% interval", *(c.title for c in columns)]
+    about = ["", *(f"{c.games} games, {c.minutes:.1f} min" for c in columns)]
+    rows = [[_label(name), *(str(c.rates[name]) for c in columns)] for name in RATES]
+    widths = [max(map(len, cells)) for cells in zip(head, about, *rows, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (head, about, *rows)]  # fmt: skip
+
+
+def _label(name: str) -> str:
+    label = name.replace("self_destructs", "self-destructs").replace("_", " ")
+    return f"{label} ({UNITS[name]})" if name in UNITS else label

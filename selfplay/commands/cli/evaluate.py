@@ -1,0 +1,64 @@
+"""Play two players against each other and say how strong the first is: policy folders, runs or scripted players."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.config.command_line import Parser, exit_code
+from selfplay.verbs import program
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
+    made.add_argument("b", metavar="B", help="its opponent")
+    made.add_argument("--games", type=int, default=200, metavar="N", help="seats are swapped (default: %(default)s)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
+    made.add_argument("--character", metavar="NAME", help="of A (default: what it was trained with)")
+    made.add_argument("--opponent-character", metavar="NAME", help="of B; with two, each player plays each")
+    made.add_argument("--stage", metavar="NAME", help="(default: what A was trained on)")
+    made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap (default: as in training)")
+    made.add_argument("--greedy", action="store_true", help="policies take their likeliest action")
+    made.add_argument("--result-rule", choices=("stocks_percent", "stocks"), default="stocks_percent")
+    made.add_argument(
+        "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),
+        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30)",
+    )  # fmt: skip
+    made.add_argument("--json", action="store_true", help="as JSON")
+    return made
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play and print."""
+    from selfplay.commands.evaluation import evaluate
+    from selfplay.commands.players import chosen_rules, contender
+    from selfplay.league.sprt import SprtBounds
+
+    a, b = contender(options.a), contender(options.b)
+    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    (mine, other), rules = chosen_rules((a, b), *given, greedy=options.greedy)
+    bounds = SprtBounds(*options.sprt)
+    result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
+    names = Path(options.a).name, Path(options.b).name
+    verdict = result.verdict(*(names if names[0] != names[1] else (options.a, options.b)))
+    if options.json:
+        print(json.dumps({"a": options.a, "b": options.b, **asdict(result), "verdict": verdict}))
+        return
+    won = "" if result.by_stocks is None else f", {result.by_stocks:.0%} of the wins by stocks"
+    print(f"{options.a} against {options.b}: {result.games} games, {mine} and {other} on {rules.stage}")
+    print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
+    print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{won}")
+    print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s a game")
+    print(f"  {verdict}")
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    return exit_code(program(), lambda: run(parser().parse_args()))

@@ -1,0 +1,43 @@
+"""Write a policy as ONNX or as a graph of torch.export, checked against the policy itself on what games show."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.config.command_line import Parser, exit_code
+from selfplay.verbs import program
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made.add_argument("policy", metavar="POLICY", help="policy folder, or run folder")
+    made.add_argument("--format", required=True, choices=("onnx", "torch"), help="onnx needs the extra 'export'")
+    made.add_argument("--out", required=True, type=Path, metavar="FILE", help="file to write; FILE.json describes it")
+    made.add_argument(
+        "--check", type=int, default=1000, metavar="N", help="observations to compare on (default: %(default)s)"
+    )
+    return made
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write and say how near it is."""
+    from selfplay.commands.export import TOLERANCE, export
+
+    done = export(options.policy, options.format, options.out, options.check)
+    print(f"wrote {done.path} ({done.size / 1024:,.0f} KB) and {done.about}")
+    print(
+        f"largest difference from the policy: {done.difference:.2g} on {done.observations:,} observations "
+        f"(allowed: {TOLERANCE:g})"
+    )
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a few players are too little for two threads
+    return exit_code(program(), lambda: run(parser().parse_args()))

@@ -1,0 +1,57 @@
+"""Let a model play games with itself and write them to selfplay_games.jsonl, with settings.json beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.config.command_line import Parser, exit_code
+from selfplay.verbs import program
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder to write to")
+    made.add_argument("--model", default="tiny", metavar="NAME", help="tiny, a Hugging Face name, or a folder (tiny)")
+    made.add_argument("--num-games", type=int, default=100, metavar="N", help="games in all (%(default)s)")
+    made.add_argument("--games-per-state", type=int, default=8, metavar="N", help="games on each state (%(default)s)")
+    made.add_argument("--baseline", default="group", metavar="NAME", help="group, or role-ema, across states (group)")
+    made.add_argument("--max-length", type=int, default=100, metavar="N", help="turns of a conversation (%(default)s)")
+    made.add_argument("--temperature", default=0.7, metavar="F", help="of sampling (%(default)s)")
+    made.add_argument("--top-p", default=1.0, metavar="F", help="nucleus that is sampled from (%(default)s)")
+    made.add_argument("--max-new-tokens", metavar="N", help="of a reply (24 with tiny, else 512)")
+    made.add_argument("--exp-name", default="selfplay_gen", metavar="NAME", help="in every row (%(default)s)")
+    made.add_argument("--game", default="matching", metavar="NAME", help="matching or kuhn_text (%(default)s)")
+    made.add_argument("--game-size", metavar="N", help="of the matching (4 with tiny, else 8)")
+    made.add_argument("--start-tokens", metavar="N", help="that tiny is taught with, where it is made")
+    made.add_argument("--iteration", type=int, default=0, metavar="N", help="which of many: others have other states")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of everything random (%(default)s)")
+    made.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda:N or auto (%(default)s)")
+    made.add_argument("--resume", action="store_true", help="keep games that were made with the same settings")
+    return made
+
+
+def run(options: argparse.Namespace) -> None:
+    """Settle what is to be played, then play."""
+    from selfplay.commands.dialogue_files.settings import announce, make_settings
+
+    values = dict(vars(options))
+    folder, device, resume = (values.pop(name) for name in ("folder", "device", "resume"))
+    values["games"] = values.pop("num_games")
+    settings = make_settings(values)
+    print(announce(settings), flush=True)
+    from selfplay.commands.dialogue_files.generation import generate
+
+    generate(folder, settings, device, resume, lambda line: print(line, flush=True))
+
+
+def main() -> int:
+    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
+    options = parser().parse_args()
+    return exit_code(program(), lambda: run(options))

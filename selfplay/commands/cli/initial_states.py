@@ -1,0 +1,64 @@
+"""Write states of the reviewer-paper matching, without conversations, as train.parquet and test.parquet.
+
+For trainers that play the games themselves: a row has what a player is told before the first word, and the state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from selfplay.config.command_line import Parser, exit_code
+from selfplay.verbs import program, respelled
+
+EPILOG = """example:
+  python scripts/dialop_game_init.py --output_dir data/dialop --num_train 1000 --num_test 100
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(
+        prog=program(),
+        description=__doc__,
+        epilog=respelled(EPILOG),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--output_dir", type=Path, required=True, metavar="DIR", help="folder to write to")
+    made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
+    made.add_argument("--num_test", type=int, default=100, metavar="N", help="states in test.parquet (%(default)s)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the states (%(default)s)")
+    made.add_argument("--size", type=int, default=8, metavar="N", help="reviewers, and papers (%(default)s)")
+    made.add_argument(
+        "--rows",
+        choices=("state", "player"),
+        default="state",
+        help="a row for each state, for a loop that plays both seats, or one for each of its players (%(default)s)",
+    )
+    made.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="another setting of the game: known=0.3"
+    )
+    return made
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw, write, say where."""
+    from selfplay.commands.game_init import Request, settings_of, write_states
+
+    request = Request(
+        folder=options.output_dir,
+        sizes={"train": options.num_train, "test": options.num_test},
+        seed=options.seed,
+        settings={"size": options.size, **settings_of(options.set)},
+        seats=2 if options.rows == "player" else 1,
+    )
+    for path in write_states(request, lambda line: print(line, file=sys.stderr)):
+        print(f"wrote {path}")
+
+
+def main() -> int:
+    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
+    options = parser().parse_args()
+    return exit_code(program(), lambda: run(options))

@@ -1,0 +1,118 @@
+"""Show the ratings of a run: works while it trains, and needs no torch."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.verbs import program
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import LeaderboardAnalysis
+
+
+class Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line, with the nearest flag."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2."""
+        unknown = next((word for word in sys.argv[1:] if word.startswith("--") and word in message), "")
+        near = difflib.get_close_matches(unknown, self._option_string_actions, n=1)
+        self.exit(2, f"{self.prog}: {message}{f'; did you mean {near[0]}?' if near and unknown != near[0] else ''}\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument(
+        "--games", type=Path, metavar="FILE.csv", help="rate games of another program: columns first, second, score"
+    )
+    made.add_argument(
+        "--anchor", metavar="NAME", help="with --games: who stands at 1500 (default: random, or who played most)"
+    )
+    made.add_argument("--all", action="store_true", help="every player, not the top 20 and the anchors only")
+    form = made.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
+    form.add_argument("--html", type=Path, metavar="PAGE", help="as a page for browsers, with curves, maps and games")
+    made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
+    made.add_argument(
+        "--result-rule",
+        choices=("stocks_percent", "stocks"),
+        default="stocks_percent",
+        help="on equal stocks the lower percent wins, or it is a draw (default: %(default)s)",
+    )
+    made.add_argument("--settings", metavar="HASH", help="rate the games played under these settings (default: newest)")
+    return made
+
+
+def show(options: argparse.Namespace, checkpoints: Path) -> None:
+    """Read the ledger, rate, print."""
+    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.league.external_games import default_anchor, read_csv
+    from selfplay.league.leaderboard import analyse
+    from selfplay.league.ledger import FILE_NAME, read_games
+    from selfplay.league.render import to_csv, to_json, to_table, to_text
+
+    run: Path | None = None
+    if options.games is not None:
+        if options.run is not None or options.settings is not None:
+            raise ConfigError("--games rates a file of its own; it goes with neither RUN nor --settings")
+        games = read_csv(options.games)
+        found = analyse(games, options.elo, options.result_rule, anchor=options.anchor or default_anchor(games))
+    elif options.anchor is not None:
+        raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
+    else:
+        run = resolve_run(options.run, checkpoints)
+        ledger = run / FILE_NAME
+        if not ledger.is_file() or not len(games := read_games(ledger)):
+            raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
+        found = analyse(games, options.elo, options.result_rule, options.settings, run)
+    board = found.board
+    if options.html is not None:
+        print(page(found, run, options))
+    elif options.json:
+        print(to_json(board, options.all))
+    elif options.csv:
+        print(to_csv(board), end="")
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(to_table(board, options.all))
+    else:
+        print(to_text(board, options.all))
+
+
+def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespace) -> str:
+    """Write the page; a line that says so. Games are played again for it, which takes torch and a while."""
+    path: Path = options.html
+    from selfplay.report.fight.saving import check_writable
+
+    check_writable(path)
+    if run is None:
+        from selfplay.report.leaderboard_page.page import PageContent, write_page
+
+        size = write_page(PageContent(options.games.name, found), path)
+    else:
+        from selfplay.commands.leaderboard_page import write_run
+
+        size = write_run(run, found, path, lambda text: print(text, file=sys.stderr))
+    return f"{path} ({size / 1e6:.1f} MB)"
+
+
+def main(checkpoints: Path = Path("checkpoints")) -> int:
+    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
+    for library in ("OPENBLAS", "OMP"):  # threads of numpy and torch spin: on a busy machine two are slower than one
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    try:
+        show(parser().parse_args(), checkpoints)
+    except SelfPlayError as error:
+        print(f"{program()}: {error}", file=sys.stderr)
+        return 2
+    return 0

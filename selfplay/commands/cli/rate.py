@@ -1,0 +1,114 @@
+"""Play more rating games for a run, or measure where the scripted players stand under its settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.config.command_line import Parser, exit_code
+from selfplay.errors import ConfigError
+from selfplay.verbs import program
+
+if TYPE_CHECKING:
+    import argparse
+
+    from selfplay.checkpoint import RunDir
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
+    made.add_argument(
+        "--calibrate", action="store_true", help="rate the scripted players by their own round robin, and nobody else"
+    )
+    made.add_argument("--games", type=int, metavar="N", help="of each pair, with --calibrate (default: 1000)")
+    made.add_argument("--dolphin", metavar="PATH", help="of a run of real games: Slippi Dolphin")
+    made.add_argument("--iso", metavar="PATH", help="of a run of real games: the Melee 1.02 disc image")
+    made.add_argument("--ship", action="store_true", help="with --calibrate: keep the table in the project")
+    return made
+
+
+def run(options: argparse.Namespace, checkpoints: Path) -> None:
+    """Play, keep, print."""
+    from envs.registry import find_game
+    from selfplay.checkpoint import RunDir, list_generations
+    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
+    from selfplay.config.family import is_dialogue_run
+    from selfplay.league.anchors import FILE_NAME, FOLDER
+    from selfplay.league.leaderboard import build
+    from selfplay.league.ledger import read_games
+    from selfplay.league.render import to_text
+    from selfplay.league.statistics import Z95
+    from selfplay.report.rating_events import write_ratings
+    from selfplay.train.fighting.rating import config_of, settings_of
+
+    if (options.games is not None or options.ship) and not options.calibrate:
+        raise ConfigError("--games and --ship go with --calibrate; without it --budget says how many games are played")
+    if options.budget < 1 or (options.games is not None and options.games < 1):
+        raise ConfigError("a number of games must be at least 1")
+    folder = RunDir(resolve_run(options.run, checkpoints))
+    given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
+    words = is_dialogue_run(folder)
+    if given and (words or not find_game(config_of(folder).game.type).live):
+        raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
+    if words:
+        _rate_dialogue(folder, options)
+        return
+    config = config_of(folder)
+    settings = settings_of(config)
+    if options.calibrate:
+        way = way_of(config, folder, _tell, given)
+        table = calibrate(settings, options.games or GAMES, options.seed, _tell, way)
+        path = FOLDER / f"{table.settings}.json" if options.ship else folder.path / FILE_NAME
+        save_table(table, path)
+        print(f"wrote {path}")
+        for name, elo in sorted(table.elo.items(), key=lambda item: -item[1]):
+            print(f"  {name:<16} {elo:6.0f}  ± {Z95 * table.se[name]:.0f}")
+        return
+    with folder.lock():  # nobody trains it meanwhile
+        generations = [generation.id for generation in list_generations(folder)]
+        way = way_of(config, folder, _tell, given)
+        played = rate_run(folder, settings, generations, options.budget, options.seed, _tell, way)
+    board = build(read_games(folder.ledger), run=folder.path)
+    write_ratings(folder.rating_events, board, config.steps_per_iteration)
+    print(f"{played} games played")
+    print(to_text(board))
+
+
+def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
+    """The same of a run of words."""
+    from selfplay.commands.rate import save_table
+    from selfplay.commands.rate_dialogue import GAMES, calibrate_dialogue, rate_dialogue
+    from selfplay.league.anchors import FILE_NAME
+    from selfplay.league.leaderboard import build
+    from selfplay.league.ledger import read_games
+    from selfplay.league.render import to_text
+
+    if options.ship:
+        raise ConfigError("--ship is of fights: a run of words keeps its own table")
+    if options.calibrate:
+        table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _tell)
+        save_table(table, folder.path / FILE_NAME)
+        print(f"wrote {folder.path / FILE_NAME}")
+        return
+    with folder.lock():
+        played = rate_dialogue(folder, options.budget, options.seed, _tell)
+    print(f"{played} comparisons played")
+    print(to_text(build(read_games(folder.ledger), run=folder.path)))
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def main(checkpoints: Path = Path("checkpoints")) -> int:
+    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
+    # numpy's threads spin: on a busy machine two are slower than one
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return exit_code(program(), lambda: run(parser().parse_args(), checkpoints))

@@ -1,0 +1,99 @@
+"""Show the supervision tree of a run, while it trains and afterwards, and how its children died. Needs no torch."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.report.tree_status import printable
+from selfplay.verbs import program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from selfplay.checkpoint import RunDir
+
+NEWEST = 5  # crashes that are told of in a line each
+WIDE = 2000  # columns, where nobody's terminal must be kept to
+EVERY_S = 1.0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog=program(), description=__doc__, allow_abbrev=False)
+    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports as a whole")
+    form = made.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--watch", action="store_true", help="draw it again each second, until the trainer has ended")
+    return made
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of crashes such as 3")
+    return int(text)
+
+
+def show(options: argparse.Namespace, checkpoints: Path) -> None:
+    """Read, draw."""
+    from rich.console import Console
+
+    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.checkpoint.run_dir import RunDir
+    from selfplay.commands.run_status import examine
+    from selfplay.report.tree import view
+
+    run = RunDir(resolve_run(options.run, checkpoints))
+    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    if options.watch:
+        watch(run, console, options.crashes)
+        return
+    found = examine(run, options.crashes or NEWEST)
+    if options.json:
+        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: what a stranger wrote stays escaped
+    else:
+        console.print(view(found, options.crashes is not None))
+
+
+def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
+    """Draw the tree again and again, until the trainer has ended or somebody has seen enough.
+
+    Raises:
+        ConfigError: nobody watches: the output is no terminal.
+    """
+    from rich.live import Live
+
+    from selfplay.commands.run_status import examine
+    from selfplay.report.tree import view
+
+    if not console.is_terminal:
+        raise ConfigError("--watch needs a terminal")
+    found = examine(run, crashes or NEWEST)
+    with Live(view(found, crashes is not None), console=console, auto_refresh=False) as live:
+        while found.trainer is not None:
+            sleep(EVERY_S)
+            found = examine(run, crashes or NEWEST)
+            live.update(view(found, crashes is not None), refresh=True)
+
+
+def main(checkpoints: Path = Path("checkpoints")) -> int:
+    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
+    for library in ("OPENBLAS", "OMP"):  # threads of numpy spin
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    try:
+        show(parser().parse_args(), checkpoints)
+    except SelfPlayError as error:
+        print(f"{program()}: {printable(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 0
+    return 0

@@ -1,0 +1,154 @@
+"""Rows of tables from written games: one for each seat of a game, or one for each state.
+
+The first are whole games, for trainers that learn from files: messages and tokens, with the reward. The second are
+beginnings, for trainers that play the games themselves. Both have the columns that verl's datasets look for; nested
+states are JSON in a string, since tables have no room for objects of any shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from envs.dialogue.contract import SEATS
+from envs.errors import GameError
+from envs.registry import find_dialogue
+from selfplay.checkpoint.store import write_file
+from selfplay.commands.dialogue_files.games import GAMES, GameLine, as_text, read_games
+from selfplay.commands.dialogue_files.parquet import Shape, from_parquet, to_parquet
+from selfplay.commands.dialogue_files.plan import validation_states
+from selfplay.commands.dialogue_files.settings import FileSettings, read_settings
+from selfplay.commands.game_init import STATE_COLUMNS, state_row
+from selfplay.errors import ConfigError, CorruptError
+from selfplay.rollout.token_columns import columns_of
+
+TRAIN, VAL, STATES = "train.parquet", "val.parquet", "states.parquet"
+SOURCE: Final = "selfplay_games"
+"""Under this word a table has the sha256 of the games that it was made of."""
+_MESSAGE: Final[Shape] = {"role": "string", "content": "string"}
+COLUMNS: Final[dict[str, Shape]] = {
+    "data_source": "string",
+    "prompt": [_MESSAGE],
+    "messages": [_MESSAGE],
+    "ability": "string",
+    "reward_model": {
+        "style": "string", "ground_truth": "string", "normalized_reward": "float64", "game_state": "string",
+    },
+    "extra_info": {
+        "index": "int64", "game_id": "string", "replica": "int64", "perspective": "string", "player_index": "int64",
+        "split": "string", "exp_name": "string", "reason": "string", "agreed": "bool_", "turns": "int64",
+    },
+    "input_ids": ["int64"],
+    "attention_mask": ["int8"],
+    "position_ids": ["int64"],
+    "loss_mask": ["int8"],
+    "reward_mask": ["int8"],
+    "old_log_probs": ["float32"],
+}  # fmt: skip
+
+
+def convert(folder: Path, states: bool, resume: bool, tell: Callable[[str], object]) -> None:
+    """Make the tables of a folder's games; those that are there are replaced.
+
+    Args:
+        folder: with the games and their settings.
+        states: one of the states, too.
+        resume: leave tables alone that were made of these very games.
+        tell: is told what was made.
+
+    Raises:
+        ConfigError: there are no games.
+        CorruptError: a game, or the settings, cannot be read.
+        CheckpointError: a table cannot be written.
+    """
+    path = folder / GAMES
+    if not path.exists():
+        raise ConfigError(f"{path}: no games; run_selfplay_generation.sh plays them")
+    settings = read_settings(folder)
+    games, digest = read_games(path)
+    if resume and all(_made_of(folder / name) == digest for name in (TRAIN, VAL)):
+        tell(f"{folder}: its tables are there")
+        return
+    kept_back = validation_states(game.index for game in games)
+    parts = {VAL: [g for g in games if g.index in kept_back], TRAIN: [g for g in games if g.index not in kept_back]}
+    for name, part in parts.items():
+        rows = offline_rows(part, settings, name.partition(".")[0])
+        write_file(folder / name, to_parquet(rows, COLUMNS, {SOURCE: digest}))
+        silent = SEATS * len(part) - len(rows)
+        told = f", {silent} seats that wrote nothing are left out" * bool(silent)
+        tell(f"{folder / name}: {len(rows)} rows of {len({g.index for g in part})} states{told}")
+    if states:
+        beginnings = state_rows(games, settings, kept_back)
+        write_file(folder / STATES, to_parquet(beginnings, STATE_COLUMNS, {SOURCE: digest}))
+        tell(f"{folder / STATES}: {len(beginnings)} states")
+
+
+def _made_of(path: Path) -> str | None:
+    """The games of a table; None where there is none, or one that cannot be read."""
+    try:
+        return from_parquet(path, ["data_source"])[1].get(SOURCE)
+    except CorruptError:
+        return None
+
+
+def offline_rows(games: Iterable[GameLine], settings: FileSettings, split: str) -> list[dict[str, Any]]:
+    """Two rows a game, one for each seat that wrote something."""
+    return [row for game in games for row in _offline(game, settings, split)]
+
+
+def _offline(game: GameLine, settings: FileSettings, split: str) -> list[dict[str, Any]]:
+    rows = []
+    for instance in game.instances():
+        messages = game.messages(instance.seat)
+        first_reply = next(place for place, message in enumerate(messages) if message["role"] == "assistant")
+        tokens = columns_of(instance)
+        rows.append(
+            {
+                "data_source": settings.data_source,
+                "prompt": messages[:first_reply],
+                "messages": messages,
+                "ability": "dialogue",
+                "reward_model": {
+                    "style": "rule",
+                    "ground_truth": repr(instance.reward),
+                    "normalized_reward": instance.reward,
+                    "game_state": as_text(game.game_state),
+                },
+                "extra_info": {
+                    "index": game.index,
+                    "game_id": game.game_id,
+                    "replica": game.replica,
+                    "perspective": f"player-{instance.seat + 1}",
+                    "player_index": instance.seat,
+                    "split": split,
+                    "exp_name": game.exp_name,
+                    "reason": game.outcome.reason,
+                    "agreed": game.outcome.agreed,
+                    "turns": len(game.turns),
+                },
+                **{name: getattr(tokens, name).tolist() for name in tokens.__slots__},
+            }
+        )
+    return rows
+
+
+def state_rows(games: Sequence[GameLine], settings: FileSettings, kept_back: set[int]) -> list[dict[str, Any]]:
+    """A row a state, as ``dialop_game_init.py`` writes them, in the order of the states.
+
+    Raises:
+        CorruptError: a state cannot be one of this game.
+    """
+    entry = find_dialogue(settings.game)
+    rules = entry.rules(**settings.rules)
+    rows = []
+    first = {game.index: game for game in reversed(games)}
+    for _, game in sorted(first.items()):
+        part = "val" if game.index in kept_back else "train"
+        try:
+            begun = entry.start(rules, entry.load(game.game_state))
+        except GameError as error:
+            raise CorruptError(f"game {game.game_id}: {error}") from error
+        name = f"{part}-{settings.seed}-{settings.iteration}-{game.index}"
+        rows.append(state_row(begun, rules, seat=0, game_id=name, index=game.index, data_source=settings.data_source))
+    return rows

@@ -1,0 +1,188 @@
+"""What a folder of written games was made with: ``settings.json`` beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import Field, JsonValue, StringConstraints, ValidationError
+
+from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, parse
+from selfplay.checkpoint.store import write_file
+from selfplay.commands.game_init import SOURCE_SUFFIX
+from selfplay.config.base import Group, Positive
+from selfplay.config.dialogue import (
+    TINY,
+    DialogueConfig,
+    DialogueGameConfig,
+    DialogueRunConfig,
+    ModelConfig,
+    SamplingConfig,
+    StartConfig,
+)
+from selfplay.errors import ConfigError, CorruptError
+from selfplay.files import read_file
+from selfplay.learner.advantages import refuse_single_games
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry
+
+SETTINGS: Final = "settings.json"
+EXAMPLE_MODEL: Final = "Qwen/Qwen2.5-7B-Instruct"
+"""A model for a machine with GPUs."""
+
+
+class SamplingLine(Group):
+    """How the replies were sampled."""
+
+    temperature: Annotated[float, Field(gt=0, le=10)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    max_new_tokens: Annotated[int, Field(ge=2, le=32768)]
+
+
+class FileSettings(Group):
+    """Of the games of one file."""
+
+    schema_version: Literal[1] = 1
+    exp_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
+    model: str  # `tiny`, a name, or a folder
+    start: StartConfig | None  # how `tiny` was made; None: it is another model
+    game: Literal["matching", "kuhn_text"]
+    rules: dict[str, JsonValue]
+    sampling: SamplingLine
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    iteration: Annotated[int, Field(ge=0, le=10**6)]  # 0: there is only one
+    games: Annotated[int, Field(ge=2, le=10**7)]
+    games_per_state: Positive
+    baseline: Literal["group", "role-ema"]
+
+    @property
+    def data_source(self) -> str:
+        """By which readers of rows know the game."""
+        return f"{self.game}{SOURCE_SUFFIX}"
+
+    @property
+    def config(self) -> DialogueConfig:
+        """That the model is opened with; limits that were set for these games alone are not in it."""
+        size = self.rules.get("size")
+        return DialogueConfig(
+            game=DialogueGameConfig(type=self.game, size=size if isinstance(size, int) else None),
+            model=ModelConfig(name=self.model),
+            sampling=SamplingConfig(**self.sampling.model_dump()),
+            start=self.start or StartConfig(),
+            run=DialogueRunConfig(seed=self.seed),
+        )
+
+
+def make_settings(values: Mapping[str, Any]) -> FileSettings:
+    """Settings of games that are to be played.
+
+    Args:
+        values: Those of ``FileSettings`` that a user gives, ``temperature``, ``top_p`` and ``max_new_tokens`` beside
+            them; ``size`` and ``max_length`` in place of the rules; ``start_tokens`` in place of ``start``.
+
+    Raises:
+        ConfigError: one cannot be; names the flag. Games alone on their states have to be compared across states.
+    """
+    from selfplay.config.dialogue_rules import game_of, is_embedded
+    from selfplay.train.dialogue.players import sampling_of  # loads torch
+
+    given = dict(values)
+    model, tokens = _located(str(given["model"])), given.pop("start_tokens")
+    try:
+        config = DialogueConfig(
+            game=DialogueGameConfig(type=given.pop("game"), size=given.pop("game_size")),
+            model=ModelConfig(name=model),
+            sampling=SamplingConfig(**{n: given.pop(n) for n in ("temperature", "top_p", "max_new_tokens")}),
+            start=StartConfig() if tokens is None else StartConfig(tokens=tokens),
+            run=DialogueRunConfig(seed=given["seed"]),
+        )
+        entry, rules = game_of(config)
+        sampling = sampling_of(config)
+        rules = _limited(entry, rules, is_embedded(config), given.pop("max_length"))
+        settings = FileSettings(
+            **{
+                **given,
+                "model": model,
+                "start": config.start if config.embedded else None,
+                "game": config.game.type,
+                "rules": asdict(rules),
+                "sampling": SamplingLine(**asdict(sampling)),
+            }
+        )
+        refuse_single_games(settings.games_per_state, settings.baseline)
+        return settings
+    except ValidationError as error:
+        raise as_mistake(error) from error
+
+
+def as_mistake(error: ValidationError) -> ConfigError:
+    """What a user is told whose value cannot be: the flag, the value, what is valid."""
+    problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][-1])
+    message = problem["msg"][0].lower() + problem["msg"][1:]
+    return ConfigError(f"--{_FLAGS.get(name, name).replace('_', '-')} {problem['input']}: {message}")
+
+
+_FLAGS: Final = {"type": "game", "size": "game_size", "tokens": "start_tokens", "games": "num_games"}
+
+
+def announce(settings: FileSettings) -> str:
+    """Who plays, in a line."""
+    if settings.model == TINY:
+        return f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's"
+    return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}"
+
+
+def _located(model: str) -> str:
+    """A folder by its whole path, so that the settings mean the same wherever they are read."""
+    path = Path(model)
+    return str(path.resolve()) if model != TINY and path.is_dir() else model
+
+
+def _limited(entry: DialogueEntry, rules: Any, embedded: bool, max_length: int) -> Any:  # noqa: ANN401
+    """With another limit of turns. An embedded model's game keeps its own where that is lower: it was taught for it.
+
+    Raises:
+        ConfigError: it is too low.
+    """
+    if "max_turns" not in {field.name for field in fields(entry.rules)}:
+        return rules  # such a game ends by itself
+    if max_length < 2:
+        raise ConfigError(f"--max-length {max_length}: must be at least 2, a turn of each player")
+    return replace(rules, max_turns=min(max_length, rules.max_turns) if embedded else max_length)
+
+
+def write_settings(folder: Path, settings: FileSettings) -> None:
+    """Put them beside the games.
+
+    Raises:
+        CheckpointError: they cannot be written.
+    """
+    write_file(folder / SETTINGS, encode_json(settings.model_dump(mode="json"), SETTINGS))
+
+
+def read_settings(folder: Path) -> FileSettings:
+    """What the games of a folder were made with.
+
+    Raises:
+        CorruptError: the file is missing or damaged.
+    """
+    place = folder / SETTINGS
+    return parse(FileSettings, decode_json(read_file(place, MAX_JSON_BYTES), str(place)), str(place), CorruptError)
+
+
+def refuse_other(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse to go on in a folder that was made with other settings.
+
+    Raises:
+        ConfigError: names the first that differs.
+    """
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            raise ConfigError(
+                f"{folder} was made with {name} {found.get(name)}, not {value}; what is finished is kept: remove the "
+                "folder, or choose another with DATA_DIR"
+            )

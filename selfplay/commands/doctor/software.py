@@ -1,0 +1,108 @@
+"""Checks of Python and its packages."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from selfplay.commands.doctor.finding import Finding, Level, Plan
+
+PROJECT: Final = Path(__file__).resolve().parents[3] / "pyproject.toml"
+LEAST_PYTHON: Final = (3, 11)
+_REQUIREMENT: Final = re.compile(r"(?P<name>[\w-]+)(?P<range>(?:,?(?:>=|<)[\d.]+)*)")
+
+
+def system() -> Finding:
+    """Linux or macOS: blocks of games in processes need what POSIX gives."""
+    name = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    if platform.system() in ("Linux", "Darwin"):
+        return Finding("ok", "system", name)
+    return Finding("FAIL", "system", name, "Linux or macOS is needed; on Windows work inside WSL2")
+
+
+def python() -> Finding:
+    """New enough."""
+    if sys.version_info[:2] >= LEAST_PYTHON:
+        return Finding("ok", "Python", platform.python_version())
+    least = ".".join(map(str, LEAST_PYTHON))
+    return Finding("FAIL", "Python", platform.python_version(), f"{least} or newer is needed: make PYTHON=python3.12")
+
+
+def packages() -> Finding:
+    """Those that every run needs."""
+    wanted = _project()["dependencies"]
+    if wrong := _unmet(wanted):
+        return Finding("FAIL", "packages", ", ".join(wrong), "pip install -c constraints.txt -e .")
+    return Finding("ok", "packages", f"all {len(wanted)} that pyproject.toml names")
+
+
+def libmelee(plan: Plan) -> Finding:
+    """The extra that real games need."""
+    wanted = _project()["optional-dependencies"]["dolphin"]
+    if not (wrong := _unmet(wanted)):
+        return Finding("ok", "libmelee", importlib.metadata.version("melee"))
+    level: Level = "FAIL" if plan.real_games else "warn"
+    return Finding(level, "libmelee", ", ".join(wrong), "real games need it: pip install -e '.[dolphin]'")
+
+
+def torch() -> Finding:
+    """Its version, and the GPU that it sees."""
+    try:
+        import torch as library
+    except (ImportError, OSError) as error:  # the latter where a library of CUDA cannot be loaded
+        return Finding("FAIL", "torch", f"cannot be loaded ({' '.join(str(error).split())})", "make .venv")
+    gpu = library.cuda.get_device_name(0) if library.cuda.is_available() else "no CUDA device, the processor learns"
+    return Finding("ok", "torch", f"{library.__version__}, {gpu}")
+
+
+def rules() -> Finding:
+    """Whether the first game of the mock starts at once."""
+    try:
+        from envs.registry import find_game
+    except ImportError as error:
+        return Finding("FAIL", "game rules", f"cannot be loaded ({error})", "make .venv")
+    if find_game("mock").starts_at_once():
+        return Finding("ok", "game rules", "compiled")
+    return Finding("ok", "game rules", "not compiled yet, the first start does it in about half a minute")
+
+
+def _project() -> Any:  # noqa: ANN401
+    import tomllib  # here, since an older Python has none, and is to be told so
+
+    return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+
+
+def _unmet(requirements: list[str]) -> list[str]:
+    """What is to be said of each requirement that is not met."""
+    return [trouble for one in requirements if (trouble := _trouble(one))]
+
+
+def _trouble(requirement: str) -> str:
+    """Why a requirement, such as ``melee>=0.47.6,<0.48``, is not met; empty where it is."""
+    match = _REQUIREMENT.fullmatch(requirement)
+    if match is None:
+        raise ValueError(f"{PROJECT}: {requirement!r} is of a form that the doctor does not know")
+    name, bounds = match["name"], match["range"]
+    try:
+        version = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return f"{name} is not installed"
+    release = _release(version)
+    for bound in bounds.split(",") if bounds else []:
+        limit = _release(bound.lstrip("<>="))
+        if release < limit if bound.startswith(">=") else release >= limit:
+            return f"{name} {version} is not {bounds}"
+    return ""
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version, without zeros at the end: 2.10 and 2.10.0 are one, 2.10.0+cpu too."""
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = [int(part) for part in match[0].split(".")] if match else []
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)

@@ -1,0 +1,137 @@
+"""Two frozen players against each other: how strong A is against B, with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfplay.errors import ConfigError
+from selfplay.league.ratings import elo_of_score
+from selfplay.league.records import ResultRule, scores
+from selfplay.league.schedule import Matchup
+from selfplay.league.sprt import SprtBounds, sprt
+from selfplay.league.statistics import score_interval
+from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
+from selfplay.seeding import derive
+
+BLOCK = 100  # games side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A against B. ``score`` is A's share: a win 1, a draw 0.5; ``low`` and ``high`` its 95% interval."""
+
+    games: int
+    wins: int
+    losses: int
+    draws: int
+    score: float
+    low: float
+    high: float
+    by_stocks: float | None  # share of A's wins that came with more stocks; None without a win
+    seconds: float  # of game time, mean
+    damage: tuple[float, float]  # dealt by A and by B, percent a game
+    self_destructs: tuple[float, float]  # stocks a game
+    elo: float | None  # how much stronger A is; None after a perfect score
+    elo_low: float | None  # ends of its 95% interval, None where it is open
+    elo_high: float | None
+    superiority: float  # likelihood that A is the stronger one
+    sprt: str  # "accepted": A is stronger, "rejected": it is not, "open": more games are needed
+    llr: float  # log-likelihood ratio of that test, and the bounds at which it ends
+    llr_low: float
+    llr_high: float
+    games_needed: int | None  # more games that would settle an open test if they went like these
+
+    def verdict(self, a: str, b: str) -> str:
+        """One sentence about who is stronger, and how sure that is."""
+        if self.elo is None:
+            ends = "won" if self.score == 1.0 else "lost"
+            gap = f"{ends} every game: the difference has no upper end"
+        else:
+            low = "..." if self.elo_low is None else f"{self.elo_low:+.0f}"
+            high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"
+            gap = f"{self.elo:+.0f} Elo (95% interval {low} to {high})"
+        sure = f"likelihood of being stronger {self.superiority:.1%}"
+        if self.sprt == "accepted":
+            return f"{a} is stronger than {b}: {gap}, {sure}."
+        if self.sprt == "rejected":
+            return f"{a} is not stronger than {b}: {gap}, {sure}."
+        more = "" if self.games_needed is None else f"; about {self.games_needed} more games like these would settle it"
+        return f"Not settled whether {a} is stronger than {b}: {gap}, {sure}{more}."
+
+
+def evaluate(
+    a: Contender,
+    b: Contender,
+    games: int,
+    characters: tuple[str, str],
+    rules: Rules,
+    seed: int = 0,
+    rule: ResultRule = "stocks_percent",
+    bounds: SprtBounds | None = None,
+) -> Evaluation:
+    """Play ``games`` games, every seed from both seats (and with two characters, both ways round). Blocks.
+
+    Raises:
+        ConfigError: fewer than two games.
+    """
+    if games < 2:
+        raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
+    mine, other = characters
+    each = len(Matchup(("A", "B")).games(mine, other))
+    rounds = -(-games // each)
+    matchups = [
+        game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(mine, other)
+    ][:games]
+    players = {"A": a, "B": b}
+    results = [result for i in range(0, games, BLOCK) for result in play(matchups[i : i + BLOCK], players, rules)]
+    flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
+    ordered = np.take_along_axis(stats_of(results), flipped, 1)
+    points = _points(results, ordered, flipped, rule)
+    seeds = np.array([matchup.seed for matchup in matchups])
+    share, test = score_interval(points, seeds), sprt(points, seeds, bounds)
+    needed = test.pairs_needed
+    won = points == 1.0
+    stocks = _counter(ordered, "stocks")
+    more = stocks[:, 0] > stocks[:, 1]
+    mean = {name: _counter(ordered, name).mean(0) for name in ("damage", "self_destructs")}
+    return Evaluation(
+        games=len(matchups),
+        wins=int(won.sum()),
+        losses=int((points == 0.0).sum()),
+        draws=int((points == 0.5).sum()),
+        score=share.score,
+        low=share.low,
+        high=share.high,
+        by_stocks=float(more[won].mean()) if won.any() and rules.rated.endings else None,
+        seconds=float(ordered["frames"][:, 0].mean()) / 60.0,
+        damage=(float(mean["damage"][0]), float(mean["damage"][1])),
+        self_destructs=(float(mean["self_destructs"][0]), float(mean["self_destructs"][1])),
+        elo=elo_of_score(share.score),
+        elo_low=elo_of_score(share.low),
+        elo_high=elo_of_score(share.high),
+        superiority=test.superiority,
+        sprt=test.state,
+        llr=test.llr,
+        llr_low=test.low,
+        llr_high=test.high,
+        games_needed=None if needed is None else needed * each,
+    )
+
+
+def _points(
+    results: Sequence[MatchResult], ordered: NDArray[np.void], flipped: NDArray[np.int64], rule: ResultRule
+) -> NDArray[np.float64]:
+    """Scores of A in all games [G]: of fights by the result rule, of other games as the game says."""
+    if "stocks" in (ordered.dtype.names or ()):
+        return scores(ordered["stocks"], ordered["percent"], rule)
+    return np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
+
+
+def _counter(ordered: NDArray[np.void], name: str) -> NDArray[Any]:
+    """A counter of A and B in all games [G, 2]; zeros in a game without it."""
+    return ordered[name] if name in (ordered.dtype.names or ()) else np.zeros(ordered.shape)

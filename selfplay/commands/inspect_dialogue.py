@@ -1,0 +1,87 @@
+"""One dialogue game as a person checks it: who said what, then every token of each seat with its masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.commands.dialogue_files.games import GameLine, read_games
+from selfplay.commands.dialogue_files.generation import play
+from selfplay.commands.dialogue_files.settings import FileSettings, read_settings
+from selfplay.errors import ConfigError
+from selfplay.machine import usable_cores
+from selfplay.policy.language.loading import open_tokenizer
+from selfplay.rollout.token_columns import columns_of
+from selfplay.train.dialogue.players import open_model
+
+if TYPE_CHECKING:
+    from selfplay.rollout.dialogue import Instance
+
+HEAD: Final = f"{'place':>6} {'id':>7}  {'token':<24} attention position label reward  log-prob"
+Decode = Callable[[list[int]], str]
+"""Text of ids, those of marks included."""
+
+
+def inspect_file(path: Path, game_id: str | None, tell: Callable[[str], object]) -> None:
+    """Show a game of a file, the first one where none is named.
+
+    Raises:
+        ConfigError: there is no such game, or its model's tokenizer is not to be had.
+        CorruptError: the file, or the settings beside it, cannot be read.
+    """
+    games, _ = read_games(path)
+    found = [game for game in games if game_id in (None, game.game_id)]
+    if not found:
+        raise ConfigError(f"--game-id {game_id}: {path} has no such game; its first is {games[0].game_id}")
+    for line in described(found[0], _decoder(read_settings(path.parent), tell)):
+        tell(line)
+
+
+def inspect_played(settings: FileSettings, tell: Callable[[str], object]) -> None:
+    """Let a model play one game with itself, and show it. Blocks.
+
+    Raises:
+        ConfigError: there is no such model.
+        RunnerError: the game raised.
+    """
+    model, _ = open_model(settings.config, "cpu", usable_cores(), tell)
+    (game,) = play(settings, [1], model, lambda line: None)
+    for line in described(game, decoder(model.chat.tokenizer)):
+        tell(line)
+
+
+def decoder(tokenizer: Any) -> Decode:  # noqa: ANN401
+    """Of a tokenizer."""
+    return lambda ids: str(tokenizer.decode(ids, skip_special_tokens=False))
+
+
+def _decoder(settings: FileSettings, tell: Callable[[str], object]) -> Decode:
+    """Of the model that played; others than the embedded one need not be loaded for it."""
+    if settings.config.embedded:
+        return decoder(open_model(settings.config, "cpu", usable_cores(), tell)[0].chat.tokenizer)
+    return decoder(open_tokenizer(settings.model))
+
+
+def described(game: GameLine, decode: Decode) -> Iterator[str]:
+    """Lines about a game."""
+    rewards = ", ".join(f"{reward:.3f}" for reward in game.outcome.rewards)
+    yield f"game {game.game_id} of {game.game}, state {game.index}: ended by {game.outcome.reason!r}, rewards {rewards}"
+    for turn in game.turns:
+        yield f"  seat {turn.seat}: {turn.text!r}" + (f", refused: {turn.error}" if turn.error else "")
+    if game.outcome.unfinished is not None:
+        yield f"  cut off: {game.outcome.unfinished!r}"
+    for instance in game.instances():
+        yield ""
+        yield f"seat {instance.seat}: {len(instance.ids)} tokens, {instance.written} train"
+        yield HEAD
+        yield from _tokens(instance, decode)
+
+
+def _tokens(instance: Instance, decode: Decode) -> Iterator[str]:
+    columns = columns_of(instance)
+    rows = zip(*(getattr(columns, name).tolist() for name in columns.__slots__), strict=True)
+    for place, (token, attention, position, label, reward, logprob) in enumerate(rows):
+        shown = f"{logprob:9.4f}" if label else ""
+        text = repr(decode([token]))
+        yield f"{place:6} {token:7}  {text:<24} {attention:9} {position:8} {label:5} {reward:6} {shown}".rstrip()

@@ -1,0 +1,94 @@
+"""The page of a run: its ratings and training, with the most notable of its rated games played again, or read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from selfplay.checkpoint import RunDir
+from selfplay.commands.notable_games import Notable, notable, rated
+from selfplay.commands.replay import Replayer
+from selfplay.errors import IncompatibleError
+from selfplay.league.ledger import read_records
+from selfplay.report.leaderboard_page.page import PageContent, PageReplay, write_page
+from selfplay.report.leaderboard_page.records import RunRecords
+from selfplay.report.transcripts import read_transcripts
+from selfplay.verbs import respelled
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import LeaderboardAnalysis
+
+PATIENCE: Final = 4
+"""Games that are tried in vain before it is clear that this version plays none of the run's again."""
+
+
+def write_run(folder: Path, study: LeaderboardAnalysis, path: Path, tell: Callable[[str], None]) -> int:
+    """Write the page of a run; its size in bytes.
+
+    Args:
+        folder: of the run.
+        study: its ratings.
+        path: of the page.
+        tell: is told what takes a while.
+
+    Raises:
+        ConfigError: the page cannot be written.
+        LeagueError: the ledger cannot be read.
+    """
+    name = folder.resolve().name
+    if study.board.kind == "words":
+        return write_page(PageContent(name, study, RunRecords.of(folder), transcripts=read_transcripts(folder)), path)
+    replays, notes = replays_of(RunDir(folder), study, tell)
+    return write_page(PageContent(name, study, RunRecords.of(folder), replays, notes), path)
+
+
+def replays_of(
+    run: RunDir, study: LeaderboardAnalysis, tell: Callable[[str], None]
+) -> tuple[list[PageReplay], list[str]]:
+    """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
+    board = study.board
+    games = rated(list(read_records(run.ledger)), study.ratings, board.settings)
+    kinds = notable(games, study.ratings, board.rule)
+    if not kinds:
+        return [], ["No rated game of a generation was decided by stocks."]
+    try:
+        replayer = Replayer(run)
+    except IncompatibleError as error:
+        return [], [f"No rated game can be played again: {error}"]
+    found: list[PageReplay] = []
+    failed: dict[str, str] = {}
+    for candidates in kinds:
+        for one in candidates:
+            match = one.game.match
+            if (
+                (len(failed) >= PATIENCE and not found)
+                or match in failed
+                or any(match in replay.command for replay in found)
+            ):
+                continue
+            tell(f"playing {match} again: {one.kind.lower()}")
+            try:
+                film = replayer.film(one.game)
+            except IncompatibleError as error:
+                failed[match] = str(error)
+                continue
+            command = respelled("python scripts/watch.py") + f" {run.path} --game {match}"
+            found.append(PageReplay(one.kind, one.why, command, film))
+            break
+    return found, _notes(failed, kinds, found)
+
+
+def _notes(failed: dict[str, str], kinds: list[list[Notable]], found: list[PageReplay]) -> list[str]:
+    notes = []
+    if found:
+        notes.append(
+            "Each game was played again from its seed by the same weights, and stocks, percents and length at its end "
+            "agree with the ledger."
+        )
+    if missing := [kind[0].kind for kind in kinds if kind[0].kind not in {replay.kind for replay in found}]:
+        notes.append(f"Nothing to show for: {', '.join(missing).lower()}.")
+    if failed:
+        match, why = next(iter(failed.items()))
+        notes.append(f"{len(failed)} of the games tried cannot be shown. {match}: {why}.")
+    return notes

@@ -1,0 +1,187 @@
+"""The round robin of the scripted players that pins them to the scale, and rating games outside training."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from envs.registry import find_game
+from selfplay.checkpoint.store import write_file
+from selfplay.commands.players import contender
+from selfplay.config.base import Mark
+from selfplay.config.dolphin_paths import with_dolphin_paths
+from selfplay.config.fighting import OPTIONS, Config
+from selfplay.config.options import marked
+from selfplay.config.resume import change, refuse_unnamed
+from selfplay.errors import ConfigError
+from selfplay.league.anchors import AnchorTable
+from selfplay.league.games import GameTable
+from selfplay.league.ledger import Ledger
+from selfplay.league.ratings import rate
+from selfplay.league.records import generation_number
+from selfplay.league.schedule import Matchup
+from selfplay.runner.match import Contender, play
+from selfplay.seeding import derive
+from selfplay.train.fighting.rating import Play, play_matchups
+from selfplay.train.fighting.realtime import arena, rating_slots
+from selfplay.train.rating import Rated, plan_games
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.league.records import MatchRecord
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.train.fighting.rating import RatingSettings
+
+BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
+GAMES: Final = 1000  # of a pair in a calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How rating games are played, and how many are begun together."""
+
+    play: Play = play
+    batch: int = BATCH
+
+
+def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapping[str, str] | None = None) -> Way:
+    """In the game that a run trained in. Blocks.
+
+    Args:
+        config: of the run.
+        run: its folder.
+        tell: is told what goes wrong there.
+        given: what the user named that is started, by dotted name.
+
+    Raises:
+        ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
+    """
+    given = given or {}
+    if not find_game(config.game.type).live:
+        return Way()
+    values = config.model_dump()
+    programs = marked(Config, Mark.STARTS_PROGRAM)
+    change(values, given, programs, OPTIONS)
+    refuse_unnamed(config, given, programs, OPTIONS)
+    emulators = arena(with_dolphin_paths(Config.model_validate(values), tell), run, tell)
+    return Way(emulators.play, 4 * len(rating_slots(config.run.num_games)))
+
+
+def calibrate(
+    settings: RatingSettings,
+    games: int = GAMES,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda _: None,
+    way: Way | None = None,
+) -> AnchorTable:
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
+
+    Raises:
+        ConfigError: fewer games than one fixture has.
+    """
+    way = way or Way()
+    contenders = {name: Contender(name) for name in settings.anchors}
+
+    def some(fixtures: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
+        return play_matchups(fixtures, contenders, settings, 0, play=way.play)
+
+    at_once = max(1, way.batch // settings.games_each)
+    return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
+
+
+class Calibrated(Rated, Protocol):
+    """Rating games whose scripted players can be pinned to the scale."""
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """The scripted players."""
+        ...
+
+    @property
+    def described(self) -> dict[str, JsonValue]:
+        """What their table is for, in words."""
+        ...
+
+
+def round_robin(
+    settings: Calibrated,
+    games: int,
+    seed: int,
+    play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
+    at_once: int,
+    tell: Callable[[str], object],
+) -> AnchorTable:
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
+
+    Args:
+        settings: What decides which games are rated together.
+        games: Of a pair.
+        seed: Of the games.
+        play_some: Plays some fixtures.
+        at_once: How many it is given.
+        tell: Is told how many games of how many are played.
+
+    Raises:
+        ConfigError: fewer games than one fixture has.
+    """
+    if games < settings.games_each:
+        raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")
+    pairs = list(itertools.combinations(settings.anchors, 2))
+    rounds = games // settings.games_each
+    fixtures = [
+        Matchup((a, b), seed=derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
+    ]  # every pair again and again, so that a batch has long and short games
+    records: list[MatchRecord | RewardRecord] = []
+    for start in range(0, len(fixtures), at_once):
+        records += play_some(fixtures[start : start + at_once])
+        tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,}")
+    ratings = rate(GameTable.of(records), players=settings.anchors)
+    return AnchorTable(
+        settings=settings.settings,
+        described=settings.described,
+        elo={name: round(float(ratings.elo[ratings.index(name)]), 1) for name in settings.anchors},
+        se={name: round(float(ratings.se[ratings.index(name)]), 1) for name in settings.anchors},
+        games=rounds * settings.games_each,
+        seed=seed,
+    )
+
+
+def save_table(table: AnchorTable, path: Path) -> None:
+    """Write a table, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, (table.model_dump_json(indent=1) + "\n").encode())
+
+
+def rate_run(
+    run: RunDir,
+    settings: RatingSettings,
+    generations: list[str],
+    budget: int,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+    way: Way | None = None,
+) -> int:
+    """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
+    way = way or Way()
+    players = [*generations, *settings.anchors]
+    contenders = {name: Contender(name) if name in settings.anchors else contender(name, run) for name in players}
+    iteration = max((generation_number(name) or 0 for name in generations), default=0)
+    played = 0
+    with Ledger.open(run.ledger) as ledger:
+        tell(f"{budget:,} games, {way.batch} side by side")
+        while budget - played >= settings.games_each:
+            rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
+            fixtures = plan_games(ledger.games(), settings, players, min(way.batch, budget - played), rng, run.path)
+            if not fixtures:
+                break
+            played += ledger.append(play_matchups(fixtures, contenders, settings, iteration, play=way.play))
+            tell(f"{played:,} of {budget:,} games")
+    return played

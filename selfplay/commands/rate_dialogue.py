@@ -1,0 +1,63 @@
+"""Rating games of a run of words outside training, and the round robin that pins its scripted players."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.checkpoint import list_generations
+from selfplay.commands.rate import round_robin
+from selfplay.league.ledger import Ledger
+from selfplay.machine import pick_device
+from selfplay.seeding import derive
+from selfplay.train.dialogue.rating import Contenders, dialogue_config, play_dialogues, rating_of
+from selfplay.train.rating import plan_games
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
+    from selfplay.league.anchors import AnchorTable
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.schedule import Matchup
+
+BATCH: Final = 256  # comparisons at once
+GAMES: Final = 1000  # comparisons of a pair in a calibration
+
+
+def rate_dialogue(run: RunDir, budget: int, seed: int, tell: Callable[[str], object]) -> int:
+    """Spend ``budget`` comparisons where they tell most and add them to the run's ledger; how many. Blocks."""
+    config = dialogue_config(run)
+    rating = rating_of(config)
+    contenders = Contenders(config, run, pick_device(config.run.device))
+    generations = list_generations(run)
+    players = [*(generation.id for generation in generations), *rating.anchors]
+    iteration = max((generation.iteration for generation in generations), default=0)
+    played = 0
+    with Ledger.open(run.ledger) as ledger:
+        tell(f"{budget:,} comparisons, up to {BATCH} at once")
+        while budget - played >= rating.games_each:
+            rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
+            fixtures = plan_games(ledger.games(), rating, players, min(BATCH, budget - played), rng, run.path)
+            found = ledger.append(play_dialogues(fixtures, contenders, rating, iteration))
+            if not found:
+                break
+            played += found
+            tell(f"{played:,} of {budget:,} comparisons")
+    return played
+
+
+def calibrate_dialogue(run: RunDir, games: int, seed: int, tell: Callable[[str], object]) -> AnchorTable:
+    """Let every two scripted players of a run's game be compared ``games`` times and rate them. Blocks.
+
+    Raises:
+        ConfigError: fewer than one fixture has.
+    """
+    config = dialogue_config(run)
+    rating = rating_of(config)
+    contenders = Contenders(config, run, "cpu")
+
+    def some(fixtures: Sequence[Matchup]) -> list[RewardRecord]:
+        return play_dialogues(fixtures, contenders, rating, 0)
+
+    return round_robin(rating, games, seed, some, BATCH, lambda done: tell(f"{done} comparisons"))

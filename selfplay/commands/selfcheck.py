@@ -1,0 +1,145 @@
+"""Does training learn to play? On games with known answers that is a number: how much a best reply wins.
+
+Each game is trained by the main job itself, from configuration to generations on disk; what is judged are the policies
+that lie there. Three players are: the last policy; the average over the generations of the run's second half, which
+draws one of them for each game; and the mixture of all generations that none of them beats, which is recommended where
+styles beat each other in a ring.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from envs.registry import find_game
+from envs.solved.exact import Floats, nash_conv, payoffs
+from selfplay.checkpoint import RunDir, list_generations
+from selfplay.config.fighting import Config
+from selfplay.errors import ConfigError
+from selfplay.league.nash import equilibrium
+from selfplay.policy.policy import Policy, load_policy
+from selfplay.train.app import train
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from envs.solved.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """How a game is trained, and the NashConv that the recommended player may have at most."""
+
+    band: float
+    settings: Mapping[str, Mapping[str, Any]]  # of the configuration, by group
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """NashConv of the players that one run gave."""
+
+    game: str
+    seed: int
+    band: float
+    last: float  # of the last policy
+    average: float  # of the second half of the generations, all alike likely
+    recommended: float  # of all generations, weighed by Nash averaging
+    generations: int  # of the run
+
+    @property
+    def passed(self) -> bool:
+        """Whether the recommended player lies inside the band."""
+        return self.recommended <= self.band
+
+
+def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
+    """What all games share, and what differs."""
+    games, length = 64, 8
+    return Case(
+        band,
+        {
+            "net": {"hidden": (64,)},
+            "ppo": {
+                "rollout_length": length, "batch_size": 2 * games * length, "epochs": 2, "gamma": 1.0,
+                "gae_lambda": 1.0, "entropy_coefficient": 0.2, **ppo,
+            },
+            "league": {"mode": "latest", "population": iterations},  # all generations are kept
+            "run": {
+                "timesteps": iterations * games * length, "num_games": games, "save_interval": 4,
+                "runners": 1, "threads": 1, "deterministic": True,
+            },
+        },
+    )  # fmt: skip
+
+
+CASES: Final[Mapping[str, Case]] = {
+    "rps": _case(0.06, 200, learning_rate=3e-3, anneal=True),
+    "pennies": _case(0.06, 200, learning_rate=3e-3, anneal=True),
+    "kuhn": _case(0.05, 500, learning_rate=2e-3, entropy_coefficient=0.05),
+    "mixup": _case(0.15, 400, learning_rate=1e-3),
+}
+"""Each game's settings, in the order in which they are checked."""
+
+
+def check(game: str, case: Case, seed: int) -> Finding:
+    """Train one run in a folder that is gone afterwards, and judge it.
+
+    Raises:
+        ConfigError: the game has no known answer.
+        KeyboardInterrupt: the run was told to end early.
+        SelfPlayError: training failed.
+    """
+    with TemporaryDirectory(prefix=f"selfcheck-{game}-") as folder:
+        run = RunDir(Path(folder) / "run")
+        config = Config.model_validate(
+            {
+                **case.settings,
+                "game": {"type": game},
+                "run": {**case.settings["run"], "seed": seed, "checkpoint": str(run.path)},
+            }
+        )
+        if train(config, explicit={"run.checkpoint": str(run.path)}, stream=io.StringIO()):
+            raise KeyboardInterrupt
+        policies = [load_policy(generation.path) for generation in list_generations(run)]
+    return judge(game, case.band, seed, policies)
+
+
+def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Finding:
+    """What best replies win against the generations of a run, given from old to new."""
+    table = known_table(game)
+    strategies = np.stack([strategy(table, policy) for policy in policies])
+    newer = strategies[len(strategies) // 2 :]
+    wins = payoffs(table, strategies)
+    return Finding(
+        game,
+        seed,
+        band,
+        last=nash_conv(table, strategies[-1:], np.ones(1)),
+        average=nash_conv(table, newer, np.full(len(newer), 1 / len(newer))),
+        recommended=nash_conv(table, strategies, equilibrium((wins - wins.T) / 2)),
+        generations=len(strategies),
+    )
+
+
+def known_table(game: str) -> Table:
+    """The whole game.
+
+    Raises:
+        ConfigError: it is not small enough to be written down.
+    """
+    entry = find_game(game)
+    if entry.table is None:
+        raise ConfigError(f"{game} has no known answer")
+    return entry.table()
+
+
+def strategy(table: Table, policy: Policy) -> Floats:
+    """[N, 2, M] probability of each action in every state and seat, asked by the observations of the game."""
+    width = table.obs.shape[2]
+    shares = policy.probabilities(table.obs.reshape(-1, width), table.legal.reshape(-1, table.legal.shape[2]))
+    return shares.astype(np.float64).reshape(table.legal.shape)

@@ -1,0 +1,53 @@
+"""Training that a study wants done: to its end, from where it stands, and only if it is missing."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from selfplay.errors import ConfigError
+from selfplay.train.app import train
+from selfplay.train.fighting.rating import config_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.config.fighting import Config
+
+
+def has_begun(run: RunDir) -> bool:
+    """Whether there is a state to resume from."""
+    return run.holds_run() and run.learner.is_dir() and any(run.learner.glob("iter_*"))
+
+
+def is_finished(run: RunDir, timesteps: int | None) -> bool:
+    """Whether a run was trained to its end.
+
+    Raises:
+        ConfigError: its end was another one than ``timesteps``.
+    """
+    if not has_begun(run):
+        return False
+    there = config_of(run).run.timesteps
+    if there != timesteps:
+        raise ConfigError(f"{run.path} holds a run of {there:,} steps, not {timesteps:,}; name another folder")
+    return run.summary_json.exists() and bool(run.read_summary()["finished"])
+
+
+def finish(run: RunDir, config: Config, explicit: Mapping[str, Any] | None = None, preset: str | None = None) -> int:
+    """Train a run to its end without a word, or go on with it; the exit code. Blocks.
+
+    Args:
+        run: Where ``config`` says.
+        config: Of a run that has not begun.
+        explicit: Values that were asked for; of a new run, since one that has begun keeps its own.
+        preset: Its name.
+    """
+    place = {"run.checkpoint": str(run.path)}
+    resume = has_begun(run)
+    if not resume:
+        shutil.rmtree(run.path, ignore_errors=True)  # what a training left that was killed before it could save
+    given = place if resume or explicit is None else explicit
+    return train(config, resume=resume, explicit=given, preset=preset, stream=io.StringIO())

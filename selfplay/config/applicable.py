@@ -1,0 +1,132 @@
+"""Settings that do not apply to the game, or not beside others: given explicitly they are refused, else ignored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envs.registry import find_game
+from selfplay.config.base import Mark
+from selfplay.config.fighting import OPTIONS, Config, LeagueConfig
+from selfplay.config.options import flag_of, marked
+from selfplay.errors import ConfigError
+from selfplay.runner.chaos import check_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from selfplay.config.base import SelfPlaySettings
+
+
+def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
+    """Refuse settings of emulators where the game needs none, and settings of fights where it is none.
+
+    Raises:
+        ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting; or the policy would have
+            a memory in a solved game; or a game in real time cannot do what is asked.
+    """
+    game = find_game(config.game.type)
+    if game.live:
+        _check_real_game(config, explicit)
+        return
+    none = f"--game-type {config.game.type} has no use for it"
+    real_games_only = marked(Config, Mark.REAL_GAMES_ONLY)
+    for path in (path for path in explicit if path in real_games_only):
+        raise ConfigError(f"{flag_of(OPTIONS, path)} goes with --game-type dolphin; {none}")
+    if game.fighter:
+        return
+    if config.net.backbone != "mlp":
+        raise ConfigError(
+            f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
+            "which only a policy without memory can be (mlp)"
+        )
+    fights_only = marked(Config, Mark.FIGHTS_ONLY)
+    for path in (path for path in explicit if path in fights_only):
+        raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of fights; {none}")
+
+
+def _check_real_game(config: Config, explicit: Mapping[str, object]) -> None:
+    """Refuse what games in real time cannot do."""
+    kind, games = config.game.type, config.run.num_games
+    if explicit.get("run.host") == "thread":
+        raise ConfigError(f"--host thread: each game of --game-type {kind} is a process; leave --host out")
+    if explicit.get("run.runners", 0) not in (0, games):
+        raise ConfigError(
+            f"--runners {config.run.runners}: each game of --game-type {kind} has a runner of its own, "
+            f"{games} of them with --num-games {games}; leave --runners out"
+        )
+    if explicit.get("run.workers", 0) not in (0, games):
+        raise ConfigError(f"--workers {config.run.workers}: an actor has one game of --game-type {kind}; leave it out")
+    if config.run.deterministic:
+        raise ConfigError(f"--deterministic: a game in real time cannot be repeated (--game-type {kind})")
+    _check_person(config)
+    if config.emulator.outsider is not None:
+        _check_outsider(config, explicit)
+
+
+def _check_person(config: Config) -> None:
+    """Refuse what contradicts a person at a controller."""
+    emulator = config.emulator
+    if emulator.human_port is None:
+        return
+    if emulator.cpu_level is not None:
+        raise ConfigError("--cpu-level and --human-port both want the other seat; give one of them")
+    if emulator.headless:
+        raise ConfigError("--human-port needs a window to play in; leave --headless out")
+    if config.run.num_games != 1:
+        raise ConfigError(f"--human-port: a person plays one game at a time, not {config.run.num_games}: --num-games 1")
+
+
+def _check_outsider(config: Config, explicit: Mapping[str, object]) -> None:
+    """Refuse other opponents where a person or an emulator's own player has the other seat."""
+    flag = "--cpu-level" if config.emulator.human_port is None else "--human-port"
+    taken = f"{flag} has the other seat in every game"
+    if "league.mode" in explicit and config.league.mode != LeagueConfig().mode:
+        raise ConfigError(f"--mode {config.league.mode} chooses opponents, but {taken}")
+    if config.league.opponents:
+        raise ConfigError(f"--opponent names opponents, but {taken}")
+
+
+def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
+    """Refuse settings that have no effect beside others, or contradict each other.
+
+    Raises:
+        ConfigError: one line that names the flag.
+    """
+    league = config.league
+    if league.gate != "none" and not league.track_elo:
+        raise ConfigError("--gate decides by rating games: add --track-elo")
+    if config.run.keep_best and not league.track_elo:
+        raise ConfigError("--keep-best keeps the best by rating games: add --track-elo")
+    if "league.opponent_share" in explicit and not league.opponents:
+        raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
+    if "league.opponent_share" in explicit and league.mode == "opponents":
+        raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
+    check_host(config.run, config.run.num_games, explicit)
+    check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).live)
+    if config.run.chaos is not None and config.run.deterministic:
+        raise ConfigError("--chaos: --deterministic promises equal runs, and faults by chance are against it")
+
+
+def check_host(run: SelfPlaySettings, most: int, explicit: Mapping[str, object]) -> None:
+    """Refuse settings of hosts that have no effect or contradict each other.
+
+    Args:
+        run: settings.
+        most: blocks that its games can be dealt out to.
+        explicit: what the user gave, by dotted name.
+
+    Raises:
+        ConfigError: one line that names the flag.
+    """
+    if run.host != "ray":
+        for name, flag in (("run.ray_address", "--ray-address"), ("run.workers", "--workers")):
+            if explicit.get(name):
+                raise ConfigError(f"{flag} is about actors of Ray: add --host ray")
+        return
+    if run.workers > most:
+        raise ConfigError(f"--workers {run.workers}: there are only {most} blocks of games to place")
+    if run.workers and run.runners and run.workers != run.runners:
+        raise ConfigError(
+            f"--workers {run.workers}: the run has {run.runners} blocks of games (--runners), an actor each; "
+            "that cannot change within a run"
+        )

@@ -1,0 +1,100 @@
+"""What the settings of all families of games share: groups, marks beside fields, and the settings of a run."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Annotated, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(gt=0)]
+Layer = Annotated[int, Field(ge=1, le=8192)]
+Minutes = Annotated[float, Field(gt=0)]
+
+
+class Mark(Enum):
+    """What the rules know of a setting. It stands beside the field: ``Changeable[int]``."""
+
+    MAY_CHANGE = auto()  # in a run that is resumed; all others keep the value of the run
+    STARTS_PROGRAM = auto()  # starts a program or asks a server: a resumed run needs it named again
+    JOINS_CLUSTER = auto()  # hands a token and work to a cluster: named again for the same reason
+    FIGHTS_ONLY = auto()  # has no effect in solved games
+    REAL_GAMES_ONLY = auto()  # has an effect in games in real time alone
+
+
+T = TypeVar("T")
+Changeable = Annotated[T, Mark.MAY_CHANGE]
+FightsOnly = Annotated[T, Mark.FIGHTS_ONLY]
+
+
+class Group(BaseModel):
+    """Settings that belong together; also the root, whose fields are such groups."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    marks: ClassVar[frozenset[Mark]] = frozenset()
+    """Marks of all fields of the group."""
+
+
+class RunSettings(Group):
+    """How long, where and how reproducibly."""
+
+    checkpoint: Changeable[str] = Field(description="Folder of the run")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
+    max_minutes: Changeable[Minutes | None] = Field(None, description="Total minutes of the run")
+    device: Changeable[str] = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
+    threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = one a core, 4 at most")
+
+
+class SelfPlaySettings(RunSettings):
+    """The same of self-play."""
+
+    checkpoint: Changeable[str] = Field("checkpoints/self_play", description="Folder of the run")
+    timesteps: Changeable[Positive | None] = None
+    num_games: Positive
+    save_interval: Changeable[Positive] = Field(10, description="Iterations between generations and checkpoints")
+    keep_checkpoints: Changeable[Positive] = Field(2, description="States to resume from that are kept, the newest")
+    keep_every: Changeable[Natural] = Field(
+        0, description="Keep the first state of every so many iterations for ever; 0 = none"
+    )
+    keep_best: Changeable[bool] = Field(
+        False, description="Never delete the best generation, by gate or rating, nor its state; needs --track-elo"
+    )
+    host: Changeable[Literal["thread", "process", "ray"]] = "thread"
+    ray_address: Annotated[str | None, Mark.MAY_CHANGE, Mark.JOINS_CLUSTER] = Field(
+        None, description="Ray cluster of `--host ray`: `auto` or `HOST:PORT`; by default one of its own, here"
+    )
+    workers: Changeable[Natural] = 0
+    runners: Natural = 0
+    chaos: Changeable[str | None] = None
+
+
+class StructureConfig(Group):
+    """What the policy network is made of."""
+
+    backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
+        "mlp", description="`mlp` sees one moment; `gru`, `lstm`, `mamba` and `attention` remember"
+    )
+    hidden: tuple[Layer, ...] = Field(
+        (128, 128),
+        max_length=64,
+        description="Widths of the layers; with memory: a dense one, then layers that remember, all as wide",
+    )
+    window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Decisions that `attention` looks back on")
+    activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
+
+
+class GuardConfig(Group):
+    """Limits of what supervision cannot mend: a thread can be neither killed nor restarted."""
+
+    marks = frozenset({Mark.MAY_CHANGE})
+
+    loop_timeout: Annotated[float, Field(ge=0)] = Field(
+        60.0, description="Seconds that the event loop may be blocked before the run ends itself; 0 = for ever"
+    )
+    max_abandoned: Natural = Field(
+        16, description="Threads and children that may hang at once; one more and the run saves and ends"
+    )

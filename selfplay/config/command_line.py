@@ -1,0 +1,288 @@
+"""Flags, files and presets to one validated configuration: the parser of every training."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+from pydantic import ValidationError
+
+from envs.errors import GameError
+from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
+from selfplay import verbs
+from selfplay.config.base import Group
+from selfplay.config.options import Option, field_of, flag_of, groups, value_of
+from selfplay.errors import ConfigError, SelfPlayError
+
+if TYPE_CHECKING:
+    from selfplay.config.presets import Presets
+
+Settings = TypeVar("Settings", bound=Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation(Generic[Settings]):
+    """What the user asked for."""
+
+    config: Settings
+    resume: bool
+    preset: str | None
+    explicit: dict[str, Any]  # what the user gave, by dotted name; with --resume what the preset gave, too
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Generic[Settings]):
+    """A command and its settings."""
+
+    description: str
+    epilog: str
+    settings: type[Settings]
+    options: tuple[Option, ...]
+    presets: Presets
+    example: tuple[str, str]  # a setting, group.name, and a value of it, for help and messages
+    resume: str  # what --resume does
+    imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
+    check: Callable[[Settings], None]  # ConfigError for names that only other packages know
+    elsewhere: Mapping[str, str] = field(default_factory=dict)  # flags that mean nothing here: whose they are
+
+
+class Parser(argparse.ArgumentParser):
+    """One clear line for a mistake, with the nearest valid name, and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """See ``argparse``."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def make_parser(program: Program[Settings]) -> Parser:
+    """All flags, in sections; those that are not given leave no trace."""
+    parser = Parser(
+        prog=verbs.program(),
+        description=program.description,
+        epilog=verbs.respelled(program.epilog),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    sections: dict[str, argparse._ArgumentGroup] = {}
+    for option in program.options:
+        if option.section not in sections:
+            sections[option.section] = parser.add_argument_group(option.section)
+        text = (option.field.description or "").replace("`", "").replace("%", "%%")
+        if option.default not in (None, (), False):
+            text += f" (default {shown(option.default)})"
+        if option.is_switch:
+            action = "store_true" if option.flag.startswith("--no-") else argparse.BooleanOptionalAction
+            sections[option.section].add_argument(option.flag, dest=option.path, action=action, help=text)
+        else:
+            sections[option.section].add_argument(option.flag, dest=option.path, metavar=option.metavar, help=text)
+    path, value = program.example
+    group, _, name = path.partition(".")
+    settings = parser.add_argument_group("Settings from elsewhere")
+    presets = ", ".join(program.presets)
+    settings.add_argument("--preset", metavar="NAME", help=f"a set of values: {presets}; flags win over it")
+    settings.add_argument("--config", metavar="FILE", help=f"settings in TOML, by group: [{group}] {name} = {value}")
+    settings.add_argument("--set", metavar="NAME=VALUE", action="append", help=f"one setting: {path}={value}")
+    settings.add_argument("--resume", action="store_true", help=program.resume)
+    return parser
+
+
+def exit_code(program: str, command: Callable[[], int | None]) -> int:
+    """Run a command; its exit code, 0 where it returns none. What a user did wrong is one line, not a traceback."""
+    try:
+        return command() or 0
+    except SelfPlayError as error:
+        sys.stderr.write(printable(verbs.respelled(f"{program}: {error}\n")))
+        return error.exit_code
+    except GameError as error:
+        sys.stderr.write(printable(verbs.respelled(f"{program}: {error}\n")))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def exit_when_told() -> None:
+    """At SIGTERM or SIGHUP leave as at an error, which ends what was started; what nohup has ignored stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def shown(value: object) -> str:
+    """A value as the user would type it."""
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Settings]:
+    """The configuration that the arguments ask for.
+
+    Raises:
+        ConfigError: with one line that names the flag, the value and what is valid.
+        SystemExit: after ``--help``, or with code 2 where a flag lacks its value.
+    """
+    parser = make_parser(program)
+    found, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        raise ConfigError(_unknown_flag(unknown[0], parser, program.elsewhere))
+    given = vars(found)
+    preset, resume = given.pop("preset", None), bool(given.pop("resume", False))
+    chosen = _preset(program, preset)
+    explicit = _explicit(program, given)
+    program.imply(explicit)
+    config = _validate(program, chosen | explicit)
+    program.check(config)
+    paths = explicit
+    if resume:  # a preset is no default here: where it differs from the run, the user has to know
+        paths = explicit | chosen
+    return Invocation(config, resume, preset, {path: value_of(config, path) for path in paths})
+
+
+def _preset(program: Program[Settings], name: str | None) -> dict[str, Any]:
+    """The values of a preset, by dotted name."""
+    if name is None:
+        return {}
+    if name not in program.presets:
+        near = nearest(name, list(program.presets))
+        raise ConfigError(f"--preset {name}: unknown{near} (valid: {', '.join(program.presets)})")
+    groups = program.presets[name].items()
+    return {f"{group}.{setting}": value for group, part in groups for setting, value in part.items()}
+
+
+def _explicit(program: Program[Settings], given: dict[str, Any]) -> dict[str, Any]:
+    """The values of ``--config``, ``--set`` and flags, by dotted name; later ones win."""
+    explicit: dict[str, Any] = {}
+    if (file := given.get("config")) is not None:
+        explicit |= _from_file(program, Path(file))
+    for text in given.get("set", ()):
+        explicit |= _from_text(program, text)
+    for option in program.options:
+        if option.path in given:
+            explicit[option.path] = _split(given[option.path], option.default)
+    return explicit
+
+
+def _split(value: Any, default: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, str):
+        return value
+    if isinstance(default, tuple):
+        return tuple(part for part in value.split(",") if part)
+    if value.replace("_", "").replace(",", "").isdigit():
+        return value.replace("_", "").replace(",", "")
+    if isinstance(default, int) or default is None:
+        whole = _whole(value)
+        return value if whole is None else whole
+    return value
+
+
+def _whole(text: str) -> int | None:
+    """12e6 as a whole number."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() and "e" in text.lower() else None
+
+
+def _from_file(program: Program[Settings], path: Path) -> dict[str, Any]:
+    try:
+        document = parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True))
+    except OSError as error:
+        raise ConfigError(f"--config {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ConfigError(f"--config {path}: not TOML: {error}") from error
+    flat: dict[str, Any] = {}
+    for group, part in document.items():
+        if not isinstance(part, dict):
+            example = program.example[0].partition(".")[0]
+            raise ConfigError(f"--config {path}: {group!r} stands outside a group such as [{example}]")
+        flat |= {_known(program, f"{group}.{name}", f"--config {path}"): value for name, value in part.items()}
+    return flat
+
+
+def _from_text(program: Program[Settings], text: str) -> dict[str, Any]:
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text}: NAME=VALUE is needed, such as {'='.join(program.example)}")
+    path = _known(program, path.strip(), f"--set {text}")
+    return {path: _split(value.strip(), field_of(program.settings, path).default)}
+
+
+def _known(program: Program[Settings], path: str, where: str) -> str:
+    valid = [f"{group}.{name}" for group, model in groups(program.settings).items() for name in model.model_fields]
+    if path not in valid:
+        raise ConfigError(f"{where}: unknown setting {path!r}{nearest(path, valid)}")
+    return path
+
+
+def _validate(program: Program[Settings], flat: Mapping[str, Any]) -> Settings:
+    values: dict[str, dict[str, Any]] = {}
+    for path, value in flat.items():
+        group, _, name = path.partition(".")
+        values.setdefault(group, {})[name] = value
+    try:
+        return program.settings.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        path = ".".join(str(part) for part in problem["loc"][:2])
+        message = problem["msg"].removeprefix("Value error, ")
+        if not problem["loc"]:
+            raise ConfigError(message) from error
+        message = message[0].lower() + message[1:]
+        raise ConfigError(f"{flag_of(program.options, path)} {shown(problem['input'])}: {message}") from error
+
+
+def whole_numbers(text: str) -> list[int]:
+    """The value 0,1,2 of a flag, for ``type`` of argparse; nothing below 0."""
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 0,1,2")
+    return [int(word) for word in words]
+
+
+def weights(text: str) -> list[str]:
+    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
+
+    They stay as typed: runs are named after them.
+    """
+    words = [word for word in text.split(",") if word]
+    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
+    return words
+
+
+def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
+    """Refuse a name that is not one of those, with the nearest.
+
+    Raises:
+        ConfigError: it is none; None passes.
+    """
+    if name is not None and name not in valid:
+        raise ConfigError(f"{flag} {name}: unknown{nearest(name, valid)} (valid: {', '.join(valid)})")
+
+
+def _unknown_flag(argument: str, parser: argparse.ArgumentParser, elsewhere: Mapping[str, str]) -> str:
+    flag = argument.partition("=")[0]
+    if flag in elsewhere:
+        return f"{flag} is a flag of {elsewhere[flag]}"
+    if not flag.startswith("-"):
+        return f"{argument!r} is not a flag; see --help"
+    return f"unknown flag {flag}{nearest(flag, list(parser._option_string_actions))}; see --help"
+
+
+def nearest(name: str, valid: Sequence[str]) -> str:
+    """What to say of a mistyped name: the nearest valid one; nothing where none is near."""
+    near = difflib.get_close_matches(name, valid, n=1, cutoff=0.4)
+    return f", did you mean {near[0]}?" if near else ""

@@ -1,0 +1,80 @@
+"""Values of a new run that follow from the machine, the game and the seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from envs.melee.tables import STAGES
+from envs.registry import find_game
+from selfplay.config.fighting import RANDOM
+from selfplay.errors import ConfigError
+from selfplay.league.modes import EXPLOITERS, MAIN
+from selfplay.machine import usable_cores
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.config.fighting import Config
+
+THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
+
+NO_FIGHT: Final[dict[str, object]] = {
+    "character": "none",
+    "opponent_character": None,
+    "stage": "none",
+    "frame_skip": 1,
+    "delay": 0,
+}
+"""What stands in the configuration, and in policies, of a game without characters and frames."""
+
+
+def runners(config: Config) -> int:
+    """How many blocks the games are dealt out to; a multiple of the ``turns`` where the user leaves it open."""
+    run, each = config.run, len(turns(config.league.mode))
+    if find_game(config.game.type).live:
+        return run.num_games
+    count = run.runners or run.workers or max(1, min(usable_cores(), run.num_games // 16, 8))
+    if not (run.runners or run.workers):
+        count = -(-count // each) * each
+    return min(count, run.num_games)
+
+
+def turns(mode: str) -> tuple[str, ...]:
+    """Whose games blocks are, in turn: in a league the main agent has half of them."""
+    return (MAIN, MAIN, *EXPLOITERS) if mode == "league" else (MAIN,)
+
+
+def with_defaults(config: Config) -> Config:
+    """The configuration of a new run with blocks, threads, characters and stage filled in; a resumed run keeps them.
+
+    Raises:
+        ConfigError: the blocks cannot be shared out to the learners of a league.
+    """
+    game = find_game(config.game.type)
+    live, cast, roles = game.live, game.characters, turns(config.league.mode)
+    each = len(roles)
+    host = "process" if live and config.run.host == "thread" else config.run.host
+    values: dict[str, object] = {"runners": runners(config), "host": host}
+    if runners(config) % each:
+        flag = "--workers" if host == "ray" else "--runners"
+        rule = f"{flag} must be a multiple of {each}, and --num-games no less than that"
+        raise ConfigError(
+            f"--mode {config.league.mode} trains {len(set(roles))} learners, each with blocks of games of its "
+            f"own: {f'--num-games must be a multiple of {each}' if live else rule}; "
+            f"with {config.run.num_games} games it is {runners(config)}"
+        )
+    if config.run.deterministic:
+        values["threads"] = update_threads(config.run.threads)
+    drawn: dict[str, object] = {
+        name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
+        for name, choices in (("character", cast), ("opponent_character", cast), ("stage", STAGES))
+        if getattr(config.game, name) == RANDOM
+    }
+    if not game.fighter:
+        drawn = NO_FIGHT
+    update = {"run": config.run.model_copy(update=values), "game": config.game.model_copy(update=drawn)}
+    return config.model_copy(update=update)
+
+
+def update_threads(threads: int) -> int:
+    """Threads of the learner's update, with ``--threads`` or by cores."""
+    return threads or min(usable_cores(), THREADS)

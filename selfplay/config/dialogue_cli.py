@@ -1,0 +1,58 @@
+"""The command line of ``scripts/train_self_play.py`` for dialogue games."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from envs.registry import DIALOGUE, GAMES
+from selfplay.config import command_line, presets
+from selfplay.config.command_line import Invocation, Program, check_name
+from selfplay.config.dialogue import OPTIONS, DialogueConfig
+from selfplay.config.fighting import OPTIONS as OF_FIGHTS
+from selfplay.errors import ConfigError
+from selfplay.runner.chaos import FORCED, parse_plan
+
+EPILOG: Final = """examples:
+  python scripts/train_self_play.py --game-type matching --preset laptop
+      makes the embedded model, then trains it by self-play
+  python scripts/train_self_play.py --game-type matching --model Qwen/Qwen2.5-0.5B-Instruct --device cuda
+      goes on with a model of your own
+"""
+FIGHTS: Final = f"the other games: --game-type {', '.join(GAMES)}"
+
+
+def _limits(explicit: dict[str, Any]) -> None:
+    """Where the user limits turns or time and not the games, games end nothing."""
+    if isinstance(name := explicit.get("game.type"), str):
+        check_name("--game-type", name, [*GAMES, *DIALOGUE])
+    if {"run.max_minutes", "run.timesteps"} & explicit.keys() and "run.games" not in explicit:
+        explicit["run.games"] = None
+
+
+def _check(config: DialogueConfig) -> None:
+    """What types cannot say; games and models are looked for when they are opened."""
+    for kind in parse_plan(config.run.chaos):
+        if kind in FORCED and config.run.host != "ray":
+            raise ConfigError(
+                f"--chaos {config.run.chaos}: {kind} needs a process, and dialogue games have none: add --host ray"
+            )
+
+
+PROGRAM: Final = Program(
+    description="Two copies of a language model play a dialogue game, thousands of games, and the model learns.",
+    epilog=EPILOG,
+    settings=DialogueConfig,
+    options=OPTIONS,
+    presets=presets.DIALOGUE,
+    example=("grpo.kl", "0.001"),
+    resume="continue the run of --checkpoint, or the newest",
+    imply=_limits,
+    check=_check,
+    elsewhere={option.flag: FIGHTS for option in OF_FIGHTS if option.flag not in {mine.flag for mine in OPTIONS}},
+)
+
+
+def parse(arguments: Sequence[str]) -> Invocation[DialogueConfig]:
+    """The configuration that the arguments ask for; errors as of ``command_line.parse``."""
+    return command_line.parse(PROGRAM, arguments)

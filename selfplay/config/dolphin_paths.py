@@ -1,0 +1,77 @@
+"""What a run of real games needs on this machine, looked at before its folder is made."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from envs.errors import DolphinError
+from envs.melee.dolphin.disc import judge_disc
+from envs.melee.dolphin.install import check_build, check_disc, find_executable, version_of
+from envs.registry import find_game
+from selfplay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from envs.melee.dolphin.disc import Verdict
+    from envs.melee.dolphin.install import DolphinVersion
+    from selfplay.config.fighting import Config
+
+DRIVER: Final = "melee"
+"""The module of libmelee."""
+
+
+def with_dolphin_paths(config: Config, tell: Callable[[str], object]) -> Config:
+    """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
+
+    Args:
+        config: of a run, new or resumed.
+        tell: is told what may be wrong with the disc.
+
+    Raises:
+        ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
+    """
+    game = config.game
+    if not find_game(game.type).live:
+        return config
+    if game.dolphin is None or game.iso is None:
+        missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"
+        raise ConfigError(f"--game-type {game.type} needs {missing}; scripts/doctor.py helps, and docs/dolphin.md")
+    if find_spec(DRIVER) is None:
+        raise ConfigError(f"--game-type {game.type} needs libmelee: pip install -e '.[dolphin]'")
+    executable, version = _dolphin(game.dolphin)
+    disc, verdict = _disc(game.iso)
+    emulator = config.emulator
+    try:
+        check_build(
+            executable,
+            version,
+            headless=emulator.headless,
+            fast_forward=emulator.fast_forward,
+            person=emulator.human_port is not None,
+        )
+    except DolphinError as error:
+        raise ConfigError(str(error)) from error
+    if verdict.mainline_only and not version.mainline:
+        raise ConfigError(f"--iso {disc}: {verdict.text}; {executable} is Ishiiruka, which cannot read it")
+    if verdict.level == "warning":
+        tell(f"--iso {disc}: {verdict.text}")
+    paths = {"dolphin": str(executable), "iso": str(disc)}
+    return config.model_copy(update={"game": game.model_copy(update=paths)})
+
+
+def _dolphin(path: str) -> tuple[Path, DolphinVersion]:
+    try:
+        executable = find_executable(path)
+        return executable, version_of(executable)
+    except DolphinError as error:
+        raise ConfigError(f"--dolphin {error}") from error
+
+
+def _disc(path: str) -> tuple[Path, Verdict]:
+    try:
+        return check_disc(path), judge_disc(path, hash_it=False)
+    except DolphinError as error:
+        raise ConfigError(f"--iso {error}") from error

@@ -1,0 +1,53 @@
+"""Which family of games a command line is about: that decides which flags there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
+from envs.registry import DIALOGUE
+from selfplay.checkpoint import RunDir, resolve_run
+from selfplay.errors import SelfPlayError
+
+
+def is_dialogue(arguments: Sequence[str]) -> bool:
+    """Whether it is about dialogue games: by the game that it names, else by the run that it resumes.
+
+    What is wrong with the arguments is found where they are parsed.
+    """
+    named = _values(arguments, "--game-type")
+    named += [text.partition("=")[2] for text in _values(arguments, "--set") if text.startswith("game.type=")]
+    if named:
+        return named[-1] in DIALOGUE
+    for file in _values(arguments, "--config"):
+        with suppress(OSError, ValueError):
+            game = _type_in(parse_toml(read_plain(Path(file), MAX_TEXT_BYTES, follow=True)))
+            if game is not None:
+                return game in DIALOGUE
+    if "--resume" in arguments:
+        folders = _values(arguments, "--checkpoint")
+        with suppress(SelfPlayError):
+            document: Any = resolve_run(Path(folders[-1]) if folders else None).read_run().get("config", {})
+            return _type_in(document) in DIALOGUE
+    return False
+
+
+def is_dialogue_run(run: RunDir) -> bool:
+    """Whether a run is one of a dialogue game."""
+    config: Any = run.read_run().get("config", {})
+    return _type_in(config) in DIALOGUE
+
+
+def _type_in(document: dict[str, Any]) -> object:
+    group = document.get("game")
+    return group.get("type") if isinstance(group, dict) else None
+
+
+def _values(arguments: Sequence[str], flag: str) -> list[str]:
+    """What is given to a flag, as `--flag value` or `--flag=value`."""
+    found = [text.partition("=")[2] for text in arguments if text.startswith(f"{flag}=")]
+    return found + [after for before, after in pairwise(arguments) if before == flag]

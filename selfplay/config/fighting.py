@@ -1,0 +1,319 @@
+"""Every setting of self-play in fights and solved games, validated, and the table of its flags."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, model_validator
+
+from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from selfplay.config.base import (
+    Changeable,
+    FightsOnly,
+    Fraction,
+    Group,
+    GuardConfig,
+    Mark,
+    Natural,
+    Positive,
+    Seconds,
+    SelfPlaySettings,
+    StructureConfig,
+)
+from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, options
+from selfplay.runner import PROCESS_MB
+
+CHAOS: Final = (
+    "Faults on purpose: probabilities a segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
+    "with `--host process` or `ray` also `hang` and `kill`"
+)
+
+
+class GameConfig(Group):
+    """What is played."""
+
+    type: Literal["mock", "dolphin", "rps", "pennies", "kuhn", "mixup"] = Field(
+        "mock",
+        description="`mock` (fast physics), `dolphin` (the real game), or a small game with a known answer: "
+        "`rps`, `pennies`, `kuhn`, `mixup`",
+    )
+    character: FightsOnly[str] = Field("mewtwo", description="Character of the learner, or `random`")
+    opponent_character: FightsOnly[str | None] = Field(
+        None, description="Character of the other seat, or `random`; by default the same"
+    )
+    stage: FightsOnly[str] = Field("final_destination", description="Stage, or `random`: one is drawn for the run")
+    max_episode_frames: FightsOnly[Positive] = Field(3600, description="Cap of an episode in frames (60 a second)")
+    frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
+    delay: FightsOnly[Annotated[int, Field(ge=0, le=60)]] = Field(0, description="Frames between seeing and acting")
+    dolphin: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
+        None, description="Slippi Dolphin: its folder or executable"
+    )
+    iso: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
+        None, description="Melee 1.02 disc image"
+    )
+
+    @property
+    def characters(self) -> tuple[str, str]:
+        """Of seat 0 and seat 1."""
+        return self.character, self.opponent_character or self.character
+
+
+class EmulatorConfig(Group):
+    """The emulators that real games run in, and who else plays in them."""
+
+    marks = frozenset({Mark.REAL_GAMES_ONLY})
+
+    cpu_level: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="The other seat is Melee's own computer player of this level, 1 to 9"
+    )
+    human_port: Annotated[int, Field(ge=1, le=4)] | None = Field(
+        None, description="The other seat is a person with a controller at this port, 1 to 4"
+    )
+    headless: Changeable[bool] = Field(False, description="Run without windows")
+    fast_forward: Changeable[bool] = Field(False, description="Play as fast as the machine can; needs an ExiAI build")
+    play_on: bool = Field(
+        False,
+        description="Go on with the same game where an episode is cut short, and skip the menus between two games",
+    )
+    slippi_port: Changeable[Annotated[int, Field(ge=FIRST_PORT, le=LAST_PORT)]] = Field(
+        SLIPPI_PORT, description="First of the network ports on which emulators report their frames"
+    )
+    save_replays: Changeable[bool] = Field(
+        False, description="Keep every game as a .slp file, in `replays` of the run's folder"
+    )
+    start_timeout: Changeable[Seconds] = Field(60.0, description="Seconds until an emulator must be in its first game")
+    frame_timeout: Changeable[Seconds] = Field(30.0, description="Seconds without a frame after which a game is lost")
+    recycle_frames: Changeable[Natural] = Field(
+        1_000_000, description="Frames after which an emulator is replaced by a fresh one; 0 = never"
+    )
+    recycle_mb: Changeable[Natural] = Field(
+        2000, description="MB that its processes may grow by since its first game until it is replaced; 0 = never"
+    )
+
+    @property
+    def outsider(self) -> str | None:
+        """Id of who plays the other seat without being one of the run's players; None where nobody does."""
+        if self.human_port is not None:
+            return "human"
+        return None if self.cpu_level is None else f"cpu_{self.cpu_level}"
+
+
+class RewardConfig(Group):
+    """Zero-sum terms, in reward units."""
+
+    marks = frozenset({Mark.FIGHTS_ONLY})
+
+    stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
+    damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
+
+
+class NetConfig(StructureConfig):
+    """The policy network, and how it begins."""
+
+    rest: FightsOnly[Annotated[float, Field(ge=0, lt=1)]] = Field(
+        0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
+    )
+
+
+class PPOConfig(Group):
+    """The learner."""
+
+    rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
+    batch_size: Positive = Field(2048, description="Rows of a minibatch, at most what the iteration collected")
+    epochs: Positive = Field(4, description="Passes over an iteration's experiences")
+    clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
+    anneal: bool = Field(False, description="Lower learning rate and entropy bonus linearly to a tenth over the run")
+    gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount a step")
+    gae_lambda: Fraction = Field(0.95, description="Lambda of generalised advantage estimation")
+    value_clip: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip range of the value's change")
+    value_coefficient: Annotated[float, Field(ge=0)] = Field(0.5, description="Weight of the value loss")
+    entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
+    max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
+    target_kl: Annotated[float, Field(ge=0)] = Field(0.0, description="End an update at this mean KL; 0 = never")
+    step_kl: Annotated[float, Field(ge=0)] = Field(
+        0.5, description="Take an update back whose mean KL to the policy before it is greater; 0 = never"
+    )
+    teacher_kl: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="Weight of KL(teacher, policy), the teacher being the policy of --pretrained; by default 0.01 "
+        "where that was made by imitation, else 0",
+    )
+    teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Weight of KL(policy, teacher); by default 0"
+    )
+    critic_burn_in: Natural | None = Field(
+        None,
+        description="Iterations at the beginning in which the critic alone learns; by default 20, a quarter of the run "
+        "at most, where --pretrained was made by imitation, else 0",
+    )
+
+
+class LeagueConfig(Group):
+    """Opponents and ratings."""
+
+    mode: str = Field(
+        "latest",  # learned most on one budget: docs/learning.md compares the modes
+        description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
+        "`league` (with two exploiters), `opponents` (those of --opponent alone)",
+    )
+    current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
+    recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
+    scripted: FightsOnly[Annotated[float, Field(ge=0)]] = Field(0.2, description="Share of scripted players")
+    any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
+    held_out: FightsOnly[tuple[str, ...]] = Field(
+        ("counter_hitter",),
+        description="Scripted players never met in training, so that ratings have one unknown to it",
+    )
+    opponents: tuple[str, ...] = Field((), description="Policies of other runs to play against, by folder")
+    opponent_share: Fraction = Field(
+        0.2, description="Share of --opponent in training; the others of the mode share the rest"
+    )
+    population: Changeable[Annotated[int, Field(ge=4)]] = Field(
+        100, description="Generations, and exploiters, that are kept; those that the others cover are deleted"
+    )
+    patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")
+    max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
+    track_elo: Changeable[FightsOnly[bool]] = Field(
+        False, description="Rate generations while training and show the leaderboard"
+    )
+    rating_share: Changeable[FightsOnly[Fraction]] = Field(
+        0.1, description="Share of the time that rating games may take"
+    )
+    gate: FightsOnly[Literal["none", "sprt"]] = Field(
+        "none", description="`sprt`: a generation becomes `best` when a sequential test says that it is stronger"
+    )
+    gate_bounds: FightsOnly[tuple[float, float]] = Field(
+        (0.0, 30.0), description="Elo that the gate rejects and Elo that it accepts, both errors 5%"
+    )
+
+    @model_validator(mode="after")
+    def _agree(self) -> LeagueConfig:
+        if self.mode == "simple_mix" and not self.current + self.recent + self.scripted + self.any_past:
+            raise ValueError("simple_mix needs a share above 0: league.current, recent, scripted or any_past")
+        if self.mode == "opponents" and not self.opponents:
+            raise ValueError("--mode opponents plays against the policies of --opponent: name at least one")
+        if not self.gate_bounds[0] < self.gate_bounds[1]:
+            raise ValueError("--gate-bounds: the Elo to reject must be below the Elo to accept")
+        return self
+
+
+class RunConfig(SelfPlaySettings):
+    """How long, where and how reproducibly."""
+
+    timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps of the run, over all games")
+    num_games: Positive = Field(4, description="Games played at once")
+    deterministic: bool = Field(False, description="Equal runs, bit for bit; a resumed one too")
+    host: Changeable[Literal["thread", "process", "ray"]] = Field(
+        "thread", description="Where blocks of games live: in threads, child processes, or actors of a Ray cluster"
+    )
+    workers: Changeable[Natural] = Field(
+        0, description="Actors of `--host ray`, a block of games and a CPU each; 0 = as many as --runners says"
+    )
+    runners: Natural = Field(0, description="Blocks of games; 0 = by cores and games")
+    collect_timeout: Changeable[Seconds | None] = Field(
+        None, description="Seconds until a segment counts as hung; by default ten times the median, 10 s at least"
+    )
+    process_mb: Changeable[Natural] = Field(
+        PROCESS_MB, description="MB that the process of a block of games may allocate (Linux); 0 = no limit"
+    )
+    chaos: Changeable[str | None] = Field(None, description=CHAOS)
+    pretrained: str | None = Field(None, description="Policy folder to start from")
+
+
+class Config(Group):
+    """All settings of a run."""
+
+    game: GameConfig = GameConfig()
+    emulator: EmulatorConfig = EmulatorConfig()
+    reward: RewardConfig = RewardConfig()
+    net: NetConfig = NetConfig()
+    ppo: PPOConfig = PPOConfig()
+    league: LeagueConfig = LeagueConfig()
+    run: RunConfig = RunConfig()
+    guard: GuardConfig = GuardConfig()
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Over all games."""
+        return self.run.num_games * self.ppo.rollout_length
+
+    @property
+    def iterations(self) -> int | None:
+        """Planned, whole ones, at least one; None where time alone ends the run."""
+        if self.run.timesteps is None:
+            return None
+        return max(1, -(-self.run.timesteps // self.steps_per_iteration))
+
+    @model_validator(mode="after")
+    def _agree(self) -> Config:
+        if self.run.deterministic and self.run.max_minutes is not None:
+            raise ValueError("--deterministic refuses --max-minutes: a clock is not reproducible")
+        return self
+
+
+RANDOM: Final = "random"
+"""Name of a character or stage that a new run draws by its seed."""
+
+OPTIONS: Final = options(
+    Config,
+    {
+        "Core": (
+            ("--pretrained", "run.pretrained", "PATH"),
+            ("--game-type", "game.type", "TYPE"),
+            *LENGTH_FLAGS,
+        ),
+        "PPO": (
+            ("--rollout-length", "ppo.rollout_length", "N"),
+            ("--batch-size", "ppo.batch_size", "N"),
+            ("--ppo-epochs", "ppo.epochs", "N"),
+            ("--ppo-clip", "ppo.clip", "F"),
+            ("--learning-rate", "ppo.learning_rate", "F"),
+            ("--gamma", "ppo.gamma", "F"),
+            ("--gae-lambda", "ppo.gae_lambda", "F"),
+            ("--entropy", "ppo.entropy_coefficient", "F"),
+            ("--target-kl", "ppo.target_kl", "F"),
+            ("--step-kl", "ppo.step_kl", "F"),
+            ("--teacher-kl", "ppo.teacher_kl", "F"),
+            ("--teacher-kl-reverse", "ppo.teacher_kl_reverse", "F"),
+            ("--critic-burn-in", "ppo.critic_burn_in", "N"),
+            ("--backbone", "net.backbone", "NAME"),
+            ("--hidden", "net.hidden", "N,N"),
+            ("--window-size", "net.window", "N"),
+        ),
+        "Game": (
+            ("--character", "game.character", "NAME"),
+            ("--opponent-character", "game.opponent_character", "NAME"),
+            ("--stage", "game.stage", "NAME"),
+            ("--max-episode-frames", "game.max_episode_frames", "N"),
+            ("--frame-skip", "game.frame_skip", "N"),
+            ("--delay", "game.delay", "N"),
+        ),
+        "Dolphin": (
+            ("--dolphin", "game.dolphin", "PATH"),
+            ("--iso", "game.iso", "PATH"),
+            ("--cpu-level", "emulator.cpu_level", "N"),
+            ("--human-port", "emulator.human_port", "N"),
+            ("--headless", "emulator.headless", ""),
+            ("--fast-forward", "emulator.fast_forward", ""),
+            ("--slippi-port", "emulator.slippi_port", "N"),
+            ("--save-replays", "emulator.save_replays", ""),
+        ),
+        "Opponents and tracking": (
+            ("--mode", "league.mode", "MODE"),
+            ("--opponent", "league.opponents", "PATH,PATH"),
+            ("--opponent-share", "league.opponent_share", "F"),
+            ("--population", "league.population", "N"),
+            ("--held-out", "league.held_out", "NAME,NAME"),
+            *RATING_FLAGS,
+            ("--gate", "league.gate", "TEST"),
+            ("--gate-bounds", "league.gate_bounds", "F,F"),
+        ),
+        "Run": (
+            *PLACE_FLAGS,
+            ("--collect-timeout", "run.collect_timeout", "S"),
+            ("--deterministic", "run.deterministic", ""),
+            *FAULT_FLAGS,
+        ),
+    },
+)

@@ -1,0 +1,163 @@
+"""Every setting of ``scripts/train_from_replays.py``, validated; layers of values as in ``selfplay.config``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field, field_validator, model_validator
+
+from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
+from selfplay.config.options import options
+
+NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
+
+
+class DataConfig(Group):
+    """What is learned from."""
+
+    replays: Changeable[str | None] = Field(None, description="Folder of .slp files, searched with its subfolders")
+    character: tuple[str, ...] = Field((), description="Learn only from players of these characters")
+    player: str | None = Field(None, description="Learn only from the player of this port, 1 to 4, or of this name")
+    max_files: Positive | None = Field(None, description="Games at most, the first by name that can be used")
+    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
+    delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
+    val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.1, description="Share of the games that is kept apart, to judge by"
+    )
+    cache: Changeable[str | None] = Field(
+        None, description="Folder for what was made of the replays; by default in --checkpoint"
+    )
+    cache_gb: Changeable[Annotated[float, Field(gt=0)]] = Field(20.0, description="Gigabytes that the cache may take")
+    no_cache: Changeable[bool] = Field(False, description="Read the replays anew in every pass")
+
+    @field_validator("val_split")
+    @classmethod
+    def _is_one_part(cls, share: float) -> float:
+        """Games are dealt into equal parts, of which one is kept apart; three digits of 1/3 are near enough."""
+        if abs(share * round(1 / share) - 1) > NEAR_ENOUGH:
+            more = int(1 / share)
+            raise ValueError(
+                f"not one part in a whole number of them; near it are {1 / more:.3g} and {1 / (more + 1):.3g}"
+            )
+        return share
+
+
+class NetworkConfig(StructureConfig):
+    """What the policy network is made of."""
+
+    window: Annotated[int, Field(ge=2, le=1024)] = Field(
+        60, description="Decisions of a window that is learned from, and that `attention` looks back on"
+    )
+
+
+class LearnConfig(Group):
+    """How it is learned."""
+
+    epochs: Changeable[Positive] = Field(10, description="Passes over the games")
+    batch_size: Positive = Field(1024, description="Decisions of a minibatch")
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(1e-3, description="Learning rate of Adam at the start")
+    final_rate: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.1, description="Share of it at the end, along a cosine; 1 = constant"
+    )
+    max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
+    temporal: bool = Field(
+        False,
+        description="Windows of consecutive decisions, in order. Backbones with memory need it; "
+        "`mlp` still sees one frame at a time",
+    )
+    button_power: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.5,
+        description="Weight of a press: ((1 - r) / r) to this power, r being how often the button is pressed; 0 = 1",
+    )
+    button_limit: Annotated[float, Field(ge=1)] = Field(20.0, description="Weight of a press at most")
+    change_weight: Annotated[float, Field(ge=1)] = Field(
+        1.0, description="Weight of what differs from the controller before"
+    )
+    patience: Changeable[Natural] = Field(
+        5, description="End after so many epochs without a better validation loss; 0 = never"
+    )
+    min_delta: Changeable[Annotated[float, Field(ge=0)]] = Field(
+        0.0, description="What counts as better: so many nats a decision"
+    )
+
+
+class ImitationRunConfig(RunSettings):
+    """How long, where and how reproducibly."""
+
+    checkpoint: Changeable[str] = Field(
+        "checkpoints", description="Folder that gets the policies and the training's own folder"
+    )
+    max_minutes: Changeable[Minutes | None] = Field(None, description="Total minutes of the training")
+    save_minutes: Changeable[Minutes] = Field(10.0, description="Minutes between states within an epoch")
+    threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = by cores")
+
+
+class ImitationConfig(Group):
+    """All settings of a training."""
+
+    data: DataConfig = DataConfig()
+    net: NetworkConfig = NetworkConfig()
+    learn: LearnConfig = LearnConfig()
+    run: ImitationRunConfig = ImitationRunConfig()
+
+    @property
+    def temporal(self) -> bool:
+        """Whether windows are learned from: asked for, or implied by the backbone."""
+        return self.learn.temporal or self.net.backbone != "mlp"
+
+    @property
+    def lanes(self) -> int:
+        """Windows of a minibatch."""
+        return max(1, self.learn.batch_size // self.net.window)
+
+    @property
+    def folds(self) -> int:
+        """One of so many equal parts of the games is kept apart."""
+        return round(1 / self.data.val_split)
+
+    @model_validator(mode="after")
+    def _agree(self) -> ImitationConfig:
+        if self.data.no_cache and self.data.cache is not None:
+            raise ValueError("--no-cache and --cache exclude each other")
+        return self
+
+
+OPTIONS: Final = options(
+    ImitationConfig,
+    {
+        "Replays": (
+            ("--replays", "data.replays", "DIR"),
+            ("--character", "data.character", "NAME,NAME"),
+            ("--player", "data.player", "NAME"),
+            ("--max-files", "data.max_files", "N"),
+            ("--frame-skip", "data.frame_skip", "N"),
+            ("--delay", "data.delay", "N"),
+            ("--val-split", "data.val_split", "F"),
+            ("--cache", "data.cache", "DIR"),
+            ("--cache-gb", "data.cache_gb", "F"),
+            ("--no-cache", "data.no_cache", ""),
+        ),
+        "Network": (
+            ("--backbone", "net.backbone", "NAME"),
+            ("--hidden", "net.hidden", "N,N"),
+            ("--window-size", "net.window", "N"),
+            ("--temporal", "learn.temporal", ""),
+        ),
+        "Learning": (
+            ("--epochs", "learn.epochs", "N"),
+            ("--batch-size", "learn.batch_size", "N"),
+            ("--learning-rate", "learn.learning_rate", "F"),
+            ("--button-power", "learn.button_power", "F"),
+            ("--change-weight", "learn.change_weight", "F"),
+            ("--patience", "learn.patience", "N"),
+            ("--min-delta", "learn.min_delta", "F"),
+        ),
+        "Run": (
+            ("--checkpoint", "run.checkpoint", "DIR"),
+            ("--seed", "run.seed", "N"),
+            ("--max-minutes", "run.max_minutes", "F"),
+            ("--device", "run.device", "NAME"),
+            ("--threads", "run.threads", "N"),
+        ),
+    },
+)

@@ -1,0 +1,58 @@
+"""The command line of ``scripts/train_from_replays.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, get_args
+
+from envs.melee.tables import CHARACTERS
+from selfplay.config import command_line, presets
+from selfplay.config.command_line import Invocation, Program, check_name
+from selfplay.config.imitation import OPTIONS, ImitationConfig, NetworkConfig
+from selfplay.errors import ConfigError
+
+EPILOG: Final = """examples:
+  python scripts/train_from_replays.py --replays replays --preset quick
+      a quick look, less than two minutes
+  python scripts/train_from_replays.py --replays replays --epochs 10 --backbone gru --temporal
+      a policy that remembers
+  python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
+      goes on from there by self-play
+"""
+BACKBONES: Final = get_args(NetworkConfig.model_fields["backbone"].annotation)
+
+
+def _check_backbone(explicit: dict[str, Any]) -> None:
+    """Before its type is validated, which would not name the nearest."""
+    if isinstance(name := explicit.get("net.backbone"), str):
+        check_name("--backbone", name, BACKBONES)
+
+
+def _check_names(config: ImitationConfig) -> None:
+    for name in config.data.character:
+        check_name("--character", name, sorted(CHARACTERS))
+
+
+PROGRAM: Final = Program(
+    description="A policy learns to play as the players of replays did.",
+    epilog=EPILOG,
+    settings=ImitationConfig,
+    options=OPTIONS,
+    presets=presets.IMITATION,
+    example=("learn.epochs", "20"),
+    resume="continue the training of --checkpoint, or the newest below it",
+    imply=_check_backbone,
+    check=_check_names,
+)
+
+
+def parse(arguments: Sequence[str]) -> Invocation[ImitationConfig]:
+    """The configuration that the arguments ask for; errors as of ``command_line.parse``.
+
+    Raises:
+        ConfigError: a new training without ``--replays``, too.
+    """
+    invocation = command_line.parse(PROGRAM, arguments)
+    if invocation.config.data.replays is None and not invocation.resume:
+        raise ConfigError("--replays DIR is needed: the folder of the .slp files to learn from")
+    return invocation

@@ -1,0 +1,34 @@
+"""The policy network that settings describe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from selfplay.checkpoint import NetworkSpec
+from selfplay.config.command_line import shown
+from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.policy.network import check_spec
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint.schema import Scalar
+    from selfplay.config.base import StructureConfig
+
+
+def network_spec(net: StructureConfig, obs_width: int) -> NetworkSpec:
+    """What a policy file says of such a network."""
+    options: dict[str, Scalar] = {"window": net.window} if net.backbone == "attention" else {}
+    return NetworkSpec(
+        kind=net.backbone, obs_width=obs_width, hidden=net.hidden, activation=net.activation, options=options
+    )
+
+
+def check_network(net: StructureConfig) -> None:
+    """Refuse widths that do not fit the backbone.
+
+    Raises:
+        ConfigError: they do not; names the flags.
+    """
+    try:
+        check_spec(network_spec(net, obs_width=1))
+    except IncompatibleError as error:
+        raise ConfigError(f"--backbone {net.backbone} with --hidden {shown(net.hidden)}: {error}") from error

@@ -1,0 +1,113 @@
+"""Flags that set settings, and what stands beside a setting: its default, its description, its marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from selfplay.config.base import Group, Mark
+
+Flag = tuple[str, str, str]
+"""A flag, the setting ``group.name``, and the metavar of its value ("" for a switch)."""
+
+LENGTH_FLAGS: Final[tuple[Flag, ...]] = (
+    ("--timesteps", "run.timesteps", "N"),
+    ("--max-minutes", "run.max_minutes", "F"),
+    ("--num-games", "run.num_games", "N"),
+    ("--checkpoint", "run.checkpoint", "PATH"),
+    ("--save-interval", "run.save_interval", "N"),
+    ("--seed", "run.seed", "N"),
+)
+RATING_FLAGS: Final[tuple[Flag, ...]] = (
+    ("--track-elo", "league.track_elo", ""),
+    ("--rating-share", "league.rating_share", "F"),
+)
+PLACE_FLAGS: Final[tuple[Flag, ...]] = (
+    ("--keep-checkpoints", "run.keep_checkpoints", "N"),
+    ("--keep-every", "run.keep_every", "N"),
+    ("--keep-best", "run.keep_best", ""),
+    ("--device", "run.device", "NAME"),
+    ("--host", "run.host", "HOST"),
+    ("--ray-address", "run.ray_address", "ADDRESS"),
+    ("--workers", "run.workers", "N"),
+    ("--runners", "run.runners", "N"),
+    ("--threads", "run.threads", "N"),
+)
+FAULT_FLAGS: Final[tuple[Flag, ...]] = (
+    ("--chaos", "run.chaos", "PLAN"),
+    ("--loop-timeout", "guard.loop_timeout", "SECONDS"),
+    ("--max-abandoned", "guard.max_abandoned", "N"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A flag of a command: everything else about it stands at the field that it sets, below ``root``."""
+
+    root: type[Group]
+    section: str  # of the help
+    flag: str
+    path: str  # group.name
+    metavar: str
+
+    @property
+    def field(self) -> FieldInfo:
+        """The setting."""
+        return field_of(self.root, self.path)
+
+    @property
+    def default(self) -> Any:  # noqa: ANN401
+        """Without a preset."""
+        return self.field.default
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the flag takes no value."""
+        return isinstance(self.default, bool)
+
+
+def options(root: type[Group], sections: Mapping[str, Sequence[Flag]]) -> tuple[Option, ...]:
+    """The options of a command, by section of its help."""
+    return tuple(Option(root, section, *flag) for section, flags in sections.items() for flag in flags)
+
+
+def groups(root: type[Group]) -> dict[str, type[Group]]:
+    """The groups of settings by name."""
+    return {name: type(group) for name, group in root()}
+
+
+def field_of(root: type[Group], path: str) -> FieldInfo:
+    """The field of the setting ``group.name``."""
+    group, _, name = path.partition(".")
+    return groups(root)[group].model_fields[name]
+
+
+def value_of(config: Group, path: str) -> Any:  # noqa: ANN401
+    """The value of the setting ``group.name``."""
+    group, _, name = path.partition(".")
+    return getattr(getattr(config, group), name)
+
+
+def marked(root: type[Group], *marks: Mark) -> tuple[str, ...]:
+    """The settings, by dotted name, that have one of the marks, themselves or with their whole group."""
+    return tuple(
+        f"{group}.{name}"
+        for group, settings in groups(root).items()
+        for name, field in settings.model_fields.items()
+        if any(mark in settings.marks or mark in field.metadata for mark in marks)
+    )
+
+
+def by_path(options: Iterable[Option]) -> dict[str, Option]:
+    """The options by the setting that they set."""
+    return {option.path: option for option in options}
+
+
+def flag_of(options: Sequence[Option], path: str) -> str:
+    """How a user sets a setting: its flag, or ``--set`` and its name."""
+    option = by_path(options).get(path)
+    return option.flag if option else f"--set {path}"

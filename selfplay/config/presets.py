@@ -1,0 +1,51 @@
+"""Sets of values that `--preset NAME` gives; everything that the user sets otherwise wins over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+Presets = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Values by name of the preset, group and setting."""
+
+FIGHTING: Final[Presets] = {
+    # What learned best on two cores; docs/learning.md has the figures.
+    "laptop": {
+        "game": {"max_episode_frames": 14400},
+        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50},
+        "ppo": {
+            "rollout_length": 32,
+            "batch_size": 4096,
+            "learning_rate": 1e-3,
+            "entropy_coefficient": 2.5e-3,
+            "anneal": True,
+        },
+    },
+}
+
+DIALOGUE: Final[Presets] = {
+    "laptop": {
+        "start": {"tokens": 12_000_000},
+        "run": {"games": 44_880, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
+        "grpo": {"learning_rate": 3e-4, "batch_rows": 240, "anneal": True},
+    },
+}
+
+IMITATION: Final[Presets] = {
+    "quick": {
+        "data": {"max_files": 5},
+        "net": {"hidden": (32, 32)},
+        "learn": {"epochs": 2, "batch_size": 256},
+    },
+    "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
+    "gpu_standard": {
+        "net": {"backbone": "gru", "hidden": (256, 256, 256)},
+        "learn": {"epochs": 20, "batch_size": 8192, "temporal": True},
+        "run": {"device": "cuda"},
+    },
+    "production": {
+        "net": {"backbone": "mamba", "hidden": (512, 512, 512, 512)},
+        "learn": {"epochs": 50, "batch_size": 16384, "learning_rate": 5e-4, "temporal": True, "patience": 8},
+        "run": {"device": "auto"},
+    },
+}

@@ -1,0 +1,111 @@
+"""``--pretrained``: a policy to start from, and the settings that come with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from envs.registry import find_game
+from selfplay.config.command_line import shown
+from selfplay.config.fighting import OPTIONS, Config, NetConfig
+from selfplay.config.network import network_spec
+from selfplay.config.options import flag_of
+from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.policy.policy import can_play, game_of, load_policy
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import NetworkSpec, PolicyMeta
+
+BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
+"""Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
+BURN_IN_SHARE: Final = 4
+"""By default the critic learns alone in a quarter of the run at most."""
+
+
+def with_pretrained(
+    config: Config, explicit: Mapping[str, Any], tell: Callable[[str], object] = lambda _: None
+) -> Config:
+    """The configuration with network, frame skip and delay of the pretrained policy.
+
+    Args:
+        config: of a new run.
+        explicit: what the user gave, by dotted name.
+        tell: is told what the user may want to know.
+
+    Raises:
+        ConfigError: the user gave another value for one of them, and names both; or something that only a pretrained
+            policy gives a meaning to, and there is none; or that only a fresh one does.
+        IncompatibleError: the policy sees other observations than this version makes, or its network is one that
+            self-play has no settings for.
+        CheckpointError: no policy lies there.
+    """
+    path = config.run.pretrained
+    if path is None:
+        for name in BESIDE_A_TEACHER:
+            if f"ppo.{name}" in explicit:
+                raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
+        return config
+    meta = load_policy(path).meta
+    if not can_play(meta, config.game.type):
+        raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
+    if "net.rest" in explicit:
+        raise ConfigError(f"{flag_of(OPTIONS, 'net.rest')} is how a fresh policy begins: --pretrained {path} is none")
+    net = net_of(meta.network, config.net, f"--pretrained {path}")
+    if network_spec(net, meta.network.obs_width) != meta.network:
+        raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
+    theirs: dict[str, Any] = {
+        **{f"net.{name}": getattr(net, name) for name in ("backbone", "hidden", "activation", "window")},
+        "game.frame_skip": meta.frame_skip,
+        "game.delay": meta.delay,
+    }
+    values = config.model_dump()
+    for name, value in theirs.items():
+        group, _, field = name.partition(".")
+        if name in explicit and explicit[name] != value:
+            raise ConfigError(
+                f"{flag_of(OPTIONS, name)} is {shown(explicit[name])}, "
+                f"but --pretrained {path} was made with {shown(value)}"
+            )
+        values[group][field] = value
+    values["ppo"] |= _beside_teacher(config, meta)
+    if config.iterations is not None and values["ppo"]["critic_burn_in"] >= config.iterations:
+        tell(f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)")
+    learned = learned_characters(meta)
+    if config.game.character not in learned and find_game(config.game.type).fighter:
+        tell(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
+    return Config.model_validate(values)
+
+
+def _beside_teacher(config: Config, meta: PolicyMeta) -> dict[str, Any]:
+    """What was not said of learning beside a teacher."""
+    open_ones = {name: value for name, value in BESIDE_A_TEACHER.items() if getattr(config.ppo, name) is None}
+    if not by_imitation(meta):
+        return dict.fromkeys(open_ones, 0)
+    if "critic_burn_in" in open_ones and config.iterations is not None:
+        open_ones["critic_burn_in"] = min(open_ones["critic_burn_in"], config.iterations // BURN_IN_SHARE)
+    return open_ones
+
+
+def by_imitation(meta: PolicyMeta) -> bool:
+    """Whether a policy was made from replays: its critic knows nothing yet, and its habits are worth keeping."""
+    return "imitation" in meta.config
+
+
+def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
+    """Whom a policy learned to play: everybody in its replays, the most frequent first, or the seats of its run."""
+    match meta.config.get("imitation"):
+        case {"replays": {"rows_by_character": dict(rows)}}:
+            return tuple(rows)
+    return meta.characters
+
+
+def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
+    """The settings of a policy's network, with ``base`` for what it does not tell.
+
+    Raises:
+        IncompatibleError: a number of it is beyond what settings allow; names ``what`` the policy is.
+    """
+    told: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
+    told |= {k: v for k, v in spec.options.items() if k == "window"}
+    with boundary(IncompatibleError, f"{what}: self-play has no settings for its network"):
+        return NetConfig.model_validate(base.model_dump() | told)

@@ -1,0 +1,106 @@
+"""From what the user asked for to the one configuration that a call of a trainer works with.
+
+Values come first, later ones win: defaults, ``--preset``, ``--config FILE.toml``, ``--set group.name=value``, flags
+(``command_line.parse``). Then the steps below apply in their order. The folder of a new run is made after all of them,
+so that a mistake leaves none behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from selfplay.checkpoint.run_dir import check_folder
+from selfplay.config import dialogue, imitation
+from selfplay.config.applicable import check_agreement, check_applicable, check_host
+from selfplay.config.base import Group
+from selfplay.config.defaults import with_defaults
+from selfplay.config.dialogue import DialogueConfig
+from selfplay.config.dialogue_rules import game_of, with_embedded_folder
+from selfplay.config.dolphin_paths import with_dolphin_paths
+from selfplay.config.imitation import ImitationConfig
+from selfplay.config.network import check_network
+from selfplay.config.pretrained import with_pretrained
+from selfplay.config.resume import resumed_fighting, saved_config, with_changes
+from selfplay.learner.advantages import refuse_single_games
+from selfplay.machine import be_deterministic, pick_device
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from selfplay.checkpoint import LearnerState
+    from selfplay.config.fighting import Config
+
+Settings = TypeVar("Settings", bound=Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Generic[Settings]):
+    """What a call of a trainer works with."""
+
+    config: Settings
+    device: str  # of torch
+    notices: tuple[str, ...] = ()  # for the user, below the header
+
+
+def resolve_fighting(
+    config: Config, explicit: Mapping[str, Any], resumed: LearnerState | None = None
+) -> Resolved[Config]:
+    """The configuration of a run of fights or of a solved game. Blocks.
+
+    Args:
+        config: What the user asked for, of a new run.
+        explicit: The values that the user gave, by dotted name; of a resumed run only they count.
+        resumed: State of the run that is resumed.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
+    notices: list[str] = []
+    if resumed is not None:
+        config = resumed_fighting(resumed, explicit)
+    check_applicable(config, explicit)
+    check_agreement(config, explicit)
+    config = with_dolphin_paths(config, notices.append)
+    if resumed is None:
+        config = with_pretrained(config, explicit, notices.append)
+        config = with_defaults(config)
+        check_network(config.net)
+    device = pick_device(config.run.device)
+    if config.run.deterministic:
+        be_deterministic(device)
+    return Resolved(config, device, tuple(notices))
+
+
+def resolve_dialogue(
+    config: DialogueConfig, explicit: Mapping[str, Any], resumed: LearnerState | None = None, newest: Path | None = None
+) -> Resolved[DialogueConfig]:
+    """The same of a run of dialogue games; ``newest`` is the folder of the newest generation of a resumed run."""
+    if resumed is not None:
+        config = with_changes(saved_config(resumed, DialogueConfig), explicit, dialogue.OPTIONS)
+    if newest is not None:
+        config = with_embedded_folder(config, newest)
+    check_host(config.run, config.states_per_iteration, explicit)
+    if resumed is None:
+        refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
+        game_of(config)
+        if config.server.program is not None:
+            from selfplay.runner.serving import find_program  # needs an extra
+
+            find_program(config.server.program)
+    return Resolved(config, pick_device(config.run.device))
+
+
+def resolve_imitation(
+    config: ImitationConfig, explicit: Mapping[str, Any], resumed: LearnerState | None = None
+) -> Resolved[ImitationConfig]:
+    """The same of learning from replays."""
+    if resumed is not None:
+        # --checkpoint names the folder that holds the training, and stays what it was
+        explicit = {path: value for path, value in explicit.items() if path != "run.checkpoint"}
+        config = with_changes(saved_config(resumed, ImitationConfig), explicit, imitation.OPTIONS)
+    else:
+        check_network(config.net)
+        check_folder(Path(config.run.checkpoint), "--checkpoint")
+    return Resolved(config, pick_device(config.run.device))

@@ -1,0 +1,119 @@
+"""The configuration of a run that is resumed: what was saved with it, and what may change."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from selfplay.config.base import Group, Mark
+from selfplay.config.command_line import shown
+from selfplay.config.fighting import OPTIONS, Config
+from selfplay.config.options import field_of, flag_of, marked, value_of
+from selfplay.errors import ConfigError, IncompatibleError, boundary
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
+    from selfplay.config.options import Option
+
+Settings = TypeVar("Settings", bound=Group)
+
+
+def saved_config(state: LearnerState, root: type[Settings]) -> Settings:
+    """The configuration that was saved with a run.
+
+    Raises:
+        IncompatibleError: the run was made by a version with other settings.
+    """
+    with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
+        return root.model_validate(state.meta.config)
+
+
+def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequence[Option]) -> Settings:
+    """The saved configuration with the values that the user gave, by dotted name.
+
+    Raises:
+        ConfigError: a value that may not change differs; names both. Or the user did not name a program, server or
+            cluster of the run again.
+    """
+    root = type(config)
+    values = config.model_dump()
+    change(values, explicit, marked(root, Mark.MAY_CHANGE), options)
+    if values["run"].get("host", "ray") != "ray":  # a run that goes on without a cluster drops its settings
+        values["run"] |= {"ray_address": explicit.get("run.ray_address"), "workers": explicit.get("run.workers", 0)}
+    with boundary(ConfigError, "these settings do not go together"):
+        config = root.model_validate(values)
+    refuse_unnamed(config, explicit, marked(root, Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER), options)
+    return config
+
+
+def resumed_fighting(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
+    """The configuration of a resumed run of fights or of a solved game. Errors as of the two functions above."""
+    config = saved_config(state, Config)
+    match state.meta.config:
+        case {"league": {"population": int()}}:
+            pass
+        case _:  # of a version that kept all generations: deleting them now would be a surprise
+            population = max(config.league.population, 2 * len(state.meta.generations))
+            league = config.league.model_copy(update={"population": population})
+            config = config.model_copy(update={"league": league})
+    limits = {"run.timesteps", "run.max_minutes"}
+    if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
+        explicit = dict.fromkeys(limits) | dict(explicit)
+    return with_changes(config, explicit, OPTIONS)
+
+
+def change(
+    values: dict[str, Any], explicit: Mapping[str, Any], may_change: Collection[str], options: Sequence[Option]
+) -> None:
+    """Write what the user gave, by dotted name, into the settings of what is resumed, by group and name.
+
+    Raises:
+        ConfigError: a value that may not change differs; names both.
+    """
+    for path, value in explicit.items():
+        group, _, name = path.partition(".")
+        before = values[group][name]
+        if path not in may_change and value != before:
+            raise ConfigError(
+                f"{flag_of(options, path)} is {shown(value)}, but the run to resume was started with {shown(before)}; "
+                "it cannot change within a run"
+            )
+        values[group][name] = value
+
+
+def refuse_unnamed(
+    config: Group, explicit: Collection[str], started: Collection[str], options: Sequence[Option]
+) -> None:
+    """Refuse to start a program, or to ask a server, because a file says so: the user names it again.
+
+    Args:
+        config: as it was read.
+        explicit: dotted names of what the user gave.
+        started: dotted names of the settings that this is about.
+        options: their flags.
+
+    Raises:
+        ConfigError: with the flags to type.
+    """
+    found = _set(config, started)
+    if any(path not in explicit for path in found):
+        raise ConfigError(
+            "the folder of the run says which programs to start or which server to ask, and folders can be anybody's; "
+            f"if that is what you want, add{_flags(found, options)}"
+        )
+
+
+def spelled(config: Group, options: Sequence[Option]) -> str:
+    """What to add to a command that resumes: a space and a flag for each program, server and cluster of the run."""
+    return _flags(_set(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER)), options)
+
+
+def _flags(found: Mapping[str, object], options: Sequence[Option]) -> str:
+    return "".join(f" {flag_of(options, path)}={shlex.quote(shown(value))}" for path, value in found.items())
+
+
+def _set(config: Group, paths: Collection[str]) -> dict[str, object]:
+    """Those that differ from their default."""
+    values = {path: value_of(config, path) for path in paths}
+    return {path: value for path, value in values.items() if value != field_of(type(config), path).default}

@@ -1,0 +1,107 @@
+"""Tail probabilities of the normal and the chi-square distribution, and confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import stdev
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.errors import LeagueError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Z95: Final = 1.959964
+T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""Two-sided 95% quantile of Student's t by number of values; above 10 values the normal distribution is used."""
+_TERMS: Final = 10_000
+_EXACT: Final = 1e-14
+
+
+def t95(count: int) -> float:
+    """Quantile for a two-sided 95% interval of the mean of ``count`` values."""
+    return T95.get(count, Z95)
+
+
+def half95(values: Sequence[float]) -> float:
+    """Half the width of the 95% interval of the mean; at least two values."""
+    return t95(len(values)) * stdev(values) / math.sqrt(len(values))
+
+
+def normal_below(z: float) -> float:
+    """Probability that a standard normal is below ``z``."""
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+def chi2_above(value: float, df: float) -> float:
+    """Probability that a chi-square with ``df`` degrees of freedom is above ``value``.
+
+    This is the upper incomplete gamma function Q(df/2, value/2), computed by its series below the mean and by Lentz's
+    continued fraction above it (Numerical Recipes, section 6.2).
+    """
+    a, x = 0.5 * df, 0.5 * value
+    if x <= 0.0:
+        return 1.0
+    front = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1.0:
+        term = total = 1.0 / a
+        for k in range(1, _TERMS):
+            term *= x / (a + k)
+            total += term
+            if term < _EXACT * total:
+                break
+        return max(0.0, 1.0 - front * total)
+    b = x + 1.0 - a
+    c, d = 1e300, 1.0 / b
+    fraction = d
+    for k in range(1, _TERMS):
+        step = k * (a - k)
+        b += 2.0
+        d = 1.0 / (step * d + b)
+        c = b + step / c
+        fraction *= c * d
+        if abs(c * d - 1.0) < _EXACT:
+            break
+    return front * fraction
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreInterval:
+    """Mean score and its 95% interval, all in [0, 1]."""
+
+    score: float
+    low: float
+    high: float
+
+
+def score_interval(scores: ArrayLike, pairs: ArrayLike | None = None) -> ScoreInterval:
+    """Wilson's 95% interval for the mean of ``scores``, which is valid near 0 and 1 too.
+
+    Args:
+        scores: [N] of one player, one per game: 1 a win, 0.5 a draw, 0 a loss.
+        pairs: [N] label of games that share a seed. Correlated games widen the interval.
+
+    Raises:
+        LeagueError: no games, or a score outside [0, 1].
+    """
+    points = np.asarray(scores, dtype=np.float64).ravel()
+    if not points.size or not ((points >= 0.0) & (points <= 1.0)).all():
+        raise LeagueError("an interval needs at least one game, and scores from 0 to 1")
+    share, count = float(points.mean()), float(points.size)
+    if pairs is not None:
+        count /= _design_effect(points - share, np.unique(pairs, return_inverse=True)[1].ravel())
+    z = Z95**2 / count
+    middle, half = share + z / 2.0, Z95 * math.sqrt(share * (1.0 - share) / count + z / (4.0 * count))
+    low, high = (middle - half) / (1.0 + z), (middle + half) / (1.0 + z)
+    return ScoreInterval(share, min(share, max(0.0, low)), max(share, min(1.0, high)))  # guard against rounding
+
+
+def _design_effect(residuals: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
+    """Variance of the mean relative to independent games, at least 1."""
+    alone = float(np.square(residuals).sum())
+    together = float(np.square(np.bincount(cluster, weights=residuals)).sum())
+    return max(1.0, together / alone) if alone > 0.0 else 1.0

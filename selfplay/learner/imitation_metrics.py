@@ -1,0 +1,117 @@
+"""How well a network imitates the player, on decisions that it was not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch import Tensor
+
+from selfplay.learner.imitation import part_losses
+from selfplay.policy.heads import probabilities, sample
+
+if TYPE_CHECKING:
+    from selfplay.learner.baselines import Baselines
+    from selfplay.learner.imitation import Decided
+    from selfplay.policy.heads import Heads
+
+DIVERSITY_ROWS: Final = 20_000  # decisions whose whole actions are compared; more do not change the result
+Stick = tuple[int, int]
+"""Index of the part that is a stick's first axis (the second axis follows), and the class of its centre."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Negative log-likelihood per decision, in nats: over all decisions, and over those that changed the controller."""
+
+    all: float
+    changed: float | None  # None without such decisions
+
+
+@dataclass(frozen=True, slots=True)
+class ImitationMetrics:
+    """A network and both baselines on the same decisions."""
+
+    rows: int
+    changed_rows: int
+    model: Mean
+    marginals: Mean
+    repeat: Mean
+    parts: tuple[float, ...]  # [A] the model's, of each part
+    pressed: tuple[tuple[float, float], ...]  # of each button: press rate of the network, of the player
+    off_centre: dict[str, tuple[float, float]]  # of each stick: rate off centre of the network, of the player
+    distinct: tuple[int, int]  # different actions in the first DIVERSITY_ROWS decisions: drawn from the network, played
+
+    @property
+    def diversity(self) -> float:
+        """Distinct actions of the network for each of the player."""
+        return self.distinct[0] / max(self.distinct[1], 1)
+
+
+def imitation_metrics(
+    heads: Heads,
+    decisions: Iterable[Decided],
+    baselines: Baselines,
+    sticks: Mapping[str, Stick],
+    generator: torch.Generator,
+) -> ImitationMetrics | None:
+    """Metrics of a network and both baselines; None without decisions. ``generator`` (CPU) is for ``distinct``."""
+    totals = torch.zeros(8, dtype=torch.float64)
+    parts = torch.zeros(heads.width, dtype=torch.float64)
+    pressed = torch.zeros(2, heads.binary, dtype=torch.float64)
+    out = torch.zeros(2, len(sticks), dtype=torch.float64)
+    drawn: set[bytes] = set()
+    played: set[bytes] = set()
+    seen = 0
+    for decided in decisions:
+        logits, action, last = decided.logits.cpu().float(), decided.action.cpu(), decided.last.cpu()
+        changed = (action != last).any(1)
+        losses = part_losses(heads, logits, action).double()
+        parts += losses.sum(0)
+        rows = torch.stack(
+            [torch.ones(len(action), dtype=torch.float64), losses.sum(1), *baselines.losses(action, last)]
+        )
+        totals += torch.cat([rows.sum(1), rows[:, changed].sum(1)])
+        chances = probabilities(heads, logits).double()
+        pressed += torch.stack([chances[:, : heads.binary].sum(0), action[:, : heads.binary].double().sum(0)])
+        out += (
+            torch.stack([torch.stack(_off_centre(heads, chances, action, *stick)) for stick in sticks.values()], 1)
+            if sticks
+            else 0.0
+        )
+        if (left := DIVERSITY_ROWS - seen) > 0:
+            drawn |= _distinct(sample(heads, logits[:left], generator)[0])
+            played |= _distinct(action[:left])
+        seen += len(action)
+    if not seen:
+        return None
+    every, some = totals[:4].tolist(), totals[4:].tolist()
+    model, marginals, repeat = (
+        Mean(a / every[0], b / some[0] if some[0] else None) for a, b in zip(every[1:], some[1:], strict=True)
+    )
+    return ImitationMetrics(
+        rows=seen,
+        changed_rows=round(some[0]),
+        model=model,
+        marginals=marginals,
+        repeat=repeat,
+        parts=tuple((parts / seen).tolist()),
+        pressed=tuple((a, b) for a, b in (pressed / seen).T.tolist()),
+        off_centre={name: (a, b) for name, (a, b) in zip(sticks, (out / seen).T.tolist(), strict=True)},
+        distinct=(len(drawn), len(played)),
+    )
+
+
+def _off_centre(heads: Heads, chances: Tensor, action: Tensor, first: int, centre: int) -> tuple[Tensor, Tensor]:
+    """How often a stick is off centre: expected of the network, whose axes are independent, and of the player."""
+    x = heads.binary + sum(heads.sizes[: first - heads.binary])
+    y = x + heads.sizes[first - heads.binary]
+    at_rest = chances[:, x + centre] * chances[:, y + centre]
+    out = (action[:, first] != centre) | (action[:, first + 1] != centre)
+    return (1 - at_rest).sum(), out.double().sum()
+
+
+def _distinct(action: Tensor) -> set[bytes]:
+    return {row.tobytes() for row in torch.unique(action, dim=0).numpy()}

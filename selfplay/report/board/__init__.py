@@ -1,1 +1,0 @@
-"""A run's ratings and training as one page for browsers, see ``page``."""

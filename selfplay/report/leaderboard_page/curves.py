@@ -1,0 +1,131 @@
+"""Data of the charts: ratings by generation, and training metrics, downsampled for the screen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from selfplay.league.records import generation_number
+from selfplay.report.metrics import PHASES
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
+
+POINTS: Final = 160
+"""Maximum number of points of a curve; each is a mean over neighbouring iterations."""
+SHARES: Final = 40
+"""Maximum number of points of stacked shares. They are noisy, since few episodes end in an iteration."""
+PAST: Final = "past generations"
+_LOSSES: Final = {
+    "losses/policy": "Policy loss",
+    "losses/value": "Value loss",
+    "losses/entropy": "Entropy, nats",
+    "losses/approx_kl": "KL of an update",
+    "losses/clip_fraction": "Clipped ratios, share",
+    "losses/explained_variance": "Explained variance of the value",
+    "losses/kl": "KL to the start",
+    "losses/zero_variance": "Groups of one reward, share",
+}
+_PLAY: Final = {
+    "play/reward": "Reward, mean of both seats",
+    "play/reward_seat_0": "Reward of seat 0",
+    "play/agreement": "Games with an agreement, share",
+    "play/refused": "Refused replies a game",
+    "play/turns": "Turns a game",
+    "play/tokens": "Sampled tokens a game",
+    "charts/games_per_s": "Games a second",
+    "charts/steps_per_s": "Steps a second",
+    "play/episode_length": "Length of an episode, frames",
+    "play/decisive_share": "Episodes with a winner, share",
+}
+
+
+def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[str, Any]:
+    """Points ``[x, elo, low, high, name]`` of the generations by age, and the levels of scripted players.
+
+    x is in steps, or the generation number if the steps are unknown. ``low`` and ``high`` are None if unbounded.
+    """
+    points = []
+    for row in board.rows:
+        number = generation_number(row.policy)
+        if number is None:
+            continue
+        low = row.low if row.bound in ("both", "below") else None
+        high = row.high if row.bound in ("both", "above") else None
+        ends = [None if end is None else round(end, 1) for end in (low, high)]
+        points.append([number * (steps_per_iteration or 1), round(row.elo, 1), *ends, row.policy])
+    levels = [[row.policy, round(row.elo, 1)] for row in board.rows if row.scripted]
+    has_band = board.method == "batch"
+    return {"points": sorted(points), "levels": levels, "in_steps": steps_per_iteration is not None, "band": has_band}
+
+
+def training(records: RunRecords) -> dict[str, Any] | None:
+    """Opponents, losses and speed by step; None without metrics."""
+    rows = records.metrics
+    if not rows:
+        return None
+    groups = _groups(rows, POINTS)
+    return {
+        "x": [_steps(group) for group in groups],
+        "each": -(-len(rows) // len(groups)),  # iterations per point
+        "opponents": _shares(rows, "opponents/", ("current", PAST)),
+        "phases": _shares(rows, "time/", tuple(f"{phase}_s" for phase in PHASES)),
+        "losses": _series(groups, _LOSSES),
+        "play": _series(groups, _PLAY),
+    }
+
+
+def _groups(rows: Sequence[JsonRow], most: int) -> list[list[JsonRow]]:
+    """Split the rows into at most ``most`` groups of about equal size."""
+    return [[rows[i] for i in part] for part in np.array_split(np.arange(len(rows)), min(most, len(rows)))]
+
+
+def _steps(group: Sequence[JsonRow]) -> int:
+    return int(group[-1].get("total_steps") or group[-1]["iteration"])
+
+
+def _series(groups: Sequence[Sequence[JsonRow]], names: dict[str, str]) -> list[dict[str, Any]]:
+    found = []
+    for tag, name in names.items():
+        values = [[row[tag] for row in group if isinstance(row.get(tag), int | float)] for group in groups]
+        if any(values):
+            found.append({"name": name, "y": [_short(sum(v) / len(v)) if v else None for v in values]})
+    return found
+
+
+def _shares(rows: Sequence[JsonRow], prefix: str, order: Sequence[str]) -> dict[str, Any]:
+    """Shares of the metrics that start with ``prefix``; each point adds up to 1, empty points are left out.
+
+    All past generations are merged into one series.
+    """
+    found: list[tuple[int, Counter[str]]] = []
+    for group in _groups(rows, SHARES):
+        sums: Counter[str] = Counter()
+        for row in group:
+            for tag, value in row.items():
+                if tag.startswith(prefix) and isinstance(value, int | float):
+                    name = tag.removeprefix(prefix)
+                    sums[PAST if generation_number(name) is not None else name] += value  # type: ignore[assignment]
+        if sum(sums.values()) > 0:
+            found.append((_steps(group), sums))
+    names = {name for _, sums in found for name in sums}
+    known = [name for name in order if name in names]
+    totals = [sum(sums.values()) for _, sums in found]
+    return {
+        "x": [steps for steps, _ in found],
+        "series": [
+            {
+                "name": name.removesuffix("_s"),
+                "y": [round(sums[name] / total, 4) for (_, sums), total in zip(found, totals, strict=True)],
+            }
+            for name in (*known, *sorted(names - set(known)))
+        ],
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -1,0 +1,140 @@
+"""The texts of the page, as escaped HTML: ratings, run, health and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.league.records import START
+from selfplay.league.render import ANCHORS
+from selfplay.report.header import text
+from selfplay.report.leaderboard_page.table import percent
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def paragraphs(lines: Iterable[str], kind: str = "") -> str:
+    """One ``<p>`` per line."""
+    opening = f'<p class="{kind}">' if kind else "<p>"
+    return "\n".join(f"{opening}{escape(line)}</p>" for line in lines)
+
+
+def points(lines: Iterable[str]) -> str:
+    """An unordered list."""
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def definitions(pairs: Pairs) -> str:
+    """A definition list."""
+    return f"<dl>{''.join(f'<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>' for k, v in pairs)}</dl>"
+
+
+def headline(board: Leaderboard) -> str:
+    """The progress of the newest generation, in one sentence."""
+    if board.progress is None or board.method != "batch":
+        return ""
+    gain = board.progress
+    return (
+        f"{board.newest} is {gain.elo:+,.0f} Elo ({gain.low:+,.0f} to {gain.high:+,.0f}) from {START}, "
+        f"stronger with likelihood {percent(gain.superiority)}."
+    )
+
+
+def about_ratings(board: Leaderboard) -> Pairs:
+    """How the ratings were computed, and how well they fit."""
+    is_batch = board.method == "batch"
+    pairs = [
+        ("Method", "batch Bradley-Terry" if is_batch else "sequential Elo; depends on the order of the games"),
+        ("Scale", f"{board.anchor} = 1500"),
+        ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
+    ]
+    if board.kind == "words":
+        pairs.append(("Winner", "the player with the higher reward on the same state, in the same seat"))
+    if board.decided_by_stocks is not None:
+        pairs.append(("Decided by stocks", f"{board.decided_by_stocks:.0%}; rule {board.rule}"))
+    if board.kind != "foreign" and is_batch:
+        pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
+    pairs.append(("From" if board.kind == "foreign" else "Settings", board.settings))
+    fit = board.fit
+    if fit.misfit_p is None:
+        pairs.append(("Misfit", "too few games for a test"))
+    else:
+        pairs.append(("Misfit", f"p = {fit.misfit_p:.2g}; small: one rating per player does not explain the results"))
+    if fit.side is not None:
+        pairs.append(("First seat", "worth {:+.0f} Elo (95%: {:+.0f} to {:+.0f})".format(*fit.side)))
+    if board.left_out:
+        pairs.append(("Left out", "; ".join(f"{count:,} games {why}" for why, count in board.left_out.items())))
+    return pairs
+
+
+def health(records: RunRecords) -> str:
+    """The health findings with remedies."""
+    found = records.health()
+    when = "when it ended" if records.ended else "over the last iterations of a run that has not ended"
+    if found is None:
+        return paragraphs(["The run has no metrics to check its health."], "quiet")
+    if not found:
+        return paragraphs([f"No problems found {when}."], "quiet")
+    return paragraphs([f"Found {when}:"], "quiet") + paragraphs([finding.text for finding in found], "warning")
+
+
+def settings(run: JsonRow) -> list[tuple[str, Pairs]]:
+    """The configuration from ``run.json`` by group, without unset values."""
+    config = run.get("config")
+    if not isinstance(config, dict):
+        return []
+    return [
+        (_GROUPS.get(group, str(group).capitalize()), _shown((name.replace("_", " "), v) for name, v in values.items()))
+        for group, values in config.items()
+        if isinstance(values, dict)
+    ]
+
+
+def machine(records: RunRecords) -> Pairs:
+    """Machine, times, versions and speed of the run."""
+    run, end = records.run, records.summary
+    versions = run.get("versions")
+    return _shown(
+        [
+            ("started", _time(run.get("started"))),
+            ("ended", _time(end.get("ended"))),
+            ("device", run.get("device")),
+            ("processor", run.get("processor")),
+            ("cores", run.get("cores")),
+            ("steps", end.get("total_steps")),
+            ("seconds", end.get("elapsed_s")),
+            ("steps a second, median", end.get("steps_per_s_median")),
+            ("games", end.get("games")),
+            ("games a second, median", end.get("games_per_s_median")),
+            *_nash_conv(end.get("nash_conv")),
+            ("restarts of runners", end.get("restarts")),
+            *(versions.items() if isinstance(versions, dict) else ()),
+        ]
+    )
+
+
+def _nash_conv(found: Any) -> Pairs:  # noqa: ANN401
+    """NashConv of the policies, if known."""
+    if not isinstance(found, dict):
+        return ()
+    return [(f"NashConv, {name}", text(found[name])) for name in ("start", "newest", "average") if name in found]
+
+
+_GROUPS: Final = {"grpo": "GRPO", "ppo": "PPO", "net": "Network"}
+
+
+def _shown(pairs: Iterable[tuple[str, Any]]) -> Pairs:
+    return [(str(name), text(value)) for name, value in pairs if value is not None]
+
+
+def _time(value: Any) -> str | None:  # noqa: ANN401
+    try:
+        return f"{datetime.fromisoformat(value).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,178 @@
+"""The leaderboard page of a run: ratings, training and games to watch.
+
+Tables and texts are static HTML. The script in ``view/`` sorts the table, draws charts and maps from data in the page,
+and plays the games. The page loads nothing from outside, see ``standalone_page``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from selfplay.report.fight.page import document, player
+from selfplay.report.fight.saving import saved
+from selfplay.report.leaderboard_page.curves import rating_curve, training
+from selfplay.report.leaderboard_page.facts import (
+    about_ratings,
+    definitions,
+    headline,
+    health,
+    machine,
+    paragraphs,
+    points,
+    settings,
+)  # fmt: skip
+from selfplay.report.leaderboard_page.maps import cycles, maps
+from selfplay.report.leaderboard_page.table import rewards, table
+from selfplay.report.leaderboard_page.talk import transcripts
+from selfplay.report.standalone_page import read, standalone_page
+from selfplay.report.tree import counted
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
+    from selfplay.report.fight.film import Film
+    from selfplay.report.leaderboard_page.records import RunRecords
+    from selfplay.report.transcripts import Transcript
+
+_SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
+LONGEST_S: Final = 150.0
+"""Maximum length of a game on the page in seconds; longer games are cut at the start."""
+GAPS: Final = 10  # maximum number of gaps that are listed
+
+
+@dataclass(frozen=True, slots=True)
+class PageReplay:
+    """A game to watch on the page."""
+
+    kind: str
+    why: str
+    command: str  # replays it outside the page
+    film: Film
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """The content of a page."""
+
+    name: str  # of the run or the file of games
+    study: LeaderboardAnalysis
+    records: RunRecords | None = None  # None: games of another program
+    replays: Sequence[PageReplay] = ()
+    notes: Sequence[str] = ()  # why there are no games to watch
+    transcripts: Sequence[Transcript] = ()  # dialogue games
+
+
+def write_page(subject: PageContent, path: Path) -> int:
+    """Write the page atomically; returns its size in bytes.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    text = page(subject)
+    with saved(path) as temporary:
+        temporary.write_text(text, "utf-8")
+    return path.stat().st_size
+
+
+def page(subject: PageContent) -> str:
+    """The page as HTML."""
+    folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
+    parts = player("h3")
+    films = [_shown(replay) for replay in subject.replays]
+    return standalone_page(
+        read(folder, "page.html"),
+        parts.style + read(folder, "board.css"),
+        parts.script + read(folder, *_SCRIPTS),
+        {
+            "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
+            "data-maps": maps(subject.study),
+            "data-training": training(records) if records else None,
+            **{f"film-{i}": document(film) for i, film in enumerate(films)},
+        },
+        title=escape(subject.name),
+        headline=escape(headline(board)),
+        written=escape(datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        warnings=paragraphs(board.warnings, "warning"),
+        table=table(board),
+        rest=_rest(board),
+        ratings=definitions(about_ratings(board)),
+        cycles=_cycles(subject.study),
+        rewards=rewards(board),
+        watch="Games to read" if board.kind == "words" else "Games to watch",
+        replays=transcripts(subject.transcripts) or _replays(subject, films, parts.html),
+        training=_training(records),
+        settings=_settings(records),
+    )
+
+
+def _rest(board: Leaderboard) -> str:
+    hidden = len(board.rows) - len(board.top())
+    return f'<button id="all" aria-pressed="false">Show all {len(board.rows)} players</button>' if hidden else ""
+
+
+def _cycles(study: LeaderboardAnalysis) -> str:
+    found = cycles(study)
+    if not found:
+        return paragraphs(["No significant cycle of three players."], "quiet")
+    return "<h3>Cycles</h3>" + points(found)
+
+
+def _shown(replay: PageReplay) -> Film:
+    film = replay.film
+    return film.part(film.seconds - LONGEST_S) if film.seconds > LONGEST_S else film
+
+
+def _replays(subject: PageContent, films: Sequence[Film], element: str) -> str:
+    if not films:
+        return paragraphs(subject.notes or ["This page has no game to watch."], "quiet")
+    choices, captions = [], []
+    for i, (replay, film) in enumerate(zip(subject.replays, films, strict=True)):
+        cut = replay.film.seconds - film.seconds
+        left_out = f" The first {cut:.0f} seconds are left out here." if cut > 0.1 else ""
+        choices.append(f'<button class="choice" data-film="{i}" aria-pressed="false">{escape(replay.kind)}</button>')
+        captions.append(
+            f'<p class="why" data-film="{i}" hidden>{escape(replay.why + left_out)}<br>'
+            f"<code>{escape(replay.command)}</code></p>"
+        )
+    group = f'<div class="choices" role="group" aria-label="Games">{"".join(choices)}</div>'
+    return f"{group}{''.join(captions)}{element}{paragraphs(subject.notes, 'quiet')}"
+
+
+def _training(records: RunRecords | None) -> str:
+    if records is None:
+        return ""
+    charts = (
+        '<div id="training"></div>'
+        if records.metrics
+        else paragraphs(["No training curves: the run has no readable metrics.jsonl."], "quiet")
+    )
+    charts += paragraphs(_lacking(records.gaps), "quiet")
+    return f'<section id="learning"><h2>Training</h2>{charts}<h3>Health</h3>{health(records)}</section>'
+
+
+def _lacking(gaps: Sequence[tuple[int, int]]) -> list[str]:
+    """Gaps in the curves."""
+    if not gaps:
+        return []
+    shown = [str(first) if first == last else f"{first} to {last}" for first, last in gaps[:GAPS]]
+    others = " and others" if len(gaps) > GAPS else ""
+    count = counted(sum(last - first + 1 for first, last in gaps), "iteration")
+    return [
+        f"The curves leave out {count} without metrics: {', '.join(shown)}{others}. A run "
+        "that is killed loses metrics that it has not written yet, but no training."
+    ]
+
+
+def _settings(records: RunRecords | None) -> str:
+    if records is None:
+        return ""
+    groups = [*settings(records.run), ("Machine and versions", machine(records))]
+    cards = "".join(
+        f'<div class="card"><h3>{escape(name)}</h3>{definitions(pairs)}</div>' for name, pairs in groups if pairs
+    )
+    return f'<section id="settings"><h2>Settings</h2><div class="cards">{cards}</div></section>' if cards else ""

@@ -1,0 +1,151 @@
+"""Reads settings, summary and metrics of a run for the page.
+
+Unreadable files are treated as missing, so that a damaged run, or one of another version, still gets a page.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import ValidationError
+
+from envs.files import parse_json, read_plain
+from selfplay.report.dialogue_health import DialogueHealth
+from selfplay.report.health import WINDOW, Health, HealthFinding, HealthMonitor, Report
+from selfplay.report.metrics import IterationReport
+
+JsonRow = dict[str, Any]
+MAX_BYTES: Final = 2**28  # 200,000 iterations
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecords:
+    """Documents of a run; empty if missing."""
+
+    run: JsonRow  # run.json
+    summary: JsonRow  # summary.json: written when the run ends
+    metrics: tuple[JsonRow, ...]  # metrics.jsonl: by iteration, as ``IterationReport.flat`` names the figures
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Read the folder of a run."""
+        metrics = tuple(row for row in _rows(folder / "metrics.jsonl") if _can_be_drawn(row))
+        return cls(_document(folder / "run.json"), _document(folder / "summary.json"), metrics)
+
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether it is a run of a dialogue game."""
+        return self.run.get("family") == "dialogue"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended: metrics beyond the summary mean that it was resumed."""
+        last = self.metrics[-1]["iteration"] if self.metrics else 0
+        return isinstance(self.summary.get("iteration"), int) and self.summary["iteration"] >= last
+
+    @property
+    def steps_per_iteration(self) -> int | None:
+        """Steps over all games, from the configuration or else from the metrics; None if unknown."""
+        config = self.run.get("config")
+        if isinstance(config, dict):
+            games, length = config.get("run", {}).get("num_games"), config.get("ppo", {}).get("rollout_length")
+            if isinstance(games, int) and isinstance(length, int):
+                return games * length
+        if self.metrics and isinstance(total := self.metrics[-1].get("total_steps"), int):
+            return max(0, total // max(1, self.metrics[-1]["iteration"])) or None
+        return None
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """First and last iteration of each gap in the metrics.
+
+        A row is written after the checkpoint of its iteration, so a kill between the two loses the row.
+        """
+        there = (0, *(row["iteration"] for row in self.metrics))
+        return [(one + 1, other - 1) for one, other in itertools.pairwise(there) if other > one + 1]
+
+    def health(self) -> tuple[HealthFinding, ...] | None:
+        """Problems of the run; None if unknown.
+
+        They are taken from the summary of an ended run, else computed from the last iterations.
+        """
+        if self.ended and isinstance(said := self.summary.get("health"), list):
+            return tuple(
+                HealthFinding(str(one.get("name")), str(one.get("text"))) for one in said if isinstance(one, dict)
+            )
+        if self.is_dialogue:
+            return _watched(DialogueHealth(), self.metrics[-WINDOW:])
+        reports = [report for row in self.metrics[-WINDOW:] if (report := _report(row)) is not None]
+        return _watched(Health(), reports)
+
+
+def _can_be_drawn(row: JsonRow) -> bool:
+    whole = isinstance(row.get("iteration"), int) and isinstance(row.get("total_steps", 0), int)
+    return whole and all(abs(value) < 2**63 for value in row.values() if isinstance(value, int))
+
+
+def _watched(health: HealthMonitor[Report], reports: Sequence[Report]) -> tuple[HealthFinding, ...] | None:
+    for report in reports:
+        health.observe(report)
+    return health.findings() if reports else None
+
+
+def _report(row: JsonRow) -> IterationReport | None:
+    """The part of a report that the health rules read; None if a value was not finite."""
+    names = ("entropy", "approx_kl", "clip_fraction", "explained_variance", "grad_norm", "skipped")
+    update = {name: row.get(f"losses/{name}") for name in names}
+    losses = {f"{name}_loss": row.get(f"losses/{name}") for name in ("policy", "value")}
+    try:
+        return IterationReport.model_validate(
+            {
+                "iteration": row["iteration"],
+                "iterations": None,
+                "steps": 0,
+                "total_steps": row.get("total_steps", 0),
+                "timesteps": None,
+                "experiences": 0,
+                "phase_s": {},
+                "update": {
+                    **update,
+                    **losses,
+                    "loss": row.get("losses/total"),
+                    "learning_rate": row.get("charts/learning_rate"),
+                },
+                "play": {"episodes": row.get("play/episodes", 0), "draws": row.get("play/draws", 0)},
+                "zero_sum_error": row.get("reward/zero_sum_error"),
+                "restarts": row.get("runners/restarts", 0),
+            }
+        )
+    except ValidationError:
+        return None
+
+
+def _document(path: Path) -> JsonRow:
+    return next(iter(_parsed([_text(path)])), {})
+
+
+def _rows(path: Path) -> list[JsonRow]:
+    return _parsed(_text(path).splitlines())
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_plain(path, MAX_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _parsed(texts: list[str]) -> list[JsonRow]:
+    found = []
+    for text in texts:
+        try:
+            value = parse_json(text)
+        except ValueError:  # a torn last line, or no such file
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found

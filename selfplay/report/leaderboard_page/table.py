@@ -1,0 +1,133 @@
+"""The leaderboard as a sortable HTML table."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from selfplay.league.render import BY_STOCKS, WITH_ITSELF, head, interval, paid, partners_of
+
+if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.league.rows import LeaderboardRow
+
+_COLUMNS: Final = (
+    ("Rank", "by rating"),
+    ("Player", ""),
+    ("Elo", ""),
+    ("95% interval", "of the rating, relative to the pinned players; all bars have the same scale"),
+    ("Ranks", "best and worst possible rank, simultaneously for all players (95%)"),
+    ("Above next", "probability of being stronger than the next player"),
+    ("Nash", "weight in the Nash mixture, which no player beats"),
+    ("W", "wins"),
+    ("L", "losses"),
+    ("D", "draws"),
+    ("Games", ""),
+)
+_LAST: Final = {
+    BY_STOCKS: "share of the games that ended with unequal stocks",
+    WITH_ITSELF: "mean reward where both seats are this player, its 95% interval, games",
+}
+"""Tooltips of the last column, by header."""
+
+
+def table(board: Leaderboard) -> str:
+    """The table as HTML; ``data-v`` of a cell is its sort key."""
+    heads = "".join(
+        f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
+        f"<button>{name}</button></th>"
+        for name, hint in (*_COLUMNS, *_last_column(board))
+    )
+    scale = _scale(board)
+    shown = {row.policy for row in board.top()}
+    rows = "\n".join(_row(row, board, scale, more=row.policy not in shown) for row in board.rows)
+    return f'<table id="board"><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>'
+
+
+def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], *, more: bool) -> str:
+    kind = "scripted" if row.scripted else "generation"
+    marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
+    low, high = row.low or 0.0, row.high or 0.0
+    best, worst = row.ranks
+    cells = (
+        _cell(str(row.rank), row.rank),
+        f'<th scope="row" data-v="{escape(row.policy)}">{escape(row.policy)}'
+        f"{' <small>scripted</small>' if row.scripted else ''}</th>",
+        _cell(f"{row.elo:.0f}", row.elo),
+        _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
+        _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
+        _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
+        _cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
+        *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
+        *_last(row, board),
+    )
+    return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
+
+
+def _last_column(board: Leaderboard) -> list[tuple[str, str]]:
+    name = head(board)[-1]
+    return [(name, _LAST[name])] if name in _LAST else []
+
+
+def _last(row: LeaderboardRow, board: Leaderboard) -> list[str]:
+    """The cell of the last column, if there is one."""
+    if board.kind != "words":
+        return [_cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks)]
+    alone = row.reward_with(row.policy)
+    return [_cell(paid(alone), None if alone is None else alone.reward)] if _last_column(board) else []
+
+
+def rewards(board: Leaderboard) -> str:
+    """Table of mean rewards by partner; empty except for dialogue games."""
+    partners = partners_of(board)
+    if not partners:
+        return ""
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in partners)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row.policy)}</th>'
+        + "".join(f"<td>{escape(paid(row.reward_with(name)))}</td>" for name in partners)
+        + "</tr>"
+        for row in board.top()
+    )
+    return (
+        "<h3>Mean reward</h3>"
+        f'<div class="scroll"><table class="plain"><thead><tr><th scope="col">Player</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        "<p class=\"quiet\">Reward of the row's player with the column's player: mean, 95% interval and games. Equal "
+        "names mean that the player plays with itself.</p>"
+    )
+
+
+def _cell(shown: str, value: float | None, kind: str = "") -> str:
+    sorted_by = "" if value is None else format(value, ".6g")
+    return f'<td data-v="{sorted_by}" class="{kind}">{shown}</td>'
+
+
+def percent(share: float) -> str:
+    """A probability in percent, never rounded to 0% or 100%."""
+    return ">99.9%" if share > 0.999 else "<0.1%" if 0.0 < share < 0.001 else f"{share:.1%}"
+
+
+def _scale(board: Leaderboard) -> tuple[float, float]:
+    ends = [row.elo for row in board.rows]
+    ends += [row.low for row in board.rows if row.low is not None and row.bound in ("both", "below")]
+    ends += [row.high for row in board.rows if row.high is not None and row.bound in ("both", "above")]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    margin = 0.03 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def _bar(row: LeaderboardRow, scale: tuple[float, float]) -> str:
+    """Rating and interval as a bar; an unbounded side extends to the edge."""
+    bottom, top = scale
+
+    def at(elo: float) -> str:
+        return f"{100.0 * min(max((elo - bottom) / (top - bottom), 0.0), 1.0):.1f}%"
+
+    line = ""
+    if row.low is not None and row.high is not None and not row.fixed:
+        left = at(row.low) if row.bound in ("both", "below") else "0%"
+        right = at(row.high) if row.bound in ("both", "above") else "100%"
+        line = f'<line x1="{left}" x2="{right}" y1="50%" y2="50%"/>'
+    shape = f'<circle cx="{at(row.elo)}" cy="50%" r="3"/>'
+    return f'<svg class="bar{" fixed" if row.fixed else ""}" aria-hidden="true">{line}{shape}</svg>'

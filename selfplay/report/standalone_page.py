@@ -1,0 +1,49 @@
+"""Self-contained HTML pages.
+
+Such a page is one file. It loads and sends nothing. Its content security policy allows only its own script and style
+by hash, so that text from untrusted files cannot inject scripts.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import string
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+def read(folder: Traversable, *names: str) -> str:
+    """The concatenated texts of package files."""
+    return "\n".join((folder / name).read_text("utf-8") for name in names)
+
+
+def standalone_page(template: str, style: str, script: str, data: Mapping[str, object], **texts: str) -> str:
+    """Fill in a page template.
+
+    Args:
+        template: the page, with ``$policy``, ``$style``, ``$script``, ``$data`` and the names of ``texts``.
+        style: style sheet. The policy forbids inline ``style`` attributes.
+        script: script, a module.
+        data: JSON data for the script, by id of the element that holds it.
+        texts: other fields of the template, as escaped HTML.
+    """
+    policy = f"default-src 'none'; img-src data:; script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+    return string.Template(template).substitute(
+        policy=policy, style=style, script=script, data="\n".join(_elements(data)), **texts
+    )
+
+
+def _elements(data: Mapping[str, object]) -> Iterable[str]:
+    for name, value in data.items():
+        # "<" could end the script element
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+        yield f'<script type="application/json" id="{name}">{text}</script>'
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,143 @@
+"""The trainer's end of a block of games in another process, over any ``Link``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+from numpy.typing import NDArray
+
+from envs.snapshots import copied
+from selfplay.runner.serialization import (
+    Packed,
+    networks_of,
+    pack_network,
+    pack_order,
+    refuse_other_code,
+    unpack_segment,
+)
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
+    from selfplay.runner.block_server import Opening
+    from selfplay.runner.segment import Collected, SegmentOrder
+
+
+class Link(Protocol):
+    """Calls one object in another process, which serves this link alone."""
+
+    def ready(self) -> None:
+        """Wait until the object is there.
+
+        Raises:
+            RunnerError: it cannot be.
+        """
+        ...
+
+    def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
+        """What a method of the object gives; stored arguments arrive as their values. Blocks.
+
+        Raises:
+            RunnerError: the method failed, the object is gone, or the link was severed.
+        """
+        ...
+
+    def sever(self) -> None:
+        """Make pending calls fail at once. Does not block; for other threads to call."""
+        ...
+
+    def close(self) -> None:
+        """End the object, whatever it does."""
+        ...
+
+
+class WeightStore:
+    """Stores each network once for all blocks on other links. Networks that are garbage here are dropped.
+
+    Args:
+        put: Stores packed arrays; gives what links take as an argument in its place.
+    """
+
+    def __init__(self, put: Callable[[Packed], object]) -> None:
+        self._put = put
+        self._lock = threading.Lock()
+        self._numbers = count()
+        self._there: WeakKeyDictionary[ActorCritic, tuple[str, object]] = WeakKeyDictionary()
+
+    def find(self, network: ActorCritic) -> tuple[str, object]:
+        """The key of a network, and what stands for its arrays. Blocks while it is stored; any thread may ask."""
+        with self._lock:
+            if network not in self._there:
+                self._there[network] = f"network-{next(self._numbers)}", self._put(pack_network(network))
+            return self._there[network]
+
+
+class LinkClient:
+    """What works on the other end of a link (``Resource``)."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def _reach(self) -> None:
+        """Wait for the other end, which must be of the same code.
+
+        Raises:
+            RunnerError: it cannot be there, or is not.
+        """
+        self._link.ready()
+        refuse_other_code(self._link.call("code"))
+
+    def cancel(self) -> None:
+        """See ``Resource``."""
+        self._link.sever()
+
+    def kill(self) -> bool:
+        """See ``Resource``: closing ends the other end, and it never hangs."""
+        self._link.sever()
+        return True
+
+    def close(self) -> None:
+        """See ``Resource``."""
+        self._link.close()
+
+
+class BlockClient(LinkClient):
+    """A block of games on the other end of a link (``Games``), served by a ``BlockServer``."""
+
+    def __init__(self, link: Link, weights: WeightStore, opening: Callable[[], Opening]) -> None:
+        super().__init__(link)
+        self._weights = weights
+        self._opening = opening  # asked once the other end is there
+        self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
+
+    def open(self) -> None:
+        """Make and begin the games, where there is room for them. Blocks.
+
+        Raises:
+            RunnerError: there is none, or they cannot be made.
+        """
+        self._reach()
+        opening = self._opening()
+        arrays, opponents = opening.snapshot
+        document = {field.name: getattr(opening, field.name) for field in fields(opening)}
+        faults = None if opening.faults is None else asdict(opening.faults)
+        self._link.call("open", document | {"snapshot": opponents, "faults": faults}, dict(arrays))
+
+    def collect(self, order: SegmentOrder) -> Collected:
+        """See ``Games``."""
+        found = {network: self._weights.find(network) for network in networks_of(order)}
+        named = dict(found.values())
+        new = [key for key in named if key not in self._sent]
+        packed = pack_order(order, lambda network: found[network][0])
+        segment = self._link.call("collect", packed, new, *(named[key] for key in new))
+        self._sent = frozenset(named)
+        return unpack_segment(segment)
+
+    def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """See ``Games``."""
+        arrays, document = self._link.call("snapshot")
+        return copied(arrays), document

@@ -1,0 +1,102 @@
+"""Fault injection in dialogue games (see ``chaos``): a wrapper around a game's entry."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from envs.dialogue.contract import Verdict
+from selfplay.errors import InjectedFaultError
+from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S, Fault, FaultPlan, Struck, send_signal
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry, DialogueGame, Rules, State
+
+MOVES: Final = 2  # one of the first moves is struck: no game is over before
+
+
+def faulty(entry: DialogueEntry, plan: FaultPlan, struck: Struck, pid: int | None = None) -> DialogueEntry:
+    """An entry whose games have planned faults: at most one for each order of games.
+
+    Args:
+        entry: The game.
+        plan: Its faults; ``entry.states`` is called once for each order.
+        struck: Called when a fault strikes.
+        pid: Process that ``hang`` stops and ``kill`` kills.
+    """
+    orders = _Orders(entry, plan, lambda fault: _strike(fault, struck, pid))
+    return replace(entry, states=orders.states, start=orders.start)
+
+
+class _Orders:
+    """Wraps the game of each order in which the fault strikes: the first game on a state that is drawn."""
+
+    def __init__(self, entry: DialogueEntry, plan: FaultPlan, strike: Callable[[Fault], None]) -> None:
+        self._entry = entry
+        self._plan = plan
+        self._strike = strike
+        self._orders = 0  # so far
+        self._fault: Fault | None = None  # of this order
+        self._state: State = None  # with this one
+
+    def states(self, rules: Rules, seeds: Sequence[int]) -> list[State]:
+        """See ``DialogueEntry.states``; an order of games begins."""
+        states = self._entry.states(rules, seeds)
+        self._fault = self._plan.draw(self._orders)
+        self._orders += 1
+        if self._fault is not None:
+            self._state = states[self._fault.step(len(states))]
+        return states
+
+    def start(self, rules: Rules, state: State) -> DialogueGame:
+        """See ``DialogueEntry.start``."""
+        game = self._entry.start(rules, state)
+        if self._fault is None or state is not self._state:
+            return game
+        fault, self._fault = self._fault, None
+        return cast("DialogueGame", _FaultyDialogue(game, fault, self._strike))
+
+
+class _FaultyDialogue:
+    """A game in which one fault strikes; everything else is the game's."""
+
+    def __init__(self, game: DialogueGame, fault: Fault, strike: Callable[[Fault], None]) -> None:
+        self._game = game
+        self._fault = fault
+        self._strike = strike
+        self._struck = False
+        self._moves = -1 if fault.kind == "nan" else int(fault.chance * MOVES)  # before it strikes
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self._game, name)
+
+    def observe(self, seat: int) -> str:
+        """See ``DialogueGame``."""
+        if self._moves == 0:
+            self._strike(self._fault)
+        self._moves -= 1
+        return self._game.observe(seat)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """See ``DialogueGame``."""
+        found = self._game.verdict
+        if found is None or self._fault.kind != "nan":
+            return found
+        if not self._struck:
+            self._struck = True
+            self._strike(self._fault)
+        return Verdict((math.nan, found.rewards[1]), found.reason)
+
+
+def _strike(fault: Fault, struck: Struck, pid: int | None) -> None:
+    struck(fault.kind)
+    if fault.kind == "crash":
+        raise InjectedFaultError(f"the games crashed {ON_PURPOSE}")
+    if fault.kind in FORCED:
+        send_signal(fault.kind, pid)
+    elif fault.kind == "slow":
+        time.sleep(SLOW_S)

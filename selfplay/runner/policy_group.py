@@ -1,0 +1,110 @@
+"""Decides for the policies of a block of rating games.
+
+Many policies play few games each, so that the number of operations costs more than their size: each network sees its
+own rows, and the actions of all are sampled in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from selfplay.policy.heads import sample
+from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
+from selfplay.runner.counter_rng import uniforms
+
+if TYPE_CHECKING:
+    from selfplay.policy.policy import Policy
+
+Rows = NDArray[np.intp]  # seats as numbers 2g + s of game g and seat s
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Policies that decide on the same frames."""
+
+    frame_skip: int
+    members: list[tuple[Policy, Rows]]
+    rows: Rows  # of all members, one after the other
+
+
+class PolicyGroup:
+    """The policies of G games and the seats that they play."""
+
+    def __init__(
+        self,
+        players: Sequence[tuple[Policy, Rows]],
+        keys: NDArray[np.uint64],
+        *,
+        greedy: bool = False,
+        infer: Infer = infer_directly,
+    ) -> None:
+        """Set up the policies.
+
+        Args:
+            players: Policies with their seats.
+            keys: [G, 2] of the seats, see ``counter_rng.keys_of``.
+            greedy: Whether the likeliest action is chosen.
+            infer: Runs the networks.
+        """
+        self._players = players
+        self._keys = keys.reshape(-1)
+        self._greedy = greedy
+        self._memory = RecurrentState(keys.size, infer)
+        self._groups = self._grouped(players)
+
+    def leave(self, left: NDArray[np.bool_]) -> None:
+        """Play only the games ``left`` [G] from now on."""
+        self._groups = self._grouped([(policy, rows[left[rows // 2]]) for policy, rows in self._players])
+
+    def act(
+        self,
+        obs: NDArray[np.float32],
+        legal: NDArray[np.bool_] | None,
+        frame: int,
+        actions: NDArray[np.int8],
+        acts: NDArray[np.bool_],
+    ) -> None:
+        """Compute the actions of the policies that decide on this frame.
+
+        Args:
+            obs: of every seat, [G, 2, D].
+            legal: what each seat may choose, [G, 2, logits]; None: everything.
+            frame: of the games, from 0.
+            actions: [G, 2, A], written where a policy decides.
+            acts: [G, 2] bool, overwritten: whether the seat decided.
+        """
+        acts[:] = False
+        flat, width = obs.reshape(-1, obs.shape[-1]), actions.shape[-1]
+        with torch.inference_mode():
+            for group in self._groups:
+                if frame % group.frame_skip:
+                    continue
+                logits = torch.cat([self._logits(policy, flat, rows) for policy, rows in group.members])
+                draws = None
+                if not self._greedy:
+                    draws = torch.from_numpy(uniforms(self._keys[group.rows], frame // group.frame_skip, width))
+                mask = None
+                if legal is not None:
+                    mask = torch.from_numpy(legal.reshape(-1, legal.shape[-1])[group.rows])
+                heads = group.members[0][0].network.heads
+                drawn, _ = sample(heads, logits, None, mask, greedy=self._greedy, uniform=draws)
+                actions.reshape(-1, width)[group.rows] = drawn.numpy()
+                acts.reshape(-1)[group.rows] = True
+
+    def _logits(self, policy: Policy, obs: NDArray[np.float32], rows: Rows) -> torch.Tensor:
+        return self._memory.step(policy.network, torch.from_numpy(obs[rows]), torch.from_numpy(rows))[0]
+
+    def _grouped(self, players: Sequence[tuple[Policy, Rows]]) -> list[_Group]:
+        groups: dict[int, list[tuple[Policy, Rows]]] = {}
+        for policy, rows in players:
+            if len(rows):
+                groups.setdefault(policy.meta.frame_skip, []).append((policy, rows))
+        return [
+            _Group(skip, members, np.concatenate([rows for _, rows in members])) for skip, members in groups.items()
+        ]

@@ -1,0 +1,134 @@
+"""One run from a configuration to its last line: folder, tree, signals, summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from selfplay.config.defaults import runners
+from selfplay.config.resolve import resolve_fighting
+from selfplay.machine import processor, usable_cores
+from selfplay.report import header
+from selfplay.report.outputs import reporters
+from selfplay.report.reporter import Tee
+from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
+from selfplay.train.fighting.family import FightingFamily
+from selfplay.train.fighting.session import Session
+from selfplay.train.hosting import cluster_for
+from selfplay.train.rater import prepare_best
+from selfplay.train.run import run_to_end
+
+if TYPE_CHECKING:
+    from selfplay.config.fighting import Config, PPOConfig
+
+OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
+
+
+def train(
+    config: Config,
+    *,
+    resume: bool = False,
+    explicit: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    stream: TextIO | None = None,
+) -> int:
+    """Train a run to its end; the exit code.
+
+    Args:
+        config: Of a new run; of a resumed one only what ``explicit`` names.
+        resume: Continue the run of ``--checkpoint``, or the newest.
+        explicit: Values that the user gave, by dotted name.
+        preset: Its name, for the header.
+        stream: Where a person looks; by default standard output.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
+    explicit = explicit or {}
+    stream = stream or sys.stdout
+    folder, named = Path(config.run.checkpoint), "run.checkpoint" in explicit
+    if resume:
+        run = resolve_run(folder if named else None)
+        with run.lock():
+            state = load_latest_learner(run)
+            resolved = resolve_fighting(config, explicit, state)
+            config = resolved.config
+            with cluster_for(config.run, runners(config)) as cluster:
+                session = Session(config, run, resolved.device, state, cluster)
+                return _start(session, preset, stream, resolved.notices)
+    resolved = resolve_fighting(config, explicit)
+    config = resolved.config
+    # Before the folder is made: a mistake leaves none.
+    guests = load_opponents(config.league.opponents, config.game, config.run.pretrained)
+    with cluster_for(config.run, runners(config)) as cluster:
+        run = create_run(folder, is_default=not named)
+        with run.lock():
+            install_opponents(run, guests)
+            return _start(Session(config, run, resolved.device, cluster=cluster), preset, stream, resolved.notices)
+
+
+def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str] = ()) -> int:
+    resumed = session.resumed
+    if session.config.league.gate != "none":
+        prepare_best(session.run, resumed)
+    place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    reporter = Tee(list(reporters(session.run.path, stream, resumed=place).values()))
+    lines = header.lines("Self-Play Training", _header(session, preset))
+    return run_to_end(session, partial(FightingFamily, session), reporter, lines, notices)
+
+
+def _beside_teacher(ppo: PPOConfig) -> str:
+    return (
+        f"KL {ppo.teacher_kl or 0:g} forward, {ppo.teacher_kl_reverse or 0:g} reverse; "
+        f"the critic alone for {ppo.critic_burn_in or 0} iterations"
+    )
+
+
+def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
+    config = session.config
+    game, ppo, run, league = config.game, config.ppo, config.run, config.league
+    mine, other = game.characters
+    emulator = config.emulator
+    ways = [word for word in ("headless", "fast_forward", "save_replays") if getattr(emulator, word)]
+    gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
+    mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
+    lines = [
+        ("Mode", None if emulator.outsider else league.mode),
+        ("Opponents", emulator.outsider or (mix if league.mode == "simple_mix" else None)),
+        ("Guests", ", ".join(league.opponents) or None),
+        ("Game type", game.type),
+        ("Dolphin", game.dolphin),
+        ("Disc", game.iso),
+        ("Emulators", ways or None),
+        ("Preset", preset),
+        ("Num games", run.num_games),
+        ("Timesteps", run.timesteps),
+        ("Max minutes", run.max_minutes),
+        ("Iterations", session.iterations),
+        ("Rollout length", ppo.rollout_length),
+        ("Batch size", ppo.batch_size),
+        ("PPO", f"{ppo.epochs} epochs, clip {ppo.clip:g}, learning rate {ppo.learning_rate:g}, "
+                f"gamma {ppo.gamma:g}, lambda {ppo.gae_lambda:g}, entropy {ppo.entropy_coefficient:g}"),
+        ("Network", f"{config.net.backbone} {config.net.activation} {'x'.join(map(str, config.net.hidden))}"),
+        ("Character", mine if other == mine else f"{mine} against {other}"),
+        ("Stage", game.stage),
+        ("Frame skip", game.frame_skip),
+        ("Delay", game.delay),
+        ("Max episode frames", game.max_episode_frames),
+        ("Pretrained", run.pretrained),
+        ("Teacher", _beside_teacher(ppo) if run.pretrained else None),
+        ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
+        ("Gate", None if league.gate == "none" else gate),
+        ("Seed", str(run.seed)),
+        ("Deterministic", run.deterministic or None),
+        ("Chaos", run.chaos),
+        ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
+        ("Host", f"{run.host}, {len(session.blocks)} runners"),
+        ("Run folder", session.run.path),
+        ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
+    ]  # fmt: skip
+    return [line for line in lines if session.game.fighter or line[0] not in OF_FIGHTS]

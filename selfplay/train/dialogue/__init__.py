@@ -1,0 +1,1 @@
+"""Dialogue games: what the scripts do."""

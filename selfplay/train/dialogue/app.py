@@ -1,0 +1,128 @@
+"""One run of dialogue self-play, from a configuration to its last line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from selfplay.config.dialogue_rules import game_of
+from selfplay.config.resolve import resolve_dialogue
+from selfplay.errors import IncompatibleError
+from selfplay.machine import pick_device, processor, usable_cores
+from selfplay.report import header
+from selfplay.report.dialogue import dialogue_reporters
+from selfplay.report.plain import PlainReporter, StreamSink
+from selfplay.train.dialogue.family import DialogueFamily
+from selfplay.train.dialogue.players import (
+    endpoint_of,
+    open_model,
+    reopen,
+    sampling_of,
+    server_of,
+)
+from selfplay.train.dialogue.session import DialogueSession, runners
+from selfplay.train.hosting import cluster_for
+from selfplay.train.run import run_to_end
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.policy.language.model import LanguageModel
+    from selfplay.runner.ray_cluster import Cluster
+
+
+def train(
+    config: DialogueConfig,
+    *,
+    resume: bool = False,
+    explicit: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    stream: TextIO | None = None,
+) -> int:
+    """Train a run to its end; the exit code. Arguments and errors as of ``selfplay.train.app.train``."""
+    explicit = explicit or {}
+    stream = stream or sys.stdout
+    if resume:
+        named = "run.checkpoint" in explicit
+        run = resolve_run(Path(config.run.checkpoint) if named else None)
+        with run.lock():
+            state = load_latest_learner(run)
+            base = state.meta.extra.get("base")
+            if not state.meta.generations or not isinstance(base, str):
+                raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")
+            newest = run.generations / state.meta.generations[-1]
+            resolved = resolve_dialogue(config, explicit, state, newest)
+            config, device = resolved.config, resolved.device
+            model = reopen(config, str(newest), device)
+            with cluster_for(config.run, runners(config, device)) as cluster:
+                return _start(config, run, (model, base), state, preset, stream, cluster)
+    resolved = resolve_dialogue(config, explicit)
+    config, device = resolved.config, resolved.device
+    lines = PlainReporter(StreamSink(stream))
+    # Before the folder is made: a mistake leaves none.
+    opened = open_model(config, device, config.run.threads or usable_cores(), lines.notice)
+    endpoint_of(config, opened[0].chat)
+    with cluster_for(config.run, runners(config, device)) as cluster:
+        run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
+        with run.lock():
+            return _start(config, run, opened, None, preset, stream, cluster)
+
+
+def _start(
+    config: DialogueConfig,
+    run: RunDir,
+    opened: tuple[LanguageModel, str],
+    resumed: LearnerState | None,
+    preset: str | None,
+    stream: TextIO,
+    cluster: Cluster | None,
+) -> int:
+    """Run the event loop with a model and its name."""
+    device = pick_device(config.run.device)
+    place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    reporters = dialogue_reporters(run.path, stream, place)
+    entry, rules = game_of(config)
+    model, base = opened
+    folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]
+    server = server_of(config, folder, run.path)
+    endpoint = endpoint_of(config, model.chat, server)
+    session = DialogueSession(
+        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
+    )
+    lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, resumed))
+    notices = () if endpoint is None else (endpoint.wire.told,)
+    return run_to_end(session, partial(DialogueFamily, session), reporters, lines, notices)
+
+
+def _header(
+    config: DialogueConfig, run: RunDir, device: str, preset: str | None, resumed: LearnerState | None
+) -> Sequence[tuple[str, object]]:
+    grpo, sampling = config.grpo, sampling_of(config)
+    _, rules = game_of(config)
+    return [
+        ("Game type", config.game.type),
+        ("Rules", ", ".join(f"{name} {value}" for name, value in asdict(rules).items())),
+        ("Model", config.model.name),
+        ("Preset", preset),
+        ("Num games", config.run.num_games),
+        ("Games per state", grpo.games_per_state),
+        ("Games", config.run.games),
+        ("Timesteps", config.run.timesteps),
+        ("Max minutes", config.run.max_minutes),
+        ("Replies", f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}, "
+                    f"{sampling.max_new_tokens} tokens"),
+        ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of "
+                 f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
+        ("Track Elo", f"yes, {config.league.rating_share:.0%} of the time" if config.league.track_elo else None),
+        ("Seed", str(config.run.seed)),
+        ("Chaos", config.run.chaos),
+        ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),
+        ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
+        ("Run folder", run.path),
+        ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),
+    ]  # fmt: skip

@@ -1,0 +1,290 @@
+"""Runs of dialogue games: whole groups of games, GRPO, both seats played by the current model.
+
+Nothing learns while games are played, so that runners and learner share one model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import torch
+
+from selfplay.checkpoint.store import fill_folder
+from selfplay.errors import RunnerError, ServerError
+from selfplay.policy.policy import parameters_of
+from selfplay.report.dialogue_health import DialogueHealth
+from selfplay.rollout.dialogue import grouped, scored
+from selfplay.runner.chaos import CountedFaults
+from selfplay.runner.dialogue import NOT_FINITE, Lost, Played
+from selfplay.runner.dialogue_collector import DialogueCollector
+from selfplay.runner.dialogue_link import DialogueGames, Published
+from selfplay.runner.faulty_dialogue import faulty
+from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
+from selfplay.seeding import derive
+from selfplay.train.dialogue.actors import Actors
+from selfplay.train.dialogue.closing import dialogue_summary
+from selfplay.train.dialogue.iteration import iteration_report
+from selfplay.train.dialogue.learning import freeze, make_learner
+from selfplay.train.dialogue.players import writer_of
+from selfplay.train.dialogue.rating import Contenders, play_dialogues
+from selfplay.train.dialogue.transcripts import keep_transcripts
+from selfplay.train.family import Best, Family
+from selfplay.train.learner_state import learner_arrays, restore_learner
+from selfplay.train.rater import COST_S, Rater, RaterResource, RatingPlan
+from selfplay.train.runners import PARK, PARK_ELSEWHERE, patience
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from selfplay.checkpoint import LearnerState
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.schedule import Matchup
+    from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
+    from selfplay.policy.language.conversation import Writer
+    from selfplay.report.dialogue import DialogueReport
+    from selfplay.report.reporter import Feed
+    from selfplay.runner.chaos import Chaos
+    from selfplay.runner.dialogue_collector import Order
+    from selfplay.runner.game_runner import SlowOpening
+    from selfplay.supervision import ChildSpec
+    from selfplay.train.dialogue.session import DialogueSession
+    from selfplay.train.disk import DiskWatch
+    from selfplay.train.learner_state import Arrays
+    from selfplay.train.rating import LedgerKeeper
+
+WEIGHTS: Final = "the weights for the server"
+TRANSCRIPTS: Final = "games for people"
+SERVED: Final = "serving"  # in a run's folder: the current weights, for a server
+
+
+class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
+    """See ``Family``.
+
+    Args:
+        session: The run.
+        feed: Receives notices.
+        stop: Set when the run shall end after the current iteration.
+    """
+
+    freeze_before_last_state = True  # a resumed run continues with the model of the newest generation
+
+    def __init__(self, session: DialogueSession, feed: Feed, stop: asyncio.Event) -> None:
+        cluster = session.cluster
+        park = PARK if cluster is None else PARK_ELSEWHERE
+        board: WorkQueue[DialogueGames] = WorkQueue(
+            session.runners,
+            limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S),
+            patience=patience(park, session.config.run.ray_address),
+        )
+        super().__init__(session, board, park, feed, stop, DialogueHealth())
+        self.session = session
+        self._weights = None if cluster is None else Published(cluster.put)
+        self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
+        self._generator = torch.Generator()
+        self._learner: GRPOLearner | None = None
+        self._told_unknown = False
+
+    # ---- training
+
+    @property
+    def iterations(self) -> int | None:
+        return self.session.config.iterations
+
+    @property
+    def learner(self) -> GRPOLearner:
+        """The learner of this incarnation."""
+        if self._learner is None:
+            raise RunnerError("the loop has not begun")
+        return self._learner
+
+    async def open(self) -> None:
+        self._learner = None
+        self._learner = await self.worker.submit(make_learner, self.session)
+
+    async def begin(self) -> None:
+        self._generator.manual_seed(derive(self.session.config.run.seed, "learner") % 2**63)
+        await self.freeze()
+
+    async def restore(self, state: LearnerState) -> None:
+        extra: Any = state.meta.extra
+        await self.worker.submit(restore_learner, self.learner, self._generator, state.arrays)
+        self.progress.generations, self.progress.newest = list(state.meta.generations), state.meta.generations[-1]
+        self.progress.games, self.progress.lost = extra["games"], extra["lost"]
+        if self.learner.baseline is not None:
+            self.learner.baseline.restore(extra["baseline"])
+
+    async def collect(self) -> list[Played] | None:
+        if self._weights is not None:
+            moving = await self.worker.submit(partial(parameters_of, self.session.model.module, trainable=True))
+            await self.worker.submit(self._weights.publish, moving)
+        chaos = self.progress.chaos
+        jobs = {
+            runner: Job(partial(_play, runner=runner, order=order, chaos=chaos))
+            for runner, order in self.session.orders(self.progress.iteration).items()
+        }
+        results = await self.board.ask(jobs)
+        self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
+        if self.failure is not None:
+            return None
+        self.tell_stragglers("its games")
+        for runner, found in results.items():
+            if any(isinstance(game, Lost) and NOT_FINITE in game.why for game in found):
+                chaos.noticed(runner, "nan")
+        return self._finished([game for runner in sorted(results) for game in results[runner]])
+
+    def _finished(self, games: Sequence[Played | Lost]) -> list[Played] | None:
+        """The games that came to their end; the others are counted."""
+        played = [game for game in games if isinstance(game, Played)]
+        lost = [game for game in games if isinstance(game, Lost)]
+        if lost:
+            self.progress.lost += len(lost)
+            self.feed.notice(f"{len(lost)} games were lost; the first one: {lost[0].why}")
+        elif not played and self.stop.is_set():
+            return None
+        if not played:
+            why = lost[0].why if lost else next(iter(self.board.given_up.values()), "no runner delivered")
+            raise RunnerError(f"no game came to its end; first cause: {why}")
+        return played
+
+    async def update(self, collected: list[Played], disk: DiskWatch) -> GRPOStatistics:
+        """Learn; then a server that this run started gets the new weights."""
+        update = await self.worker.submit(self._update, collected)
+        with disk.tolerate(WEIGHTS):
+            await self._publish()
+        return update
+
+    def _update(self, played: Sequence[Played]) -> GRPOStatistics:
+        learner, iterations = self.learner, self.iterations
+        if self.session.config.grpo.anneal and iterations:
+            done = self.progress.iteration / iterations
+            learner.optimizer.param_groups[0]["lr"] = learner.settings.learning_rate * (1 - 0.9 * done)
+        instances = [instance for game in played for instance in game.instances]
+        if not self._told_unknown and any(not instance.known for instance in instances):
+            self._told_unknown = True
+            self.feed.notice("The server gives no log-probabilities: the model before each update scores its replies")
+        return learner.update(grouped(scored(instances, learner.logprobs)), self._generator)
+
+    async def _publish(self) -> None:
+        server = self.session.server
+        if server is not None:
+            folder = self.run.path / SERVED
+            await self.worker.submit(fill_folder, folder, self.session.model.save_merged, True)
+            await server.reload(folder)
+
+    def count(self, collected: list[Played]) -> int:
+        self.progress.games += len(collected)
+        return sum(len(game.turns) for game in collected)
+
+    def report(
+        self, collected: list[Played], update: GRPOStatistics, phases: Mapping[str, float], rater: Rater | None
+    ) -> DialogueReport:
+        self.progress.speeds.append(len(collected) / max(sum(phases.values()), 1e-9))
+        elo = None if rater is None else rater.newest_elo
+        return iteration_report(self.session, self.progress, collected, update, phases, elo)
+
+    def observe(self, report: DialogueReport) -> dict[str, Any]:
+        return {"iteration": report.iteration, **report.flat()}
+
+    def close(self) -> None:
+        if self._learner is not None:
+            self.worker.submit(self._learner.close)
+
+    # ---- saving
+
+    async def freeze(self) -> None:
+        progress = self.progress
+        progress.newest = await self.worker.submit(freeze, self.session, progress)
+        if progress.newest not in progress.generations:
+            progress.generations.append(progress.newest)
+
+    async def grow(self, collected: list[Played], disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+        """A generation, and some games for people."""
+        await super().grow(collected, disk, rater, best)
+        with disk.tolerate(TRANSCRIPTS):
+            await self.worker.submit(self._keep_transcripts, collected)
+
+    def _keep_transcripts(self, played: Sequence[Played]) -> None:
+        iteration, seed = self.progress.iteration, self.session.config.run.seed
+        keep_transcripts(self.run.path, played, iteration, derive(seed, "transcripts", iteration))
+
+    async def state(self) -> tuple[dict[str, Any], Arrays]:
+        learner, progress = self.learner, self.progress
+        extra: dict[str, Any] = {"games": progress.games, "lost": progress.lost, "base": self.session.base}
+        if learner.baseline is not None:
+            extra["baseline"] = learner.baseline.state()
+        return {"extra": extra}, await self.worker.submit(learner_arrays, learner, self._generator)
+
+    # ---- runners
+
+    @property
+    def runners(self) -> Sequence[str]:
+        return self.session.runners
+
+    def children(self) -> tuple[ChildSpec, ...]:
+        """The server that writes replies, where this run starts one."""
+        return () if self.session.server is None else (self.session.server.spec(),)
+
+    def open_runner(self, runner: str, incarnation: int) -> DialogueGames:
+        progress = self.progress
+        faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, 0)
+        struck = partial(progress.chaos.struck, runner)
+        if self._actors is not None:
+            games = self._actors.open(runner, faults)
+            return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, struck))
+        torch.set_num_threads(1)  # of this thread: runners share the cores
+        entry = self.session.entry if faults is None else faulty(self.session.entry, faults, struck)
+        return DialogueCollector(entry, self.session.rules, self._writer)
+
+    def _writer(self) -> Writer:
+        return writer_of(self.session.config, self.session.model, self.session.endpoint)
+
+    @property
+    def opening(self) -> SlowOpening | None:
+        return None if self._actors is None else self._actors.opening
+
+    # ---- ratings
+
+    def make_rater(self, ledger: LedgerKeeper, board: WorkQueue[RaterResource]) -> Rater | None:
+        league = self.session.config.league
+        if not league.track_elo:
+            return None
+        return Rater(
+            self.run, RatingPlan(self.session.rating, league.rating_share, COST_S), ledger, board, self.feed.notice
+        )
+
+    def open_rater(self) -> RaterResource:
+        session, rating = self.session, self.session.rating
+        torch.set_num_threads(session.threads)  # nothing else computes while it plays
+
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
+            # Models are read anew each time: a learner that crashed makes other generations of the same names.
+            contenders = Contenders(session.config, self.run, session.device)
+            return play_dialogues(matchups, contenders, rating, iteration, stop)
+
+        return RaterResource(self.run, rating, rate)
+
+    @property
+    def rating_limits(self) -> Limits:
+        """Without a deadline: a batch that loads models first says nothing about the next one."""
+        return Limits(math.inf, math.inf)
+
+    # ---- the end
+
+    def summary(self) -> dict[str, Any]:
+        return dialogue_summary(self.session, self.progress, self.feed)
+
+    def played(self) -> str:
+        return f"{self.progress.games:,} games, {self.progress.total_steps:,} turns"
+
+
+def _play(collector: DialogueGames, runner: str, order: Order, chaos: Chaos) -> list[Played | Lost] | ServerError:
+    """What a runner's thread does for an order."""
+    try:
+        games = collector.collect(order)
+    except ServerError as error:  # not a crash of the runner: another one could not make it good
+        return error
+    chaos.completed(runner)
+    return games

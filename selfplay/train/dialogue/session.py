@@ -1,0 +1,81 @@
+"""A run of dialogue self-play: what is trained, on what, and what each runner plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from selfplay.config.defaults import update_threads
+from selfplay.machine import usable_cores
+from selfplay.runner.dialogue_collector import Order
+from selfplay.seeding import derive
+from selfplay.train.dialogue.rating import make_rating
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.policy.language.endpoint import Endpoint
+    from selfplay.policy.language.model import LanguageModel
+    from selfplay.policy.language.sampling import Sampling
+    from selfplay.runner.ray_cluster import Cluster
+    from selfplay.runner.serving import ReplyServer
+    from selfplay.train.dialogue.rating import DialogueRating
+
+
+def runners(config: DialogueConfig, device: str) -> int:
+    """How many play the games of a run whose learner is on this device."""
+    run, states = config.run, config.states_per_iteration
+    here = usable_cores() if device == "cpu" or run.host == "ray" else 1
+    return min(run.runners or run.workers or here, states)
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueSession:
+    """A run being trained, new or resumed."""
+
+    config: DialogueConfig
+    run: RunDir
+    device: str
+    entry: DialogueEntry
+    rules: Rules
+    model: LanguageModel  # what the learner trains and the runners play
+    base: str  # its name or folder, when the run began
+    sampling: Sampling
+    resumed: LearnerState | None = None
+    server: ReplyServer | None = None  # that is to be started, and told of new weights
+    endpoint: Endpoint | None = None  # who writes replies; None: the model itself
+    cluster: Cluster | None = None  # that games are played on; None: here
+
+    packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "transformers", "tokenizers", "scipy")
+    document: ClassVar[dict[str, Any]] = {"family": "dialogue"}
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """Ids of those that play."""
+        return tuple(f"runner-{i:03d}" for i in range(runners(self.config, self.device)))
+
+    @property
+    def threads(self) -> int:
+        """Of the update."""
+        return update_threads(self.config.run.threads)
+
+    @property
+    def rating(self) -> DialogueRating:
+        """How its generations are rated."""
+        return make_rating(self.config, self.entry, self.rules, self.sampling)
+
+    def orders(self, iteration: int) -> dict[str, Order]:
+        """What each runner plays in an iteration, counted from 0: whole groups."""
+        config, runners = self.config, self.runners
+        states = config.states_per_iteration
+        orders = {}
+        for i, runner in enumerate(runners):
+            part = range(states * i // len(runners), states * (i + 1) // len(runners))
+            indices = tuple(iteration * states + state for state in part)
+            orders[runner] = Order(
+                indices,
+                tuple(derive(config.run.seed, "state", index) for index in indices),
+                config.grpo.games_per_state,
+            )
+        return orders

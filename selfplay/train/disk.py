@@ -1,0 +1,77 @@
+"""What a run does where the disk refuses: it says so, goes on, tries again, and does not end as if all were well."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from selfplay.errors import CorruptError, DiskError
+from selfplay.report.health import HealthFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+STATE: Final = "the state of training"
+GENERATION: Final = "the generation"
+EXPLOITER: Final = "an exploiter"
+RATINGS: Final = "rating games"
+OLD: Final = "the removal of old states and generations"
+SUMMARY: Final = "summary.json"
+NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)
+"""What a run must not end without."""
+AGAIN: Final = "; training goes on, and it is tried again"
+
+
+class DiskWatch:
+    """Remembers what could not be saved until it could.
+
+    Args:
+        tell: Is told at once of every refusal, and when what was refused is saved after all.
+    """
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self.unsaved: dict[str, str] = {}  # what, and why not
+        self._tell = tell
+
+    @contextmanager
+    def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
+        """Go on where ``what`` cannot be written, or cannot be read back as it was written.
+
+        Args:
+            what: Is remembered where it fails.
+            then: How the run goes on; the end of the sentence that is told.
+            settles: Whether all of it is saved where nothing fails; else that is for somebody else to say.
+        """
+        try:
+            yield
+        except (DiskError, CorruptError) as error:
+            self.unsaved[what] = str(error)
+            self._tell(f"DISK: {what} could not be saved: {error}{then}")
+        else:
+            if settles and self.unsaved.pop(what, None) is not None:
+                self._tell(f"Disk: {what} could be saved again")
+
+    def findings(self) -> tuple[HealthFinding, ...]:
+        """What is wrong now, as of ``Health``."""
+        return tuple(HealthFinding("not_saved", f"Not saved: {what}: {why}") for what, why in self.unsaved.items())
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """What is not saved of what a run must not end without, and why not."""
+        return {what: why for what, why in self.unsaved.items() if what in NEEDED}
+
+    def refuse_to_end(self, newest: int) -> None:
+        """At the end of a run, when nothing is tried again.
+
+        Args:
+            newest: Iteration of the newest state that was saved.
+
+        Raises:
+            DiskError: something is not saved; says what, why, and where the run would go on from.
+        """
+        if self.missing:
+            lost = "; ".join(f"{what} ({why})" for what, why in self.missing.items())
+            raise DiskError(
+                f"the run has ended, and this is not saved: {lost}. The newest state on the disk is of iteration "
+                f"{newest}: make room, and go on from there with --resume"
+            )

@@ -1,0 +1,285 @@
+"""What a family of games brings to a run: how it collects, learns, freezes, reports and rates.
+
+The training loop, the supervision tree, the rater and the saving of states are the same for all families.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from selfplay.league.records import generation_id
+from selfplay.train.disk import GENERATION
+from selfplay.train.progress import Progress, chaos_of
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
+    from selfplay.config.base import GuardConfig, SelfPlaySettings
+    from selfplay.report.health import HealthMonitor
+    from selfplay.report.reporter import Feed
+    from selfplay.runner.game_runner import Resource, SlowOpening
+    from selfplay.runner.work_queue import Limits, WorkQueue
+    from selfplay.runner.worker import Worker
+    from selfplay.supervision import ChildSpec, ParkPolicy
+    from selfplay.train.disk import DiskWatch
+    from selfplay.train.learner_state import Arrays
+    from selfplay.train.rater import Rater, RaterResource
+    from selfplay.train.rating import LedgerKeeper
+
+C = TypeVar("C")  # what an iteration collects
+U = TypeVar("U")  # what an update tells
+Best = Callable[[], Awaitable["str | None"]]
+
+
+class Settings(Protocol):
+    """The settings that runs of all families have."""
+
+    @property
+    def run(self) -> SelfPlaySettings:
+        """How long, where and how reproducibly."""
+        ...
+
+    @property
+    def guard(self) -> GuardConfig:
+        """When to end a run that cannot go on."""
+        ...
+
+    def model_dump(self, *, mode: str = ...) -> dict[str, Any]:
+        """All settings, as in a run's documents."""
+        ...
+
+
+class RunSession(Protocol):
+    """One call of the trainer: a run, new or resumed."""
+
+    @property
+    def config(self) -> Settings:
+        """All settings."""
+        ...
+
+    @property
+    def run(self) -> RunDir:
+        """Folder of the run."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Where the learner computes."""
+        ...
+
+    @property
+    def resumed(self) -> LearnerState | None:
+        """The state that the run continues from; None for a new run."""
+        ...
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Packages whose versions ``run.json`` has."""
+        ...
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What else ``run.json`` has of this family."""
+        ...
+
+
+class Family(ABC, Generic[C, U]):
+    """The part of a run that depends on its family of games. One object per call of the trainer.
+
+    Methods are called from the event loop; blocking work goes to ``worker``.
+
+    Args:
+        session: The run.
+        board: Where runners take jobs and deliver results.
+        park: When the supervisor of the runners parks one that keeps failing.
+        feed: Receives notices.
+        stop: Set when the run shall end after the current iteration.
+        health: Rules that watch the iterations.
+    """
+
+    keeps_last_ratings: bool = True
+    """Whether a last state follows the rating of the last generation."""
+    freeze_before_last_state: ClassVar[bool] = False
+    """Whether the last state names the last generation. Where opponents are drawn from generations it must not."""
+
+    worker: Worker
+
+    def __init__(
+        self,
+        session: RunSession,
+        board: WorkQueue[Any],
+        park: ParkPolicy,
+        feed: Feed,
+        stop: asyncio.Event,
+        health: HealthMonitor[Any],
+    ) -> None:
+        self.run = session.run
+        self.resumed = session.resumed
+        self.settings = session.config
+        self.board = board
+        self.park = park
+        self.feed = feed
+        self.stop = stop
+        self.progress = Progress(chaos_of(session.config.run, session.resumed), health)
+        self.failure: Exception | None = None  # ends the run before its planned end
+
+    # ---- training
+
+    @property
+    @abstractmethod
+    def iterations(self) -> int | None:
+        """Planned iterations; None where another limit ends the run."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Make the learners for one incarnation of the training loop. ``worker`` is set before the call."""
+
+    @abstractmethod
+    async def begin(self) -> None:
+        """Freeze the first generation of a new run."""
+
+    @abstractmethod
+    async def restore(self, state: LearnerState) -> None:
+        """Load a state: learners, generations and what else continues. Counters that all runs have are restored."""
+
+    @abstractmethod
+    async def collect(self) -> C | None:
+        """Play one iteration; None where the run ends before there is anything to learn from.
+
+        Raises:
+            RunnerError: no runner delivers.
+        """
+
+    @abstractmethod
+    async def update(self, collected: C, disk: DiskWatch) -> U:
+        """Learn from one iteration."""
+
+    @abstractmethod
+    def count(self, collected: C) -> int:
+        """Count one iteration in ``progress``; returns its steps."""
+
+    @abstractmethod
+    def report(self, collected: C, update: U, phases: Mapping[str, float], rater: Rater | None) -> Any:  # noqa: ANN401
+        """The record of the iteration that ``progress`` has just counted, for the reporters."""
+
+    def observe(self, report: Any) -> Any:  # noqa: ANN401
+        """What the health rules look at in a report."""
+        return report
+
+    def release(self, collected: C) -> None:
+        """Give back the buffers of an iteration; nothing may read what was collected afterwards."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the learners of this incarnation."""
+
+    def tell_stragglers(self, what: str) -> None:
+        """Give notice of runners that were slow to deliver ``what``."""
+        usual = self.board.median_s or 0.0
+        for runner, seconds in self.board.take_stragglers().items():
+            self.feed.notice(f"{runner} took {seconds:.1f} s for {what}; {usual:.1f} s is usual")
+            self.progress.chaos.noticed(runner, "slow")
+
+    # ---- saving
+
+    @abstractmethod
+    async def freeze(self) -> None:
+        """Save the current weights as a generation, and name it in ``progress.newest``.
+
+        Raises:
+            DiskError: it cannot be written.
+            LearnerError: a weight is not finite.
+        """
+
+    async def grow(self, collected: C, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+        """Save what belongs to a save point besides the state."""
+        del collected, rater, best
+        with disk.tolerate(GENERATION):
+            await self.freeze()
+
+    @abstractmethod
+    async def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Fields of ``LearnerMeta`` that depend on the family (``extra`` among them), and all arrays."""
+
+    async def sweep(self) -> None:
+        """Delete files that no state needs any more."""
+
+    @property
+    def is_last_saved(self) -> bool:
+        """Whether the current iteration is saved as a generation and as a state."""
+        progress = self.progress
+        return progress.newest == generation_id(progress.iteration) and progress.saved == progress.iteration
+
+    # ---- runners
+
+    @property
+    @abstractmethod
+    def runners(self) -> Sequence[str]:
+        """Ids of the runners of training games."""
+
+    def children(self) -> tuple[ChildSpec, ...]:
+        """Children of the root that start before all others."""
+        return ()
+
+    async def prepare(self) -> None:
+        """Do once what runners would otherwise each do, such as compiling rules."""
+
+    @abstractmethod
+    def open_runner(self, runner: str, incarnation: int) -> Resource:
+        """What a runner works on. Called in its thread."""
+
+    @property
+    def opening(self) -> SlowOpening | None:
+        """How runners open where that takes long."""
+        return None
+
+    # ---- ratings
+
+    @abstractmethod
+    def make_rater(self, ledger: LedgerKeeper, board: WorkQueue[RaterResource]) -> Rater | None:
+        """The rater of the run; None where nothing is rated."""
+
+    @abstractmethod
+    def open_rater(self) -> RaterResource:
+        """What the rating runner works on. Called in its thread."""
+
+    @property
+    @abstractmethod
+    def rating_limits(self) -> Limits | None:
+        """Deadlines of a batch of rating games."""
+
+    @property
+    def ledger_rows(self) -> int | None:
+        """Rows of the ledger that a resumed run keeps; None for all."""
+        return None
+
+    # ---- the end
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """What ``summary.json`` has of this family; blocks where the last generation is judged."""
+
+    @abstractmethod
+    def played(self) -> str:
+        """What was played, for the last line, such as ``1,024 steps``."""
+
+    def next_steps(self) -> list[str]:
+        """Commands to try next."""
+        return []
+
+
+def restored_counters(progress: Progress, meta: LearnerMeta, *, resumed: bool) -> None:
+    """Set the counters that all runs have.
+
+    Args:
+        progress: Is changed.
+        meta: Of the state.
+        resumed: Whether the run is resumed. A loop that was restarted within a run keeps its count of restarts.
+    """
+    progress.iteration, progress.total_steps = meta.iteration, meta.total_steps
+    progress.elapsed_s, progress.saved = meta.elapsed_s, meta.iteration
+    if resumed:
+        progress.restarts = int(str(meta.extra.get("restarts", 0)))

@@ -1,0 +1,144 @@
+"""Frozen policies of a run: who is in the pool, where each lies on disk, and who leaves when there are too many.
+
+Equal weights are kept once: whoever is saved with weights that somebody has already is that somebody.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.checkpoint import named_by_states, save_policy, weights_hash
+from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.checkpoint.store import open_folder, remove_folder
+from selfplay.errors import CorruptError, IncompatibleError, NotARunError
+from selfplay.league.pruning import prune
+from selfplay.league.records import generation_number
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from selfplay.checkpoint import PolicyMeta, RunDir
+    from selfplay.checkpoint.learner_state import Named
+    from selfplay.checkpoint.tensors import Arrays
+
+GUEST: Final = "guest."  # how the id of a policy of another run begins
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
+
+
+class Archive:
+    """The pool on disk. Methods that read or write files block."""
+
+    def __init__(self, run: RunDir, limit: int) -> None:
+        """``limit``: generations, and as many exploiters, that stay."""
+        self._run = run
+        self._limit = limit
+        self._by_hash: dict[str, str] = {}
+        self.generations: list[str] = []  # from old to new
+        self.exploiters: list[str] = []
+        self.guests: list[str] = []
+        self._named: Named = {}  # whom states on the disk go on with: with --keep-every there are ever more of them
+        self._leaving: list[str] = []  # out of the pool, but an older state that could be resumed may name them
+
+    def load_external(self) -> list[str]:
+        """Take in the guests that lie in the run's folder; who they are."""
+        folder = self._run.guests
+        self.guests = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return self.guests
+
+    def path(self, name: str) -> Path:
+        """The policy folder of somebody.
+
+        Raises:
+            CorruptError: that is nobody's name. A state may be of a stranger, and such folders are deleted, too.
+        """
+        if not _NAME.fullmatch(name):
+            raise CorruptError(f"{self._run.path}: {name!r} is no name of a policy of a run")
+        if name.startswith(GUEST):
+            return self._run.guests / name
+        folder = self._run.exploiters if generation_number(name) is None else self._run.generations
+        return folder / name
+
+    def has(self, names: Collection[str]) -> bool:
+        """Whether all of these lie on disk, sound."""
+        return all(self._fault(name) is None for name in names)
+
+    def save(self, meta: PolicyMeta, params: Arrays) -> str:
+        """Freeze a policy, and put it into the pool; the id of who has these weights."""
+        digest = weights_hash(params)
+        known = self._by_hash.get(digest)
+        if known is not None:
+            return known
+        save_policy(self.path(meta.id), meta, params)
+        self._admit(meta.id, digest)
+        return meta.id
+
+    @property
+    def is_full(self) -> bool:
+        """Whether somebody has to leave."""
+        return max(len(self.generations), len(self.exploiters)) > self._limit
+
+    def prune(self, strengths: Mapping[str, float], keep: Collection[str]) -> list[str]:
+        """Let those go whom the pool can spare, until the limit holds; who they are. Their files stay for now."""
+        gone = []
+        for names in (self.generations, self.exploiters):
+            for name in prune(names, strengths, self._limit, keep):
+                names.remove(name)
+                gone.append(name)
+        self._by_hash = {digest: name for digest, name in self._by_hash.items() if name not in gone}
+        self._leaving += gone
+        return gone
+
+    def sweep(self) -> None:
+        """Delete the policies of those who left the pool and with whom no state on the disk goes on."""
+        pinned = named_by_states(self._run, self._named) if self._leaving else set()
+        for name in [name for name in self._leaving if name not in pinned]:
+            if self.path(name).exists():
+                remove_folder(self.path(name))
+            self._leaving.remove(name)
+
+    def state(self) -> dict[str, Any]:
+        """For the checkpoint, which has the generations anyway."""
+        return {"exploiters": list(self.exploiters), "leaving": list(self._leaving)}
+
+    def restore(self, generations: Collection[str], state: Mapping[str, Any]) -> list[str]:
+        """Go on from a checkpoint; what is gone from the disk, or damaged, is gone from the pool.
+
+        Returns:
+            What is damaged, and how.
+
+        Raises:
+            CorruptError: a name is none, or no generation can be read.
+        """
+        self.generations, self.exploiters, self._by_hash = [], [], {}
+        pool, leaving = [*generations, *map(str, state.get("exploiters", ()))], [*map(str, state.get("leaving", ()))]
+        for name in (*pool, *leaving):
+            self.path(name)
+        self._leaving = leaving
+        damaged = []
+        for name in pool:
+            if not self.path(name).exists():
+                continue
+            fault = self._fault(name)
+            if fault is None:
+                self._admit(name, str(read_policy_meta(self.path(name)).weights_hash))
+            else:
+                damaged.append(fault)
+        if not self.generations:
+            why = "; ".join(damaged) or "they are gone"
+            raise CorruptError(f"{self._run.generations}: no generation of the state can be used: {why}")
+        return damaged
+
+    def _fault(self, name: str) -> str | None:
+        """What is wrong with the files of somebody."""
+        try:
+            open_folder(self.path(name)).verify()
+            read_policy_meta(self.path(name))
+        except (CorruptError, IncompatibleError, NotARunError) as error:
+            return str(error)
+        return None
+
+    def _admit(self, name: str, digest: str) -> None:
+        self._by_hash[digest] = name
+        (self.exploiters if generation_number(name) is None else self.generations).append(name)

@@ -1,0 +1,130 @@
+"""Blocks of games as runners open them: here, in child processes, in emulators, or in actors of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from selfplay.checkpoint import group
+from selfplay.machine import usable_cores
+from selfplay.policy.inference_batcher import InferenceBatcher
+from selfplay.policy.recurrent_state import Infer, infer_directly
+from selfplay.runner.block import Block
+from selfplay.runner.block_client import BlockClient, WeightStore
+from selfplay.runner.block_server import BlockServer, Opening, open_block
+from selfplay.runner.chaos import CountedFaults
+from selfplay.runner.game_runner import SlowOpening, Turns
+from selfplay.runner.work_queue import FIRST_TIMEOUT_S
+from selfplay.seeding import derive
+from selfplay.train.fighting.realtime import opens_within_s
+
+if TYPE_CHECKING:
+    from selfplay.report.reporter import Feed
+    from selfplay.runner.segment import Games
+    from selfplay.train.fighting.session import Session
+    from selfplay.train.progress import Progress
+
+OPENING: Final = max(2, usable_cores())  # emulators that start at once
+TURN_S: Final = 5.0  # after which the next one may start: one that hangs must not keep the others from it
+
+
+class Blocks:
+    """Opens the blocks of a run.
+
+    Args:
+        session: The run.
+        feed: Receives notices.
+        progress: Where the run stands.
+        unplayable: Runners whose games of the checkpoint cannot continue.
+    """
+
+    def __init__(
+        self, session: Session, feed: Feed, progress: Progress, unplayable: Callable[[], Collection[str]]
+    ) -> None:
+        live = session.game.live
+        begins_s = opens_within_s(session.config.emulator) if live else 0.0
+        self.infer: Infer = InferenceBatcher() if live else infer_directly
+        self.opening: SlowOpening | None = None
+        self._session = session
+        self._feed = feed
+        self._progress = progress
+        self._unplayable = unplayable
+        self._announced = False
+        self._reached: Counter[str] = Counter()  # actors of each runner that were there
+        self._weights = None if session.cluster is None else WeightStore(session.cluster.put)
+        turns = Turns(OPENING, TURN_S)
+        if session.cluster is not None:  # an actor begins slowly, and rules may have to be compiled
+            self.opening = SlowOpening(turns, methodcaller("open"), FIRST_TIMEOUT_S + begins_s)
+        elif live:
+            self.opening = SlowOpening(turns, Block.begin, begins_s)
+
+    async def prepare(self) -> None:
+        """Do once what all blocks need, such as compiling the rules for actors of this machine."""
+        prepare = self._session.game.prepare
+        if prepare is None and self._weights is not None:
+            prepare = self._compile
+        if prepare is not None:
+            with self._compilation():
+                await asyncio.to_thread(prepare)
+
+    def open(self, runner: str, incarnation: int) -> Games:
+        """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
+        cluster, progress = self._session.cluster, self._progress
+        steps = self._session.config.ppo.rollout_length
+        faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, steps)
+        struck = partial(progress.chaos.struck, runner)
+        if cluster is None or self._weights is None:
+            with self._compilation():
+                opening = replace(self._opening_of(runner, incarnation), faults=faults)
+                return open_block(opening, self.infer, struck)
+        link = cluster.link(BlockServer, runner)
+        block = BlockClient(link, self._weights, lambda: replace(self._opening_elsewhere(runner), faults=faults))
+        return block if faults is None else cast("Games", CountedFaults(block, faults, struck))
+
+    def _opening_elsewhere(self, runner: str) -> Opening:
+        """Of the next games: actors that found no place, or died before they had any, do not count."""
+        self._reached[runner] += 1
+        return self._opening_of(runner, self._reached[runner])
+
+    def _opening_of(self, runner: str, incarnation: int) -> Opening:
+        session = self._session
+        config, live = session.config, session.game.live
+        snapshot: Any = {}, {}
+        if session.resumed is not None and incarnation == 1 and runner not in self._unplayable():
+            document = session.resumed.meta.opponents.get(runner, {})
+            snapshot = group(session.resumed.arrays, f"games/{runner}"), document
+        return Opening(
+            game=config.game.type,
+            options=session.block_options(runner),
+            seed=derive(config.run.seed, runner, incarnation),
+            process=live or config.run.host == "process",
+            start_timeout_s=config.emulator.start_timeout if live else None,
+            live=live,
+            snapshot=snapshot,
+            process_mb=config.run.process_mb,
+        )
+
+    @contextmanager
+    def _compilation(self) -> Iterator[None]:
+        """Say so, once, when the first use of the rules will compile them."""
+        if self._session.game.starts_at_once() or self._announced:
+            yield
+            return
+        self._announced = True
+        self._feed.notice("Compiling the game rules for this machine (the first time only, about half a minute) ...")
+        started = time.monotonic()
+        yield
+        self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
+
+    def _compile(self) -> None:
+        """Compile what all actors of this machine need, once."""
+        if not self._session.game.starts_at_once():
+            first = self._opening_of(next(iter(self._session.blocks)), 0)
+            open_block(first).close()

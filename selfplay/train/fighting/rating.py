@@ -1,0 +1,174 @@
+"""Rating games of fighting games and solved games: what they are played under, and what the ledger keeps of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from envs.registry import GameEntry, find_game
+from selfplay.config.fighting import Config
+from selfplay.errors import IncompatibleError, boundary
+from selfplay.league.records import ANCHOR, MatchRecord, MatchSeat, Sampling, settings_hash
+from selfplay.league.rewards import RatedPlayer, RewardRecord
+from selfplay.league.schedule import Matchup
+from selfplay.policy.policy import refuse_other_games
+from selfplay.runner.match import Contender, MatchResult, Rules, play
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from selfplay.checkpoint import RunDir
+
+Play = Callable[[Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]]
+"""Plays matchups, see ``match.play``; None stands for one that could not be played."""
+ENDED: Final = "ended"
+"""Why a game without characters is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSettings:
+    """What rating games of a run are played under."""
+
+    characters: tuple[str, str]
+    rules: Rules
+    anchors: tuple[str, ...]
+    seed: int
+
+    @property
+    def bodies(self) -> tuple[str, str | None]:
+        """Character of the learner, and the other one where there are two."""
+        mine, other = self.characters
+        return mine, None if other == mine else other
+
+    @property
+    def games_each(self) -> int:
+        """Games of a fixture: both seats, and with two characters both assignments."""
+        return 2 if self.bodies[1] is None else 4
+
+    @property
+    def described(self) -> dict[str, JsonValue]:
+        """Everything that makes games comparable."""
+        characters: list[JsonValue] = [*sorted(self.characters)]
+        return {
+            "characters": characters,
+            "stage": self.rules.stage,
+            "max_episode_frames": self.rules.max_episode_frames,
+            **self.rules.rated.described,
+        }
+
+    @property
+    def settings(self) -> str:
+        """Its hash."""
+        return settings_hash(self.described)
+
+    @property
+    def group(self) -> str:
+        """See ``Rated``."""
+        return f"{self.settings}/{self.sampling}"
+
+    @property
+    def sampling(self) -> Sampling:
+        """How actions are drawn."""
+        return "greedy" if self.rules.greedy else "stochastic"
+
+
+def config_of(run: RunDir) -> Config:
+    """How a run was started.
+
+    Raises:
+        SelfPlayError: by a version with other settings.
+    """
+    with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
+        return Config.model_validate(run.read_run()["config"])
+
+
+def settings_of(config: Config) -> RatingSettings:
+    """How rating games of a run outside training are played.
+
+    Raises:
+        ConfigError: the run is of a game that is no fight.
+    """
+    refuse_other_games(config.game.type, "the run")
+    game = config.game
+    rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames, game=game.type)
+    return RatingSettings(game.characters, rules, anchors_of(find_game(game.type)), config.run.seed)
+
+
+def anchors_of(game: GameEntry) -> tuple[str, ...]:
+    """Who is rated beside the generations: the game's ladder, and who fixes the scale wherever fights are rated."""
+    return game.ladder if ANCHOR in game.ladder or not game.fighter else (ANCHOR, *game.ladder)
+
+
+def play_matchups(
+    matchups: Sequence[Matchup],
+    contenders: dict[str, Contender],
+    settings: RatingSettings,
+    iteration: int,
+    stop: Callable[[], bool] = lambda: False,
+    play: Play = play,
+) -> list[MatchRecord | RewardRecord]:
+    """Play all games of matchups and record those that ``play`` did not give up. Blocks."""
+    games = [game for matchup in matchups for game in matchup.games(*settings.bodies)]
+    results = play(games, contenders, settings.rules, stop)
+    record = _fight_record if find_game(settings.rules.game).fighter else _reward_record
+    return [record(result, contenders, settings, iteration) for result in results if result is not None]
+
+
+def _fight_record(
+    result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
+) -> MatchRecord:
+    matchup, row = result.matchup, result.stats
+    seats = [
+        _seat(contenders[name], settings.rules, character)
+        for name, character in zip(matchup.players, matchup.characters, strict=True)
+    ]
+    return MatchRecord.played(
+        seats=(seats[0], seats[1]),
+        seed=matchup.seed,
+        settings=settings.settings,
+        stage=settings.rules.stage,
+        stocks=tuple(int(s["stocks"]) for s in row),
+        percents=tuple(float(s["percent"]) for s in row),
+        damage=tuple(float(s["damage"]) for s in row),
+        self_destructs=tuple(int(s["self_destructs"]) for s in row),
+        frames=int(row[0]["frames"]),
+        ended=settings.rules.rated.endings[int(row[0]["ended"])],
+        sampling=settings.sampling,
+        iteration=iteration,
+        wall=time.time(),
+    )
+
+
+def _seat(contender: Contender, rules: Rules, character: str) -> MatchSeat:
+    traits = rules.traits(contender)
+    return MatchSeat(
+        player=contender.id,
+        version=traits.version,
+        character=character,
+        frame_skip=traits.frame_skip,
+        delay=traits.delay,
+    )
+
+
+def _reward_record(
+    result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
+) -> RewardRecord:
+    """The record of a game without characters: its rewards are the scores."""
+    one, other = (
+        RatedPlayer(player=name, version=settings.rules.traits(contenders[name]).version)
+        for name in result.matchup.players
+    )
+    return RewardRecord.played(
+        seats=(one, other),
+        partner=None,
+        seat=0,
+        seed=result.matchup.seed,
+        settings=settings.settings,
+        rewards=result.score,
+        reasons=(ENDED, ENDED),
+        sampling=settings.sampling,
+        iteration=iteration,
+        wall=time.time(),
+    )

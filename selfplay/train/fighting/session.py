@@ -1,0 +1,113 @@
+"""What one call of the trainer works on: values that every part of the tree is built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from envs.melee import bots
+from envs.registry import GameEntry, find_game
+from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
+from selfplay.config.defaults import runners, turns
+from selfplay.config.network import network_spec
+from selfplay.train.fighting.rating import RatingSettings, anchors_of, settings_of
+from selfplay.train.fighting.realtime import emulator_options
+
+if TYPE_CHECKING:
+    from selfplay.config.fighting import Config
+    from selfplay.runner.ray_cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A run being trained, new or resumed."""
+
+    config: Config
+    run: RunDir
+    device: str
+    resumed: LearnerState | None = None
+    cluster: Cluster | None = None  # that blocks of games are placed on; None: they live here
+
+    packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "numba", "gymnasium")
+    document: ClassVar[dict[str, Any]] = {}
+
+    @property
+    def game(self) -> GameEntry:
+        """What is known of the game."""
+        return find_game(self.config.game.type)
+
+    @property
+    def network(self) -> NetworkSpec:
+        """Structure of the policy network."""
+        return network_spec(self.config.net, self.game.obs_width)
+
+    @property
+    def heads(self) -> ActionHeads:
+        """Heads of an action."""
+        spec = self.game.actions
+        return ActionHeads(binary=spec.binary, sizes=spec.sizes)
+
+    @property
+    def encoder_version(self) -> int:
+        """Of the observations."""
+        return self.game.encoder_version
+
+    @property
+    def blocks(self) -> dict[str, int]:
+        """Games of each runner, by id."""
+        games, count = self.config.run.num_games, runners(self.config)
+        return {f"runner-{i:03d}": games * (i + 1) // count - games * i // count for i in range(count)}
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Whose games each runner plays: the learner's role by runner id."""
+        whose = turns(self.config.league.mode)
+        return {runner: whose[i % len(whose)] for i, runner in enumerate(self.blocks)}
+
+    @property
+    def iterations(self) -> int | None:
+        """See ``Config.iterations``."""
+        return self.config.iterations
+
+    @property
+    def training_bots(self) -> tuple[str, ...]:
+        """Scripted players that training meets: they need a controller alone, unlike an emulator's own players.
+
+        Those are chosen in its menus, before an episode; in training it begins when the one before it ends.
+        """
+        ours = bots.LADDER if self.game.live else self.anchors
+        return tuple(name for name in ours if name not in self.config.league.held_out)
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """Who is rated beside the generations."""
+        return anchors_of(self.game)
+
+    @property
+    def rating(self) -> RatingSettings:
+        """Settings of the run's rating games."""
+        return settings_of(self.config)
+
+    def block_options(self, runner: str) -> dict[str, object]:
+        """Arguments of the games of a runner, JSON-able."""
+        options = self.game_options(self.blocks[runner])
+        if self.game.live:
+            options |= emulator_options(self.config, self.run, list(self.blocks).index(runner))
+        return options
+
+    def game_options(self, num_games: int) -> dict[str, object]:
+        """Arguments of training games wherever they are played, JSON-able."""
+        if not self.game.fighter:
+            return {"num_games": num_games}
+        game, reward = self.config.game, self.config.reward
+        return {
+            "num_games": num_games,
+            "characters": list(game.characters),
+            "stage": game.stage,
+            "frame_skip": game.frame_skip,
+            "delay": game.delay,
+            "max_episode_frames": game.max_episode_frames,
+            "stagger": True,
+            "reward_stock": reward.stock,
+            "reward_damage": reward.damage,
+        }

@@ -1,0 +1,235 @@
+"""One training from its settings to its last line: folder, games, signals, what next."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from envs.melee.controller import ACTION_SPEC
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.checkpoint.policies import BEST
+from selfplay.config.defaults import update_threads
+from selfplay.config.resolve import resolve_imitation
+from selfplay.errors import ConfigError
+from selfplay.machine import processor, usable_cores
+from selfplay.policy.heads import Heads
+from selfplay.report import header
+from selfplay.train.imitation.data import Games, open_library
+from selfplay.train.imitation.export import LATEST, exported, owner_of_best
+from selfplay.train.imitation.report import Reports, Ticker, table
+from selfplay.train.imitation.standing import (
+    Standing,
+    find_training,
+    new_folder,
+    saved_action_counts,
+    standing_of,
+    write_settings,
+)
+from selfplay.train.imitation.training import Training
+from selfplay.verbs import respelled
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
+    from selfplay.config.imitation import DataConfig, ImitationConfig, LearnConfig
+    from selfplay.learner.baselines import ActionCounts
+    from selfplay.replays.library import Library
+
+
+def train(
+    config: ImitationConfig,
+    *,
+    resume: bool = False,
+    explicit: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    stream: TextIO | None = None,
+) -> int:
+    """Train to the end; the exit code.
+
+    Args:
+        config: Of a new training; of a resumed one only what ``explicit`` names.
+        resume: Continue the training of ``--checkpoint``, or the newest below it.
+        explicit: Values that the user gave, by dotted name.
+        preset: Its name, for the header.
+        stream: Where a person looks; by default standard output.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
+    stream = stream or sys.stdout
+    parent = Path(config.run.checkpoint)
+    if resume:
+        run = find_training(parent)
+        with run.lock():
+            state = load_latest_learner(run)
+            resolved = resolve_imitation(config, explicit or {}, state)
+            library = _library(resolved.config.data, run.path.parent, stream)
+            return _start(library, Games.of(library, resolved.config), run, resolved.device, state, preset, stream)
+    resolved = resolve_imitation(config, explicit or {})
+    config = resolved.config
+    library = _library(config.data, parent, stream)
+    games = Games.of(library, config)  # before the folder is made: a mistake leaves none
+    run = new_folder(parent)
+    with run.lock():
+        return _start(library, games, run, resolved.device, None, preset, stream)
+
+
+def _library(data: DataConfig, parent: Path, stream: TextIO) -> Library:
+    with Ticker(stream, "Reading replays") as ticker:
+        return open_library(data, parent, ticker.of)
+
+
+def _start(
+    library: Library,
+    games: Games,
+    run: RunDir,
+    device: str,
+    state: LearnerState | None,
+    preset: str | None,
+    stream: TextIO,
+) -> int:
+    config = games.config
+    threads = update_threads(config.run.threads)
+    standing, replays = (Standing(), None) if state is None else standing_of(state)
+    if replays not in (None, games.description()["hash"]):
+        raise ConfigError(f"--replays {config.data.replays}: not the games that {run.path} began with")
+    write_settings(run, {"started": datetime.now(UTC).isoformat(), "config": config.model_dump(mode="json")})
+    reports = Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)
+    try:
+        reports.header(header.lines("Imitation Learning", _header(config, run, standing, device, preset)))
+        for line in (*(state.skipped if state else ()), *_findings(library, games)):
+            reports.notice(line)
+        if (other := owner_of_best(run)) is not None:
+            reports.notice(other)
+        reports.bad_files(library.bad)
+        with _stop_signal() as stopped:
+            action_counts = _action_counts(games, state, stream)
+            training = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
+            try:
+                if state is not None:
+                    training.resume(state, standing)
+                training.run()
+            finally:
+                training.close()
+        _finish(training, games, run, reports)
+        return 128 + stopped[0] if stopped and not training.standing.ended else 0
+    finally:
+        reports.close()
+
+
+def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> ActionCounts:
+    heads = Heads(ACTION_SPEC.binary, ACTION_SPEC.sizes)
+    if state is not None:
+        return saved_action_counts(state, heads)
+    with Ticker(stream, "Counting", games.rows) as ticker:
+        return games.action_counts(heads, ticker.at)
+
+
+def _findings(library: Library, games: Games) -> Iterator[str]:
+    """What the user should know of the replays before anything is learned."""
+    config = games.config
+    if config.temporal and not config.learn.temporal:
+        yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"
+    rows = games.description()["rows"]
+    yield (
+        f"{len(games.train)} games with {rows['train']:,} decisions to learn from, "
+        f"{len(games.validation)} with {rows['validation']:,} to judge by"
+    )
+    if not games.validation:
+        yield "No game is left to judge by: the losses are those on the games learned from, and the latest is best"
+    if library.duplicates:
+        yield f"Left out {library.duplicates} files that are copies of others"
+    if library.unwanted:
+        yield f"Left out {library.unwanted} games without a player that is asked for"
+    if library.cache_trouble:
+        yield f"Without a cache: {library.cache_trouble}"
+
+
+@contextmanager
+def _stop_signal() -> Iterator[list[int]]:
+    """SIGINT or SIGTERM: the list is no longer empty. A second one ends the program at once."""
+    seen: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> None:
+    """The last figures, and what to do next."""
+    standing = training.standing
+    for which, found in ((BEST, training.best), (LATEST, training.last)):
+        if found is not None:
+            reports.paragraph(table(found, which, validated=bool(games.validation)))
+            break
+    word = f"Finished, {standing.ended}," if standing.ended else "Stopped, and saved,"
+    reports.notice(
+        f"{word} after {standing.epoch} epochs, {standing.rows:,} decisions, {standing.elapsed_s:.0f} s; "
+        f"the training is in {run.path}"
+    )
+    parent = run.path.parent
+    best = exported(parent, BEST if standing.best is not None else LATEST)
+    character, stage = games.characters[0], games.stage
+    more = _more(training, games.config.learn, games.config.run.max_minutes)
+    for line in (
+        "What next:",
+        f"  python scripts/train_self_play.py --pretrained {best} --character {character} --stage {stage}",
+        f"  python scripts/evaluate.py {best} random --games 100",
+        f"  python scripts/train_from_replays.py --resume --checkpoint {run.path}{more}",
+        f"  tensorboard --logdir {parent}",
+    ):
+        reports.notice(respelled(line))
+
+
+def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
+    """Flags that undo what ended a training, since a resumed one would end at once for the same reason."""
+    more = ""
+    if training.standing.ended:
+        over = training.standing.epoch >= learn.epochs
+        more += f" --epochs {2 * learn.epochs}" if over else f" --patience {2 * learn.patience}"
+    if minutes is not None and training.time_is_up:
+        while 60 * minutes <= training.elapsed_s:
+            minutes *= 2
+        more += f" --max-minutes {minutes:g}"
+    return more
+
+
+def _header(
+    config: ImitationConfig, run: RunDir, standing: Standing, device: str, preset: str | None
+) -> list[tuple[str, object]]:
+    data, net, learn = config.data, config.net, config.learn
+    return [
+        ("Replays", data.replays),
+        ("Preset", preset),
+        ("Characters", ", ".join(data.character) or None),
+        ("Player", data.player),
+        ("Max files", data.max_files),
+        ("Frame skip", data.frame_skip),
+        ("Delay", data.delay),
+        ("Epochs", learn.epochs),
+        ("Batch size", learn.batch_size),
+        ("Network", f"{net.backbone} {'x'.join(map(str, net.hidden))}"),
+        ("Temporal", f"windows of {net.window} decisions" if config.temporal else None),
+        ("Learning rate", f"{learn.learning_rate:g} to {learn.learning_rate * learn.final_rate:g}"),
+        ("Weight of presses", f"((1 - r) / r)^{learn.button_power:g}, {learn.button_limit:g} at most"),
+        ("Weight of changes", learn.change_weight if learn.change_weight != 1 else None),
+        ("Patience", learn.patience or None),
+        ("Max minutes", config.run.max_minutes),
+        ("Seed", str(config.run.seed)),
+        ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
+        ("Folder", run.path),
+        ("Resumed at", f"epoch {standing.epoch}, minibatch {standing.minibatches}" if standing.minibatches else None),
+    ]

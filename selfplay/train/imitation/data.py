@@ -1,0 +1,139 @@
+"""The games of a training: which teach, which judge, and both as lessons."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+from envs.melee.tables import CHARACTERS
+from selfplay.errors import ConfigError
+from selfplay.learner.baselines import ActionCounts
+from selfplay.learner.imitation import Lesson
+from selfplay.replays.batches import frames, windows
+from selfplay.replays.library import Library
+from selfplay.replays.split import split
+
+if TYPE_CHECKING:
+    from selfplay.config.imitation import DataConfig, ImitationConfig
+    from selfplay.policy.heads import Heads
+    from selfplay.replays.batches import Loader
+    from selfplay.replays.games import Game
+
+CACHE: Final = ".replay_cache"  # hidden: what looks for runs does not look there
+
+
+def open_library(data: DataConfig, parent: Path, progress: Callable[[int, int], None]) -> Library:
+    """The replays that the settings name, scanned; ``parent`` holds the cache unless they say otherwise.
+
+    Raises:
+        ConfigError: a setting cannot be used, or there is no game to learn from.
+    """
+    cache = None if data.no_cache else Path(data.cache) if data.cache else parent / CACHE
+    library = Library(
+        Path(data.replays or ""), data.frame_skip, data.delay, cache,
+        characters=data.character, player=data.player, max_files=data.max_files,
+        cache_bytes=int(data.cache_gb * 1e9),
+    )  # fmt: skip
+    library.scan(progress)
+    return library
+
+
+@dataclass(frozen=True, slots=True)
+class Games:
+    """The games of a scanned library in two parts."""
+
+    library: Loader
+    train: Sequence[Game]
+    validation: Sequence[Game]
+    config: ImitationConfig
+
+    @staticmethod
+    def of(library: Library, config: ImitationConfig) -> Games:
+        """Split by game: no game has decisions on both sides.
+
+        Raises:
+            ConfigError: the games are too short for a single decision to learn from, or nobody in them plays a
+                character that could be played.
+        """
+        train, validation = split(library.games, config.run.seed, config.folds)
+        if not sum(game.rows for game in train):
+            raise ConfigError(f"{library.folder}: the games to learn from are too short for a single decision")
+        games = Games(library, train, [game for game in validation if game.rows], config)
+        if not games.characters:
+            found = ", ".join(games._rows_by_character())
+            raise ConfigError(
+                f"{library.folder}: there are only players of {found} to learn from; known are {', '.join(CHARACTERS)}"
+            )
+        return games
+
+    @property
+    def rows(self) -> int:
+        """Decisions of a pass over the games that teach."""
+        return sum(game.rows for game in self.train)
+
+    def lessons(self, epoch: int) -> Generator[Lesson, None, None]:
+        """Everything that teaches, once, in the order of this epoch."""
+        return self._lessons(self.train, epoch, shuffle=True)
+
+    def judging(self) -> Generator[Lesson, None, None]:
+        """What the network is judged by, in a fixed order: the validation games, or, without any, those that teach."""
+        return self._lessons(self.validation or self.train, 0, shuffle=False)
+
+    def action_counts(self, heads: Heads, done: Callable[[int], None]) -> ActionCounts:
+        """Of the players of the games that teach; ``done`` is told after each game how many decisions were counted."""
+        found = ActionCounts.none(heads)
+        for game in self.train:
+            for seat in self.library.load(game):
+                found.add(torch.from_numpy(seat.action), torch.from_numpy(seat.last))
+            done(found.rows)
+        return found
+
+    def description(self) -> dict[str, Any]:
+        """What a policy file tells of the replays; ``hash`` is that of the files that teach and of those that judge."""
+        sides = {"train": self.train, "validation": self.validation}
+        digest = hashlib.sha256()
+        for name, games in sides.items():
+            digest.update("\0".join([name, *(_wanted(game) for game in games)]).encode())
+        return {
+            "hash": digest.hexdigest(),
+            "games": {name: len(games) for name, games in sides.items()},
+            "rows": {name: sum(game.rows for game in games) for name, games in sides.items()},
+            "rows_by_character": self._rows_by_character(),
+        }
+
+    @property
+    def characters(self) -> tuple[str, ...]:
+        """Who is imitated, the most frequent first; those without tables have no name that could be played."""
+        return tuple(name for name in self._rows_by_character() if name in CHARACTERS)
+
+    @property
+    def stage(self) -> str:
+        """The most frequent one."""
+        return Counter(game.stage for game in self.train).most_common(1)[0][0]
+
+    def _rows_by_character(self) -> dict[str, int]:
+        counts: Counter[str] = Counter()
+        for game in self.train:
+            for seat in game.seats:
+                counts[seat.character] += seat.rows
+        return dict(counts.most_common())
+
+    def _lessons(self, games: Sequence[Game], epoch: int, *, shuffle: bool) -> Generator[Lesson, None, None]:
+        config, seed = self.config, self.config.run.seed
+        if not config.temporal:
+            for rows in frames(self.library, games, config.learn.batch_size, seed, epoch):
+                yield Lesson(*map(torch.from_numpy, (rows.obs, rows.action, rows.last)))
+            return
+        lanes = min(config.lanes, sum(len(game.seats) for game in games))
+        for part in windows(self.library, games, lanes, config.net.window, seed, epoch, shuffle):
+            yield Lesson(*map(torch.from_numpy, (part.obs, part.action, part.last, part.mask, part.fresh)))
+
+
+def _wanted(game: Game) -> str:
+    return f"{game.hash}:{','.join(str(seat.seat) for seat in game.seats)}"

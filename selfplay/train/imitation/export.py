@@ -1,0 +1,113 @@
+"""Policies of a training: the one of now and the best so far, each as a folder that self-play starts from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from envs.melee.controller import FIELDS
+from envs.registry import find_game
+from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
+from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
+from selfplay.config.network import network_spec
+from selfplay.errors import CheckpointError
+from selfplay.policy.policy import parameters_of
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from selfplay.config.base import StructureConfig
+    from selfplay.learner.imitation_metrics import ImitationMetrics
+    from selfplay.policy.network import ActorCritic
+    from selfplay.train.imitation.data import Games
+    from selfplay.train.imitation.standing import Standing
+
+GAME: Final = "mock"  # a replay's observations and actions are those of the fight
+LATEST: Final = "latest"
+
+
+def network_of(net: StructureConfig) -> tuple[NetworkSpec, ActionHeads]:
+    """Structure of the policy."""
+    game = find_game(GAME)
+    actions = ActionHeads(binary=game.actions.binary, sizes=game.actions.sizes)
+    return network_spec(net, game.obs_width), actions
+
+
+def exported(parent: Path, which: str) -> Path:
+    """Where users find a policy."""
+    return parent / SHARED_NAME.format(which)
+
+
+def kept(run: RunDir, which: str) -> Path:
+    """The training's own copy, which no other training replaces."""
+    return run.path / OWN_NAME.format(which)
+
+
+def owner_of_best(run: RunDir) -> str | None:
+    """Which other training the best policy is of that this one will replace, and where it stays; None: of none."""
+    place = exported(run.path.parent, BEST)
+    if (meta := _meta(place)) is None:
+        return None
+    owner = RunDir(run.path.parent / meta.id.removesuffix(f"_{BEST}"))
+    copy = _meta(kept(owner, BEST))
+    if owner == run and copy is not None:
+        return None
+    stays = copy is not None and copy.weights_hash == meta.weights_hash
+    return f"{place} is of another training, {owner.path.name}, and will be replaced; " + (
+        f"{kept(owner, BEST)} stays" if stays else "it is the only copy"
+    )
+
+
+def _meta(place: Path) -> PolicyMeta | None:
+    """What lies there; None where it is no policy that can be read."""
+    try:
+        return read_policy_meta(place)
+    except CheckpointError:
+        return None
+
+
+def export(
+    run: RunDir, which: str, games: Games, standing: Standing, network: ActorCritic, found: ImitationMetrics | None
+) -> Path:
+    """Write a policy where users find it, in the place of the one before, and a copy into the training's own folder.
+
+    ``found`` is what is known of these very weights; None: nobody has looked yet.
+
+    Raises:
+        CheckpointError: it cannot be written; what was there before is untouched.
+    """
+    config = games.config
+    spec, heads = network_of(config.net)
+    meta = PolicyMeta(
+        id=f"{run.path.name}_{which}",
+        iteration=standing.epoch,
+        total_steps=standing.rows,
+        network=spec,
+        actions=heads,
+        encoder_version=find_game(GAME).encoder_version,
+        frame_skip=config.data.frame_skip,
+        delay=config.data.delay,
+        characters=games.characters[:1],  # whom it plays, in a mirror game; config has all
+        stage=games.stage,
+        created=datetime.now(UTC),
+        config={
+            "game": {"type": GAME},
+            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": _losses(found)},
+        },
+    )
+    params = parameters_of(network)
+    save_policy(kept(run, which), meta, params, replace=True)
+    return save_policy(exported(run.path.parent, which), meta, params, replace=True)
+
+
+def _losses(found: ImitationMetrics | None) -> dict[str, JsonValue]:
+    """In nats a decision, on the games that judge."""
+    if found is None:
+        return {}
+    sides = {"policy": found.model, "repeat": found.repeat, "marginals": found.marginals}
+    return {
+        **{name: {"all": mean.all, "changed": mean.changed} for name, mean in sides.items()},
+        "parts": dict(zip(FIELDS, found.parts, strict=True)),
+        "diversity": found.diversity,
+    }

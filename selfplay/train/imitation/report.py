@@ -1,0 +1,217 @@
+"""What a person and other programs see of a training: terminal, log.txt, metrics.jsonl, TensorBoard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from envs.melee.controller import BUTTONS, FIELDS
+from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
+from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+
+if TYPE_CHECKING:
+    from selfplay.learner.imitation_metrics import ImitationMetrics
+    from selfplay.train.imitation.standing import Sums
+
+LINE_EVERY_S: Final = 30.0  # where no bar can be drawn
+SHOWN_BAD: Final = 3  # files that the terminal names
+ALIKE: Final = 0.02  # distinct actions for each of the player's, below which a policy looks collapsed
+VARIED: Final = 50  # distinct actions of a player from whom that can be told
+RARELY: Final = 0.1  # share of the player's presses below which a button looks forgotten
+PRESSES: Final = 20  # of a player from whom that can be told
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """One pass over the games."""
+
+    iteration: int  # the epoch
+    total_steps: int  # rows learned from
+    epochs: int  # planned
+    sums: Sums
+    metrics: ImitationMetrics
+    validated: bool  # ``metrics`` are of games that do not train
+    learning_rate: float
+    best: bool
+
+    @property
+    def train_loss(self) -> float:
+        """Nats a decision while the epoch went on."""
+        return self.sums.loss / max(self.sums.rows, 1)
+
+    def flat(self) -> dict[str, float]:
+        """Every figure under its tag."""
+        found, sums = self.metrics, self.sums
+        side = "validation" if self.validated else "check"
+        values: dict[str, float | None] = {
+            "losses/train": self.train_loss,
+            "losses/train_changed": sums.changed / sums.changed_rows if sums.changed_rows else None,
+            "losses/skipped": sums.skipped,
+            "losses/grad_norm": sums.grad_norm / max(sums.minibatches - sums.skipped, 1),
+            "charts/epoch": self.iteration,
+            "charts/learning_rate": self.learning_rate,
+            "charts/rows_per_s": sums.seen / sums.seconds if sums.seconds > 0 else 0.0,
+            "charts/seconds": sums.seconds,
+            f"{side}/diversity": found.diversity,
+        }
+        for name in ("model", "marginals", "repeat"):
+            mean = getattr(found, name)
+            values |= {f"{side}/{name}": mean.all, f"{side}/{name}_changed": mean.changed}
+        values |= {f"{side}_parts/{name}": loss for name, loss in zip(FIELDS, found.parts, strict=True)}
+        pairs = dict(zip(BUTTONS, found.pressed, strict=True))
+        pairs |= {f"{name}_stick_out": rates for name, rates in found.off_centre.items()}
+        for name, (predicted, played) in pairs.items():
+            values |= {f"rates/{name}_predicted": predicted, f"rates/{name}_played": played}
+        return {tag: value for tag, value in values.items() if value is not None}
+
+    def line(self) -> str:
+        """For people."""
+        found, sums = self.metrics, self.sums
+        side = "validation" if self.validated else "same games"
+        parts = [f"train {self.train_loss:.3f}", f"{side} {found.model.all:.3f}"]
+        if found.model.changed is not None:
+            parts.append(f"where the controller changes {found.model.changed:.3f}")
+        parts.append(f"{sums.seconds:.1f} s, {sums.seen / max(sums.seconds, 1e-9):,.0f} rows/s")
+        if sums.skipped:
+            parts.append(f"{sums.skipped} minibatches skipped, their gradient was not finite")
+        return f"Epoch {self.iteration}/{self.epochs}: {', '.join(parts)}{', best so far' if self.best else ''}"
+
+
+def warnings(found: ImitationMetrics) -> list[str]:
+    """What looks as if the policy has collapsed."""
+    lines = []
+    if found.distinct[1] >= VARIED and found.diversity < ALIKE:
+        lines.append(
+            f"Warning: the policy does {found.distinct[0]} different things where the player did {found.distinct[1]}"
+        )
+    for name, (predicted, played) in zip(BUTTONS, found.pressed, strict=True):
+        if played * found.rows >= PRESSES and predicted < RARELY * played:
+            lines.append(
+                f"Warning: {name} is pressed in {played:.2%} of the decisions, but the policy would in {predicted:.2%}"
+            )
+    return lines
+
+
+def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
+    """The figures of the latest or the best policy, side by side with those of the players."""
+    where = "validation games" if validated else "games that it learned from"
+    lines = [
+        f"═══ The {which} policy on the {where} ═══",
+        f"{found.rows:,} decisions, {found.changed_rows:,} of them change the controller; losses in nats a decision",
+        "",
+        f"{'':<24}{'all':>10}{'changed':>10}",
+    ]
+    for name, mean in (
+        ("policy", found.model),
+        ("repeats the controller", found.repeat),
+        ("marginals", found.marginals),
+    ):
+        changed = f"{mean.changed:>10.3f}" if mean.changed is not None else f"{'-':>10}"
+        lines.append(f"{name:<24}{mean.all:>10.3f}{changed}")
+    lines += ["", f"{'':<24}{'policy':>10}{'player':>10}"]
+    pairs = [(f"{name} pressed", rates) for name, rates in zip(BUTTONS, found.pressed, strict=True)]
+    pairs += [(f"{name} stick out", rates) for name, rates in found.off_centre.items()]
+    lines += [f"{name:<24}{predicted:>10.2%}{played:>10.2%}" for name, (predicted, played) in pairs]
+    lines.append(f"{'different actions':<24}{found.distinct[0]:>10,}{found.distinct[1]:>10,}")
+    return "\n".join(lines)
+
+
+class Reports:
+    """Everything that a training tells, to everyone whom it tells it."""
+
+    def __init__(self, folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None) -> None:
+        """``resumed``: epoch and rows of the state that the training goes on from."""
+        metrics = folder / "metrics.jsonl"
+        if resumed is not None:
+            trim_metrics(metrics, resumed[0])
+        self._log = PlainReporter(LogFileSink(folder / "log.txt"))
+        self._terminal = PlainReporter(StreamSink(stream))
+        self._files = (
+            MetricsReporter(metrics),
+            TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
+        )
+        self._stream = stream
+
+    def header(self, lines: Sequence[str]) -> None:
+        """The configuration."""
+        for reporter in (self._log, self._terminal):
+            reporter.header(lines)
+
+    def notice(self, text: str) -> None:
+        """One line."""
+        for reporter in (self._log, self._terminal):
+            reporter.notice(text)
+
+    def bad_files(self, bad: Sequence[tuple[Path, str]]) -> None:
+        """Files that cannot be learned from: their count, and by name all in the log, the first few on the terminal."""
+        for i, (path, reason) in enumerate(bad):
+            line = f"Left out {path}: {reason}"
+            self._log.notice(line)
+            if i < SHOWN_BAD:
+                self._terminal.notice(line)
+        if bad:
+            more = "; log.txt names every one" if len(bad) > SHOWN_BAD else ""
+            self.notice(f"Files left out: {len(bad)}{more}")
+
+    def epoch(self, report: EpochReport) -> None:
+        """A pass over the games is over."""
+        for file in self._files:
+            file.iteration(report)
+        self.notice(report.line())
+        for line in warnings(report.metrics):
+            self.notice(line)
+
+    def paragraph(self, text: str) -> None:
+        """Lines without a time, set off by an empty one, as self-play does with its leaderboard."""
+        for reporter in (self._log, self._terminal):
+            reporter.leaderboard(text)
+
+    def ticker(self, label: str, total: int) -> Ticker:
+        """Says how far something is that takes long."""
+        return Ticker(self._stream, label, total)
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for reporter in (*self._files, self._log, self._terminal):
+            reporter.close()
+
+
+class Ticker:
+    """A bar on a terminal, a line now and then elsewhere. Nothing else may write while it is open."""
+
+    def __init__(self, stream: TextIO, label: str, total: int = 0) -> None:
+        self._label, self._total = label, total
+        self._lines = PlainReporter(StreamSink(stream))
+        self._next = time.monotonic() + LINE_EVERY_S
+        console = Console(file=stream)
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+            console=console, transient=True, disable=not console.is_terminal or console.is_dumb_terminal,
+        )  # fmt: skip
+        self._task = self._bar.add_task(label, total=total or None)
+
+    def __enter__(self) -> Ticker:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def of(self, done: int, total: int) -> None:
+        """So many of so many are done."""
+        self._total = total
+        self._bar.update(self._task, total=total)
+        self.at(done)
+
+    def at(self, done: int) -> None:
+        """So many are done."""
+        self._bar.update(self._task, completed=done)
+        if self._bar.disable and time.monotonic() >= self._next:
+            self._next = time.monotonic() + LINE_EVERY_S
+            self._lines.notice(f"{self._label}: {done:,} of {self._total:,}")

@@ -1,0 +1,218 @@
+"""The loop: epochs of minibatches, judged and exported after each, resumable after any minibatch, bit for bit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from envs.melee.controller import C_X, CENTRE, MAIN_X
+from selfplay.checkpoint.policies import BEST
+from selfplay.learner.baselines import ActionCounts, Baselines
+from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with, look
+from selfplay.learner.imitation_metrics import ImitationMetrics, Stick, imitation_metrics
+from selfplay.policy.network import build_network
+from selfplay.seeding import derive
+from selfplay.train.imitation.export import LATEST, export, network_of
+from selfplay.train.imitation.report import EpochReport, Reports
+from selfplay.train.imitation.standing import Standing, Sums, restore, save
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.policy.network import ActorCritic
+    from selfplay.train.imitation.data import Games
+
+STICKS: Final[dict[str, Stick]] = {"main": (MAIN_X, CENTRE), "c": (C_X, CENTRE)}
+
+
+class Training:
+    """One call's share of a training. ``stop`` is asked after every minibatch: True ends it there."""
+
+    def __init__(
+        self, run: RunDir, games: Games, action_counts: ActionCounts, reports: Reports, device: str, threads: int,
+        stop: Callable[[], bool],
+    ) -> None:  # fmt: skip
+        self.standing = Standing()
+        self.last: ImitationMetrics | None = None  # of the last epoch of this call
+        self.best: ImitationMetrics | None = None  # of the best epoch, if that was in this call
+        self._run, self._games, self._action_counts, self._reports, self._stop = (
+            run,
+            games,
+            action_counts,
+            reports,
+            stop,
+        )
+        self._config, learn = games.config, games.config.learn
+        self._replays = str(games.description()["hash"])
+        self._generator = torch.Generator().manual_seed(derive(self._config.run.seed, "imitation", "samples"))
+        self._baselines = Baselines(action_counts)
+        network = self._fresh_network().to(device)
+        emphasis = Emphasis.of(
+            action_counts, network.heads, learn.button_power, learn.button_limit, learn.change_weight
+        )
+        self._imitator = Imitator(network, emphasis, learn.learning_rate, learn.max_grad_norm, threads)
+        self._began = self._saved = time.monotonic()
+        self._before_s = 0.0  # of earlier calls
+
+    def _fresh_network(self) -> ActorCritic:
+        torch.set_num_threads(1)  # the imitator's threads share the work
+        config = self._config
+        spec, heads = network_of(config.net)
+        network = build_network(spec, heads, torch.Generator().manual_seed(derive(config.run.seed, "network")))
+        begin_with(network, self._action_counts)
+        return network
+
+    def resume(self, state: LearnerState, standing: Standing) -> None:
+        """Go on from there; the planned end may lie further away now."""
+        restore(state, self._imitator, self._generator)
+        ended = standing.ended if standing.epoch >= self._config.learn.epochs or self._stale(standing) else ""
+        self.standing = standing.model_copy(update={"ended": ended})
+        self._before_s = standing.elapsed_s
+
+    def save(self) -> None:
+        """Write a state to resume from."""
+        self.standing = self.standing.model_copy(update={"elapsed_s": self.elapsed_s})
+        save(
+            self._run, self._config, self.standing, self._replays, self._imitator, self._action_counts, self._generator
+        )
+        self._saved = time.monotonic()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Of all calls."""
+        return self._before_s + time.monotonic() - self._began
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether all calls together took the minutes that they may."""
+        limit = self._config.run.max_minutes
+        return limit is not None and self.elapsed_s >= 60 * limit
+
+    def run(self) -> None:
+        """Learn until the epochs are over, the loss has stopped falling, the time is up or somebody stops it."""
+        if not self.standing.minibatches:
+            self.save()
+        while not self.standing.ended:
+            whole = self._pass()
+            judged = not self._stop() and self._judge(whole=whole)
+            if not judged:
+                self._export(LATEST, None)
+            self.save()
+            if not judged or not whole or self._stop() or self.time_is_up:
+                break
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._imitator.close()
+
+    def _pass(self) -> bool:
+        """The rest of an epoch; whether it was learned to its end."""
+        lessons, began = self._games.lessons(self.standing.epoch), self.standing.sums.minibatches
+        if not began:
+            self._imitator.forget()
+        label = f"Epoch {self.standing.epoch + 1}/{self._config.learn.epochs}"
+        with closing(lessons), self._reports.ticker(label, self._games.rows) as ticker:
+            for lesson in islice(lessons, began, None):
+                if self._stop() or self.time_is_up:
+                    break
+                self._learn(lesson)
+                ticker.at(self.standing.sums.seen)
+                if time.monotonic() - self._saved > 60 * self._config.run.save_minutes:
+                    self.save()
+            else:
+                return True
+        return False
+
+    def _learn(self, lesson: Lesson) -> None:
+        standing, clock = self.standing, time.monotonic()
+        self._imitator.parallel_step.optimizer.learning_rate = self._learning_rate()
+        learned = self._imitator.learn(lesson)
+        sums = standing.sums.add(learned, time.monotonic() - clock)
+        self.standing = standing.model_copy(
+            update={"sums": sums, "minibatches": standing.minibatches + 1, "rows": standing.rows + learned.rows}
+        )
+
+    def _learning_rate(self) -> float:
+        """Along a cosine from the first to the last row that is planned."""
+        learn, standing = self._config.learn, self.standing
+        done = min((standing.epoch + standing.sums.seen / self._games.rows) / learn.epochs, 1.0)
+        return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
+
+    def _judge(self, *, whole: bool) -> bool:
+        """Look at the games that judge, report and export; whether that came to its end.
+
+        After a whole epoch the training moves on to the next.
+        """
+        lessons = self._games.judging()
+        before = self._generator.get_state()
+        with closing(lessons):
+            decisions = look(self._imitator.network, self._until_stopped(lessons))
+            found = imitation_metrics(self._imitator.network.heads, decisions, self._baselines, STICKS, self._generator)
+        stopped = found is None or self._stop()  # asked once: it may change at any moment
+        if not whole or stopped:
+            self._generator.set_state(before)  # as if nobody had looked: the epoch goes on when it is resumed
+        if found is None or stopped:
+            return False
+        self.last = found
+        best = self._take(found, whole=whole)
+        self._export(LATEST, found)
+        if best:
+            self.best = found
+            self._export(BEST, found)
+        if whole:
+            self._report(found, best=best)
+            self.standing = self.standing.model_copy(update={"sums": Sums()})
+        return True
+
+    def _take(self, found: ImitationMetrics, *, whole: bool) -> bool:
+        """Note a loss; whether it is the best so far. Without validation the latest is; what learned nothing is not."""
+        standing, learn, loss = self.standing, self._config.learn, found.model.all
+        best = not self._games.validation or standing.best is None or loss < standing.best
+        best = best and standing.rows > 0
+        better = standing.bar is None or loss < standing.bar
+        values = standing.model_dump(exclude={"sums"})
+        if best:
+            values |= {"best": loss, "best_epoch": standing.epoch + 1}
+        if whole:
+            values["epoch"] += 1
+            values |= {"stale": 0, "bar": loss - learn.min_delta} if better else {"stale": standing.stale + 1}
+        standing = Standing(**values, sums=standing.sums)
+        if self._stale(standing):
+            values["ended"] = f"no better validation loss for {standing.stale} epochs"
+        elif standing.epoch >= learn.epochs:
+            values["ended"] = f"all {learn.epochs} epochs are done"
+        self.standing = Standing(**values, sums=standing.sums)
+        return best
+
+    def _stale(self, standing: Standing) -> bool:
+        patience = self._config.learn.patience
+        return bool(self._games.validation and patience and standing.stale >= patience)
+
+    def _report(self, found: ImitationMetrics, *, best: bool) -> None:
+        standing = self.standing
+        self._reports.epoch(
+            EpochReport(
+                iteration=standing.epoch,
+                total_steps=standing.rows,
+                epochs=self._config.learn.epochs,
+                sums=standing.sums,
+                metrics=found,
+                validated=bool(self._games.validation),
+                learning_rate=self._imitator.parallel_step.optimizer.learning_rate,
+                best=best and bool(self._games.validation),
+            )
+        )
+
+    def _export(self, which: str, found: ImitationMetrics | None) -> None:
+        export(self._run, which, self._games, self.standing, self._imitator.network, found)
+
+    def _until_stopped(self, lessons: Iterator[Lesson]) -> Iterator[Lesson]:
+        for lesson in lessons:
+            if self._stop():
+                return
+            yield lesson

@@ -1,0 +1,86 @@
+"""The learner's weights and optimizer as named arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from selfplay.errors import IncompatibleError, LearnerError, boundary
+from selfplay.policy.policy import parameters_of, set_parameters
+
+if TYPE_CHECKING:
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from selfplay.learner.adam import Adam
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Optimised(Protocol):
+    """A network and what moves it."""
+
+    @property
+    def network(self) -> nn.Module:
+        """Whose parameters it moves."""
+        ...
+
+    @property
+    def optimizer(self) -> Adam | Optimizer:
+        """Adam, or AdamW."""
+        ...
+
+
+def check_finite(network: nn.Module) -> None:
+    """Refuse to save what nobody could go on from: the learner fails, and the one that comes next has the last state.
+
+    Raises:
+        LearnerError: a weight is not finite; names it.
+    """
+    for name, parameter in network.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise LearnerError(f"{name} of the network is not finite; nothing of it is saved")
+
+
+def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
+    """Everything of the learner that the next update depends on.
+
+    Raises:
+        LearnerError: see ``check_finite``.
+    """
+    check_finite(learner.network)
+    arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network, trainable=True).items()}
+    for name, parameter in learner.network.named_parameters():
+        for field, tensor in learner.optimizer.state.get(parameter, {}).items():
+            arrays[f"optimizer/{name}/{field}"] = tensor.detach().cpu().numpy().copy()
+    arrays["rng/learner"] = generator.get_state().numpy().copy()
+    return arrays
+
+
+def restore_learner(learner: Optimised, generator: torch.Generator, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Put ``learner_arrays`` back.
+
+    Raises:
+        IncompatibleError: made by a learner of another structure.
+    """
+    params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
+    set_parameters(learner.network, params)
+    learner.optimizer.state.clear()
+    fused = bool(learner.optimizer.defaults["fused"])
+    with boundary(IncompatibleError, "the optimizer's state does not fit the network"):
+        for name, parameter in learner.network.named_parameters():
+            start = f"optimizer/{name}/"
+            state = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
+            if state:
+                learner.optimizer.state[parameter] = {
+                    # moments live with the parameter; so does a fused Adam's count of steps, another's on the CPU
+                    field: torch.from_numpy(np.array(array)).to(
+                        "cpu" if field == "step" and not fused else parameter.device
+                    )
+                    for field, array in state.items()
+                }
+        generator.set_state(torch.from_numpy(np.array(arrays["rng/learner"])))

@@ -1,0 +1,146 @@
+"""The training loop: a supervised child that collects, updates, rates, saves and reports, iteration by iteration.
+
+When it crashes, its supervisor starts it again and it continues from the last checkpoint; runners keep their games.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_aside_newer
+from selfplay.errors import NotARunError
+from selfplay.runner.worker import Worker
+from selfplay.train.disk import RATINGS, DiskWatch
+from selfplay.train.family import restored_counters
+from selfplay.train.progress import Phases
+from selfplay.train.saving import Saving
+
+if TYPE_CHECKING:
+    from selfplay.supervision import Context
+    from selfplay.train.family import Family
+    from selfplay.train.progress import Progress
+    from selfplay.train.rater import Rater
+
+
+class TrainingLoop:
+    """Makes the learner child.
+
+    Args:
+        family: How games are played and learned from.
+        rater: Plays rating games; None where nothing is rated.
+        stop: Set when the run shall end after the current iteration.
+        start_runners: Starts the runners that are missing.
+    """
+
+    def __init__(
+        self,
+        family: Family[Any, Any],
+        rater: Rater | None,
+        stop: asyncio.Event,
+        start_runners: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.disk = DiskWatch(family.feed.notice)
+        self._family = family
+        self._rater = rater
+        self._stop = stop
+        self._start_runners = start_runners
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        return self._family.progress
+
+    async def run(self, ctx: Context) -> None:
+        """Train to the end of the run."""
+        family, worker = self._family, Worker(ctx.id)
+        ctx.ready()  # at once: compiling the rules takes long, and its notices shall be seen meanwhile
+        family.board.forget()
+        family.worker = worker
+        saving = Saving(family, self._rater, self.disk)
+        try:
+            await family.open()
+            state = family.resumed if ctx.incarnation == 1 else await worker.submit(_latest, family.run)
+            await worker.submit(set_aside_newer, family.run, -1 if state is None else state.meta.iteration)
+            if state is None:
+                await family.begin()
+                await saving.write_state()
+            else:
+                restored_counters(self.progress, state.meta, resumed=state is family.resumed)
+                await family.restore(state)
+                saving.restore(state.meta)
+            await self._start_runners()
+            await self._train(saving)
+        finally:
+            family.close()
+            worker.close()
+
+    async def _train(self, saving: Saving) -> None:
+        if self._done() and not self._stop.is_set():
+            self._family.feed.notice(
+                "The run has reached its end; --timesteps, --games or --max-minutes can put it further away"
+            )
+        while not self._done():
+            await self._iterate(saving)
+        await self._finish(saving)
+
+    async def _iterate(self, saving: Saving) -> None:
+        """One iteration. At its end the buffers of what was collected are free for the next one."""
+        family, progress = self._family, self.progress
+        phases = Phases(progress)
+        collected = await family.collect()
+        phases.end("collect")
+        if collected is None:
+            return
+        update = await family.update(collected, self.disk)
+        phases.end("update")
+        progress.iteration += 1
+        progress.total_steps += family.count(collected)
+        if self._rater is not None:
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_if_due(progress)
+            phases.end("rate")
+        if saving.is_due:  # last: a checkpoint is of a whole iteration
+            await saving.save(collected)
+            phases.end("save")
+        self._report(collected, update, phases.seconds)
+        family.release(collected)
+
+    async def _finish(self, saving: Saving) -> None:
+        """Save the last state, whatever the interval, and rate it."""
+        progress = self.progress
+        await saving.save_last()
+        progress.finished = not self._stop.is_set() and self._family.failure is None
+        if self._rater is not None and progress.finished:
+            self._family.feed.notice(f"Rating {progress.newest}, the last generation")
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_last(progress)
+            if self._family.keeps_last_ratings:
+                await saving.checkpoint()
+
+    def _done(self) -> bool:
+        run, iterations, progress = self._family.settings.run, self._family.iterations, self.progress
+        return (
+            self._stop.is_set()
+            or self._family.failure is not None
+            or (iterations is not None and progress.iteration >= iterations)
+            or (run.timesteps is not None and progress.total_steps >= run.timesteps)
+            or (run.max_minutes is not None and progress.elapsed_s >= 60 * run.max_minutes)
+        )
+
+    def _report(self, collected: object, update: object, phases: Mapping[str, float]) -> None:
+        family = self._family
+        self.progress.tasks = len(asyncio.all_tasks())
+        report = family.report(collected, update, phases, self._rater)
+        family.feed.iteration(report)
+        for finding in self.progress.health.observe(family.observe(report)):
+            family.feed.notice(f"Health: {finding.text}")
+
+
+def _latest(run: RunDir) -> LearnerState | None:
+    """The state that a crashed loop continues from; None before the first checkpoint."""
+    with suppress(NotARunError):
+        return load_latest_learner(run)
+    return None

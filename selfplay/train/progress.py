@@ -1,0 +1,77 @@
+"""Where a run stands, how long its phases take, and what people read about an iteration."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from selfplay.report.health import Health, HealthMonitor
+from selfplay.runner.chaos import Chaos, parse_plan
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
+
+
+class Progress:
+    """Where a run stands; what its end is told from."""
+
+    def __init__(self, chaos: Chaos, health: HealthMonitor[Any] | None = None) -> None:
+        self.iteration = 0
+        self.total_steps = 0
+        self.elapsed_s = 0.0
+        self.generations: list[str] = []  # those that opponents are drawn from
+        self.newest = ""
+        self.saved = 0  # iteration of the newest state on the disk
+        self.finished = False
+        self.games = 0  # of words that came to their end, and that did not
+        self.lost = 0
+        self.restarts = 0
+        self.tasks: int | None = None  # of the event loop, as the last iteration ended
+        self.late = 0  # segments that came an iteration late and were learned from, in this session
+        self.dropped = 0  # those that came too late for that
+        self.speeds: list[float] = []
+        self.chaos = chaos  # faults on purpose, and what became of them
+        self.health: HealthMonitor[Any] = health or Health()
+
+    def fate(self, *, whole: bool) -> str:
+        """How the run ended, for people; ``whole``: nothing that it needs was refused by the disk."""
+        if self.finished:
+            return "Finished"
+        saved = whole and self.saved == self.iteration
+        return "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {self.saved}),"
+
+
+class ChaosSettings(Protocol):
+    """What the settings of a run say of faults on purpose."""
+
+    @property
+    def chaos(self) -> str | None:
+        """The plan, as ``--chaos`` gives it."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the run."""
+        ...
+
+
+def chaos_of(run: ChaosSettings, resumed: LearnerState | None) -> Chaos:
+    """The faults of a run, with the account of what it was resumed from."""
+    told: Any = resumed.meta.extra.get("chaos") if resumed else None
+    return Chaos(parse_plan(run.chaos), run.seed, told)
+
+
+class Phases:
+    """Seconds of the phases of one iteration, which count towards the run's time as each ends."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+        self._since = time.monotonic()
+
+    def end(self, phase: str) -> None:
+        """A phase ends and the next begins."""
+        now = time.monotonic()
+        self.seconds[phase] = now - self._since
+        self._progress.elapsed_s += self.seconds[phase]
+        self._since = now

@@ -1,0 +1,195 @@
+"""Rating games while training: who plays, within which budget, and into which ledger."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import numpy as np
+
+from selfplay.errors import RunnerError
+from selfplay.league.anchors import find_table
+from selfplay.league.games import GameTable
+from selfplay.league.ledger import Ledger
+from selfplay.league.ratings import Ratings, rate
+from selfplay.league.records import MatchRecord, generation_number
+from selfplay.league.schedule import Matchup, plan
+from selfplay.runner.worker import Worker
+
+if TYPE_CHECKING:
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.supervision import Context
+
+
+T = TypeVar("T")
+WAITING: Final = 10_000  # games that wait for room on the disk at most
+RATER_STATE: Final = ("rating_spent", "elo", "gate")
+"""What a checkpoint knows of ratings, by the names in its ``extra``."""
+
+
+class LedgerKeeper:
+    """The one owner of a run's ledger: a supervised child, and what others ask of it."""
+
+    def __init__(self, path: Path, keep_rows: int | None = None) -> None:
+        """``keep_rows`` drops games behind a checkpoint, for runs that play them again bit for bit."""
+        self._path = path
+        self._keep_rows = keep_rows
+        self._worker: Worker | None = None
+        self._ledger: Ledger | None = None
+        self._waiting: list[MatchRecord | RewardRecord] = []  # played, but the disk did not take them
+        self._open = asyncio.Event()
+        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # rows, and what they say of everybody's strength
+
+    async def run(self, ctx: Context) -> None:
+        """The child: holds the file open until it is stopped."""
+        self._worker = worker = Worker(ctx.id)
+        try:
+            self._ledger = await worker.submit(Ledger.open, self._path, self._keep_rows)
+            self._keep_rows = None  # once: after a crash of this child nothing is lost
+            self._open.set()
+            ctx.ready()
+            await asyncio.Event().wait()
+        finally:
+            self._open.clear()
+            if self._ledger is not None:
+                worker.submit(self._ledger.close)
+            worker.close()
+
+    @property
+    def rows(self) -> int:
+        """Games in the ledger."""
+        return 0 if self._ledger is None else self._ledger.rows
+
+    async def games(self) -> GameTable:
+        """Columns of all games of the ledger."""
+        worker, ledger = await self._opened()
+        return await worker.submit(ledger.games)
+
+    async def record(self, records: Sequence[MatchRecord | RewardRecord]) -> None:
+        """Append games; returns when the disk has them.
+
+        Raises:
+            DiskError: it refused; they are kept, the newest ``WAITING`` of them, and written before the next ones.
+        """
+        worker, ledger = await self._opened()
+        self._waiting = [*self._waiting, *records][-WAITING:]
+        await worker.submit(ledger.append, self._waiting)
+        self._waiting = []
+
+    async def strengths(self, settings: Rated, generations: Collection[str], run: Path) -> dict[str, float]:
+        """Elo of those generations that have rating games; fitted anew only where there are new games."""
+        await self._opened()
+        rows = self.rows
+        if self._fitted[0] != rows:
+            self._fitted = rows, await self.work(strengths, await self.games(), settings, run)
+        return {name: elo for name, elo in self._fitted[1].items() if name in generations}
+
+    async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:  # noqa: ANN401
+        """What a function makes of games, in the one thread that has to do with them.
+
+        Threads of a pool would each keep the memory that such work has once taken.
+        """
+        worker, _ = await self._opened()
+        return await worker.submit(partial(function, *arguments, **named))
+
+    async def _opened(self) -> tuple[Worker, Ledger]:
+        await self._open.wait()
+        if self._worker is None or self._ledger is None:
+            raise RunnerError("the ledger is not open")
+        return self._worker, self._ledger
+
+
+class Rated(Protocol):
+    """What decides which games are rated together, and how many a fixture has."""
+
+    @property
+    def settings(self) -> str:
+        """Hash of everything that makes games comparable."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """The same with how actions are drawn, as in ``Games.groups``."""
+        ...
+
+    @property
+    def games_each(self) -> int:
+        """Games of a fixture."""
+        ...
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """Players that are rated beside the generations."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the run."""
+        ...
+
+
+def plan_games(
+    games: GameTable,
+    settings: Rated,
+    players: Sequence[str],
+    budget: int,
+    rng: np.random.Generator,
+    run: Path | None = None,
+) -> list[Matchup]:
+    """The matchups that tell most, for at most ``budget`` games; ``run`` may have a table of anchors."""
+    return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
+
+
+def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path | None = None) -> Ratings:
+    """Ratings under these settings; ``players`` are part of them even without games."""
+    group = settings.group
+    known = group in games.groups
+    table = find_table(settings.settings, run)
+    return rate(
+        games if known else GameTable.of([]),
+        players=players,
+        settings=group if known else None,
+        anchors=None if table is None else table[0].elo,
+    )
+
+
+def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:
+    """Elo of everybody who has rating games."""
+    ratings = rated(games, settings, (), run)
+    return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
+
+
+def highest(strengths: Mapping[str, float]) -> str | None:
+    """The strongest generation, the newest of equals; None where nobody is known."""
+    return max(strengths, key=lambda name: (strengths[name], generation_number(name) or 0), default=None)
+
+
+class RatingBudget:
+    """How many games may be played now, so that rating takes no more than its share.
+
+    Two clocks: seconds, or, where runs must be equal, frames of play at the longest that a game can take.
+    """
+
+    def __init__(self, share: float, cap_frames: int, *, by_frames: bool, cost_s: float = 0.05) -> None:
+        """``cost_s``: seconds that a game is thought to take before any was played."""
+        self._share = share
+        self._cap_frames = cap_frames
+        self._by_frames = by_frames
+        self._cost = float(cap_frames) if by_frames else cost_s  # of a game, in the clock's unit; measured as it goes
+        self.spent = 0.0
+
+    def games(self, elapsed_s: float, frames: int, part: float = 1.0) -> int:
+        """Games that fit now; ``part`` keeps some of the share for later."""
+        total = float(frames) if self._by_frames else elapsed_s
+        return max(0, int((self._share * part * total - self.spent) / self._cost))
+
+    def pay(self, games: int, seconds: float) -> None:
+        """Count a batch of games."""
+        if self._by_frames:
+            self.spent += games * self._cap_frames
+        else:
+            self.spent += seconds
+            self._cost = 0.5 * self._cost + 0.5 * seconds / max(games, 1)

@@ -1,0 +1,133 @@
+"""A run's life: its tree to the end, and how it ends before that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from selfplay.errors import SelfPlayError, boundary
+from selfplay.train.monitoring.abandoned_limit import AbandonedLimit
+from selfplay.train.monitoring.crash_log import CrashLog
+from selfplay.train.monitoring.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.config.base import GuardConfig
+    from selfplay.report.reporter import Feed
+    from selfplay.supervision import Supervisor
+    from selfplay.train.monitoring.supervision_notices import Listener, SupervisionNotices
+
+INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
+TERMINATED: Final = 128 + signal.SIGTERM
+
+
+class RunTree(Protocol):
+    """The supervision tree of a run."""
+
+    root: Supervisor
+    announcer: SupervisionNotices
+
+
+class Stop(asyncio.Event):
+    """Set when a run shall end in order; tells those who wait for something else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listeners: list[Callable[[], object]] = []
+
+    def set(self) -> None:
+        """See ``asyncio.Event``."""
+        super().set()
+        for tell in self.listeners:
+            tell()
+
+
+Tree = TypeVar("Tree", bound=RunTree)
+
+
+async def run_tree(
+    make: Callable[[Stop], Tree],
+    feed: Feed,
+    finish: Callable[[Tree, float], object],
+    run: RunDir,
+    guard: GuardConfig,
+) -> int:
+    """Run a tree to its end; the exit code. The feed is left open.
+
+    Args:
+        make: Gives the tree, which ends its work when the event is set.
+        feed: Is told of signals.
+        finish: Says how it was, with the seconds that it took, or raises what the run ends with; blocks. Not called
+            where supervision gave up.
+        run: Where the tree's history is written.
+        guard: When to end a run that cannot go on.
+
+    Raises:
+        SelfPlayError: the run failed; names the first cause.
+    """
+    stop = Stop()
+    tree = make(stop)
+    stop.listeners.append(tree.root.leave_park)  # a learner that is parked ends in order only once it runs again
+    chronicle = CrashLog(run, tree.root, feed.notice)
+    excess = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
+    tree.announcer.listeners += [chronicle.tell, excess.tell]
+    ended = "failed"
+    with signals(stop, feed) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
+        try:
+            await _to_its_end(tree, finish)
+            code = signalled()
+            if excess.error is not None:
+                raise excess.error
+            ended = "interrupted" if code else "finished"
+        except SelfPlayError as error:
+            ended = f"failed: {error}"
+            raise
+        finally:
+            await chronicle.close(ended)
+    return code
+
+
+async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> None:
+    started = time.monotonic()
+    with boundary(SelfPlayError, "the run could not start"):
+        await tree.root.start()
+    reason = await tree.root.wait()
+    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it mended is no failure
+        raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
+    await asyncio.to_thread(finish, tree, time.monotonic() - started)
+
+
+@contextmanager
+def signals(stop: asyncio.Event, feed: Listener) -> Iterator[Callable[[], int]]:
+    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
+
+    Gives a function that says what exit code follows from the first one: 0 where there was none.
+    """
+    loop = asyncio.get_running_loop()
+    first = 0
+
+    def ask() -> None:
+        stop.set()
+        feed.notice("Stopping after this iteration, with a checkpoint; Ctrl-C again stops at once")
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if first:
+            os._exit(128 + number)  # processes of games end with their pipes
+        else:
+            first = 128 + number
+            loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: first
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

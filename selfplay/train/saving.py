@@ -1,0 +1,124 @@
+"""What a training run writes to disk: generations and states to resume from, when, and which of them stay.
+
+A full disk costs what it refused and no training: a state is tried again after 1, 2, 4, ... iterations, until the next
+save point comes anyway. Nothing is removed before a newer state verifies.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
+from selfplay.league.records import generation_number
+from selfplay.machine import give_back_memory
+from selfplay.train.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
+from selfplay.train.rating import RATER_STATE
+from selfplay.train.save_points import SavePoints
+
+if TYPE_CHECKING:
+    from selfplay.train.family import Family
+    from selfplay.train.rater import Rater
+
+
+class Saving:
+    """Saves for one incarnation of the training loop.
+
+    Args:
+        family: What is saved.
+        rater: Plays rating games; None where nothing is rated.
+        disk: Remembers what could not be saved.
+    """
+
+    def __init__(self, family: Family[Any, Any], rater: Rater | None, disk: DiskWatch) -> None:
+        self._family = family
+        self._rater = rater
+        self._disk = disk
+        self._points = SavePoints(family.settings.run.save_interval)
+        self._unrated: dict[str, Any] = {}  # ratings of an earlier session, where this one rates nothing
+        self._ledger_position = 0  # of the same
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something is to be saved after this iteration."""
+        return self._points.is_due(self._family.progress.iteration)
+
+    def restore(self, meta: LearnerMeta) -> None:
+        """Continue from a state with what is known of ratings."""
+        if self._rater is not None:
+            self._rater.restore(meta.extra)
+        else:
+            self._ledger_position = meta.ledger_position
+            self._unrated = {name: meta.extra[name] for name in RATER_STATE if name in meta.extra}
+
+    async def save(self, collected: object) -> None:
+        """At a save point everything; between two, the state that could not be saved."""
+        if self._points.is_point(self._family.progress.iteration):
+            await self._family.grow(collected, self._disk, self._rater, self._best)
+        await self.checkpoint()
+
+    async def save_last(self) -> None:
+        """Save the end of the run, unless it is saved."""
+        family = self._family
+        if family.is_last_saved:
+            return
+        if not family.freeze_before_last_state:
+            await self.checkpoint()
+        with self._disk.tolerate(GENERATION):
+            await family.freeze()
+        if family.freeze_before_last_state:
+            await self.checkpoint()
+
+    async def checkpoint(self) -> None:
+        """Write the state that training continues from; then remove what nothing needs any more."""
+        if self._rater is not None:
+            with self._disk.tolerate(RATINGS):
+                await self._rater.write_rest()
+        with self._disk.tolerate(STATE):
+            await self.write_state()
+        await self._family.worker.submit(give_back_memory)
+        saved = STATE not in self._disk.unsaved
+        self._points.tried(self._family.progress.iteration, saved=saved)
+        if saved:
+            with self._disk.tolerate(OLD):
+                await self._remove_old()
+
+    async def write_state(self) -> None:
+        """Write the current state.
+
+        Raises:
+            DiskError: it cannot be written.
+        """
+        family, progress = self._family, self._family.progress
+        fields, arrays = await family.state()
+        rating = self._unrated if self._rater is None else self._rater.state()
+        fields["extra"] = {
+            "restarts": progress.restarts, "chaos": progress.chaos.document(), **fields["extra"], **rating
+        }  # fmt: skip
+        meta = LearnerMeta(
+            iteration=progress.iteration,
+            total_steps=progress.total_steps,
+            elapsed_s=progress.elapsed_s,
+            created=datetime.now(UTC),
+            config=family.settings.model_dump(mode="json"),
+            ledger_position=self._ledger_position if self._rater is None else self._rater.rows,
+            generations=tuple(progress.generations),
+            **fields,
+        )
+        await family.worker.submit(write_learner, family.run, meta, arrays)
+        progress.saved = progress.iteration
+
+    async def _best(self) -> str | None:
+        """The generation that ``--keep-best`` keeps: the one that passed the gate, or the highest rated."""
+        if self._rater is None or not self._family.settings.run.keep_best:
+            return None
+        return await self._rater.best(self._family.progress.generations)
+
+    async def _remove_old(self) -> None:
+        """Remove states that are not to stay, and policies that no state needs."""
+        settings = self._family.settings.run
+        best = generation_number(await self._best() or "")
+        pinned = () if best is None else (best,)
+        retention = Retention(settings.keep_checkpoints, settings.keep_every, pinned)
+        await self._family.worker.submit(retain, self._family.run, self._family.progress.saved, retention)
+        await self._family.sweep()

@@ -1,1 +1,0 @@
-"""Games of words: what the scripts do."""

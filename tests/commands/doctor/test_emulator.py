@@ -1,0 +1,188 @@
+import platform
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from envs.melee.dolphin.disc import DISC_MAGIC, Verdict
+from envs.melee.dolphin.install import DolphinVersion, free_port
+from selfplay.commands.doctor import emulator
+from selfplay.commands.doctor.emulator import Dolphin
+from tests.commands.doctor.plans import plan
+
+EXI_AI = DolphinVersion(mainline=False, exi_ai=True, text="3.4.0")
+MAINLINE = DolphinVersion(mainline=True, exi_ai=False, text="mainline-beta.8")
+ISHIIRUKA = DolphinVersion(mainline=False, exi_ai=False, text="3.4.0")
+SOMEWHERE = Path("/opt/dolphin")
+
+
+@pytest.fixture(autouse=True)
+def a_bare_linux(monkeypatch, tmp_path):
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+
+
+def program(path, body):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body)
+    path.chmod(0o755)
+    return path
+
+
+ANSWERS = b"#!/bin/sh\necho 'Faster Melee - Slippi (3.4.0) - ExiAI' >&2\nexit 1\n"
+REFUSES = b"#!/bin/sh\nexit 3\n"
+
+
+def test_dolphin_that_is_named(tmp_path):
+    made = program(tmp_path / "AppRun", ANSWERS)
+    finding, there = emulator.dolphin(plan(dolphin=str(tmp_path)))
+    assert finding.line() == f"ok    Dolphin: {made}: 3.4.0 (Ishiiruka, ExiAI)"
+    assert there == Dolphin(made, EXI_AI)
+
+
+def test_dolphin_of_the_launcher():
+    made = program(emulator.launcher_folder() / "netplay" / "Slippi_Online-x86_64.AppImage", ANSWERS)
+    finding, there = emulator.dolphin(plan())
+    assert finding.level == "ok"
+    assert there.executable == made
+
+
+def test_no_dolphin():
+    finding, there = emulator.dolphin(plan())
+    assert finding.level == "warn"
+    assert str(emulator.launcher_folder()) in finding.found
+    assert "--dolphin PATH" in finding.remedy
+    assert there == Dolphin()
+
+
+def test_dolphin_that_does_not_answer(tmp_path):
+    made = program(tmp_path / "dolphin", REFUSES)
+    finding, there = emulator.dolphin(plan(dolphin=str(made)))
+    assert finding.level == "FAIL"
+    assert "exit code 3" in finding.found
+    assert there == Dolphin(made)
+    assert emulator.dolphin(plan(dolphin=str(tmp_path / "none")))[0].level == "FAIL"
+    program(emulator.launcher_folder() / "netplay" / "AppRun", REFUSES)
+    assert emulator.dolphin(plan())[0].level == "warn"  # nobody asked for it
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "level", "said"),
+    [
+        (EXI_AI, {"headless": True, "fast_forward": True}, "ok", "headless only, fast-forward"),
+        (MAINLINE, {"headless": True}, "ok", "windowed or headless, no fast-forward"),
+        (MAINLINE, {"fast_forward": True}, "FAIL", "--fast-forward needs an ExiAI build"),
+        (ISHIIRUKA, {}, "ok", "windowed only, no fast-forward"),
+        (ISHIIRUKA, {"headless": True}, "FAIL", "--headless needs ExiAI"),
+    ],
+)
+def test_build(version, asked, level, said):
+    finding = emulator.build(plan(**asked), Dolphin(SOMEWHERE, version))
+    assert finding.level == level
+    assert said in finding.line()
+
+
+def test_build_of_nothing():
+    assert emulator.build(plan(headless=True), Dolphin()) is None
+
+
+@pytest.mark.parametrize(
+    ("fuse", "tool", "level", "said"),
+    [
+        (True, "fusermount3", "warn", "libfuse.so.2"),
+        (True, None, "FAIL", "without fusermount;"),
+        (False, "fusermount", "FAIL", "dev_fuse;"),
+        (False, None, "FAIL", "dev_fuse and fusermount;"),
+    ],
+)
+def test_app_image_that_does_not_run(monkeypatch, tmp_path, fuse, tool, level, said):
+    device = tmp_path / "dev_fuse"
+    if fuse:
+        device.touch()
+    monkeypatch.setattr(emulator, "DEV_FUSE", device)
+    monkeypatch.setattr(shutil, "which", lambda name: name if name == tool else None)
+    made = program(tmp_path / "dolphin", b"\x7fELF\x02\x01\x01\x00AI\x02 and the rest")
+    finding = emulator.app_image(Dolphin(made))
+    assert finding.level == level
+    assert said in finding.line()
+    assert "--appimage-extract" in finding.remedy
+    assert emulator.app_image(Dolphin(made, EXI_AI)).level == "ok"
+
+
+def test_no_app_image(tmp_path):
+    assert emulator.app_image(Dolphin()) is None
+    assert emulator.app_image(Dolphin(program(tmp_path / "dolphin", REFUSES))) is None
+    assert emulator.app_image(Dolphin(tmp_path / "gone")) is None
+
+
+def test_disc(tmp_path):
+    assert emulator.disc(plan(), Dolphin()).level == "warn"
+    assert "--iso PATH" in emulator.disc(plan(), Dolphin()).remedy
+    image = tmp_path / "melee.iso"
+    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "FAIL"
+    image.write_bytes(b"GALE01\x00\x00".ljust(28, b"\0") + DISC_MAGIC)
+    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "warn"
+    image.write_bytes(b"\x01\xc0\x0b\xb1")
+    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "ok"
+
+
+@pytest.mark.parametrize(("version", "level"), [(MAINLINE, "ok"), (EXI_AI, "FAIL"), (None, "ok")])
+def test_disc_that_older_builds_cannot_read(tmp_path, version, level):
+    image = tmp_path / "melee.rvz"
+    image.write_bytes(b"RVZ\x01" + bytes(0x58 - 4) + b"GALE01\x00\x02".ljust(28, b"\0") + DISC_MAGIC)
+    finding = emulator.disc(plan(iso=str(image)), Dolphin(SOMEWHERE, version))
+    assert finding.level == level
+    assert ("Ishiiruka cannot read it" in finding.found) == (level == "FAIL")
+
+
+@pytest.mark.parametrize("hash_disc", [True, False])
+def test_disc_is_hashed_as_asked(monkeypatch, hash_disc):
+    asked = []
+
+    def judge(path, *, hash_it):
+        asked.append((path, hash_it))
+        return Verdict("ok", "as it should be")
+
+    monkeypatch.setattr(emulator, "judge_disc", judge)
+    assert emulator.disc(plan(iso="melee.iso", hash_disc=hash_disc), Dolphin()).line() == "ok    disc: as it should be"
+    assert asked == [("melee.iso", hash_disc)]
+
+
+def test_ports():
+    base = free_port(50000, 0, 1)
+    finding = emulator.ports(plan(slippi_port=base))
+    assert finding.line() == f"ok    ports: UDP {base}"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as held:
+        held.bind(("127.0.0.1", base))
+        finding = emulator.ports(plan(slippi_port=base, num_games=3))
+        assert finding.level == "ok"
+        assert "moved" in finding.found
+    assert emulator.ports(plan(slippi_port=65000, num_games=1000)).level == "FAIL"
+
+
+@pytest.mark.parametrize("name", ["DISPLAY", "WAYLAND_DISPLAY"])
+def test_display(monkeypatch, name):
+    monkeypatch.setenv(name, ":7")
+    assert emulator.display(plan(), Dolphin(SOMEWHERE, ISHIIRUKA)).line() == f"ok    display: {name}=:7"
+
+
+@pytest.mark.parametrize(
+    ("asked", "version", "level"),
+    [
+        ({}, None, "ok"),
+        ({"dolphin": "x"}, EXI_AI, "ok"),
+        ({"dolphin": "x", "headless": True}, MAINLINE, "ok"),
+        ({"dolphin": "x"}, MAINLINE, "FAIL"),
+        ({}, ISHIIRUKA, "warn"),
+    ],
+)
+def test_no_display(asked, version, level):
+    assert emulator.display(plan(**asked), Dolphin(SOMEWHERE, version)).level == level
+
+
+def test_display_of_macos(monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    assert emulator.display(plan(dolphin="x"), Dolphin(SOMEWHERE, ISHIIRUKA)).level == "ok"

@@ -1,0 +1,84 @@
+"""The command ``selfplay``: its verbs, what it says of unknown ones, and the wheel that installs it."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from selfplay.__main__ import main
+from selfplay.verbs import SCRIPTS, VERBS, respelled
+
+ROOT = Path(__file__).parents[2]
+
+
+def call(monkeypatch, *arguments, command="/venv/bin/selfplay"):
+    monkeypatch.setattr(sys, "argv", [command, *arguments])
+    return main()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",)])
+def test_verbs_are_listed(monkeypatch, capsys, arguments):
+    assert call(monkeypatch, *arguments) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("usage: selfplay VERB")
+    assert all(f"  {verb} " in text for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        ("leaderbord", ", did you mean leaderboard?"),
+        ("train_from_replays.py", ", did you mean imitate?"),
+        ("x", "; see"),
+    ],
+)
+def test_an_unknown_verb_is_one_line(monkeypatch, capsys, verb, words):
+    assert call(monkeypatch, verb) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"selfplay: {verb!r} is no verb{words}")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_in_its_name(monkeypatch, capsys, verb):
+    with pytest.raises(SystemExit) as end:
+        call(monkeypatch, verb, "--help", command="/here/selfplay/__main__.py")
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: python -m selfplay {verb} ")
+    assert "scripts/" not in text
+
+
+@pytest.mark.parametrize(("script", "verb"), SCRIPTS.items())
+def test_scripts_call_the_same(script, verb):
+    module = import_module(f"selfplay.commands.cli.{verb.replace('-', '_')}")
+    assert import_module(f"scripts.{script}").main is module.main
+
+
+def test_texts_name_what_was_typed(monkeypatch):
+    text = "python scripts/watch.py RUN; scripts/doctor.py helps; /my/scripts/rate.py"
+    assert respelled(text) == text
+    monkeypatch.setattr(sys, "argv", ["selfplay train"])
+    assert respelled(text) == "selfplay watch RUN; selfplay doctor helps; /my/scripts/rate.py"
+
+
+@pytest.mark.full
+def test_the_wheel_has_the_command_and_types(tmp_path):
+    pytest.importorskip("setuptools")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("selfplay", "envs", "scripts", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+    code = "import setuptools.build_meta as build; build.build_wheel('.')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        names = content.namelist()
+        (entries,) = (name for name in names if name.endswith("entry_points.txt"))
+        assert "selfplay = selfplay.__main__:main" in content.read(entries).decode()
+    assert {"selfplay/py.typed", "envs/py.typed", "selfplay/commands/cli/train.py"} <= set(names)
+    assert not [name for name in names if name.startswith(("scripts/", "tests/"))]

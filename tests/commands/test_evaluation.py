@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+
+from envs.melee.mock import STATS
+from selfplay.commands import evaluation
+from selfplay.commands.evaluation import evaluate
+from selfplay.errors import ConfigError
+from selfplay.runner.match import Contender, MatchResult, Rules
+
+MEWTWO = ("mewtwo", "mewtwo")
+SHORT = Rules(max_episode_frames=1200)
+STRONG, WEAK = Contender("rusher"), Contender("idle")
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Pairings that are asked for, in calls; A always ends with two stocks, B with one."""
+    calls = []
+
+    def play(pairings, players, rules):
+        calls.append(list(pairings))
+        stats = np.zeros((len(pairings), 2), STATS)
+        for row, pairing in zip(stats, pairings, strict=True):
+            for seat, name in zip(row, pairing.players, strict=True):
+                seat["stocks"] = 2 if name == "A" else 1
+                seat["damage"] = 80 if name == "A" else 20
+                seat["frames"] = 600
+        return [MatchResult(matchup, (0.5, 0.5), row) for matchup, row in zip(pairings, stats, strict=True)]
+
+    monkeypatch.setattr(evaluation, "play", play)
+    return calls
+
+
+def test_every_seed_is_played_from_both_seats(played):
+    result = evaluate(STRONG, WEAK, 10, MEWTWO, SHORT)
+    (pairings,) = played
+    assert [p.players for p in pairings] == [("A", "B"), ("B", "A")] * 5
+    assert [p.seed for p in pairings[::2]] == [p.seed for p in pairings[1::2]]
+    assert len({p.seed for p in pairings}) == 5
+    assert (result.games, result.wins, result.losses, result.draws) == (10, 10, 0, 0)
+    assert (result.score, result.by_stocks) == (1.0, 1.0)
+    assert result.damage == (80.0, 20.0)  # A's first, whatever the seat
+    assert result.seconds == 10.0
+
+
+def test_with_two_characters_both_ways_round(played):
+    evaluate(STRONG, WEAK, 8, ("mewtwo", "fox"), SHORT)
+    (pairings,) = played
+    assert {(p.players, p.characters) for p in pairings[:4]} == {
+        (players, characters)
+        for players in (("A", "B"), ("B", "A"))
+        for characters in (("mewtwo", "fox"), ("fox", "mewtwo"))
+    }
+    assert len({p.seed for p in pairings[:4]}) == 1
+
+
+@pytest.mark.parametrize("games", [2, 7, 250])
+def test_as_many_games_as_asked_for_in_blocks(played, games):
+    assert evaluate(STRONG, WEAK, games, MEWTWO, SHORT).games == games
+    assert sum(map(len, played)) == games
+    assert max(map(len, played)) <= evaluation.BLOCK
+
+
+def test_another_seed_gives_other_games(played):
+    evaluate(STRONG, WEAK, 2, MEWTWO, SHORT, seed=0)
+    evaluate(STRONG, WEAK, 2, MEWTWO, SHORT, seed=1)
+    assert played[0][0].seed != played[1][0].seed
+
+
+def test_real_games_agree_from_both_sides():
+    ours = evaluate(STRONG, WEAK, 8, MEWTWO, SHORT)
+    theirs = evaluate(WEAK, STRONG, 8, MEWTWO, SHORT)
+    assert ours == evaluate(STRONG, WEAK, 8, MEWTWO, SHORT)
+    assert ours.score > 0.5
+    assert ours.score == pytest.approx(1 - theirs.score)
+    assert (ours.wins, ours.losses, ours.draws) == (theirs.losses, theirs.wins, theirs.draws)
+    assert ours.low <= ours.score <= ours.high
+    assert ours.damage == theirs.damage[::-1]
+    assert ours.damage[0] > ours.damage[1] == 0.0
+
+
+def test_rules_decide_who_won():
+    by_percent = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT)
+    by_stocks = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT, rule="stocks")
+    assert by_percent.wins == 4
+    assert by_stocks.wins + by_stocks.draws == 4
+    assert by_stocks.wins == round(4 * by_percent.by_stocks)
+
+
+def test_without_a_win_there_is_no_share_by_stocks():
+    assert evaluate(WEAK, WEAK, 2, MEWTWO, SHORT).by_stocks is None
+
+
+def test_one_game_is_not_fair():
+    with pytest.raises(ConfigError, match="--games 1: at least 2"):
+        evaluate(STRONG, WEAK, 1, MEWTWO, SHORT)
+
+
+def test_the_verdict_of_a_perfect_score(played):
+    result = evaluate(STRONG, WEAK, 100, MEWTWO, SHORT)
+    assert (result.elo, result.elo_high) == (None, None)
+    assert result.elo_low > 200
+    assert (result.sprt, result.games_needed) == ("accepted", None)
+    assert result.superiority > 0.999
+    assert result.verdict("a", "b").startswith("a is stronger than b: won every game")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "games", "sprt", "words"),
+    [
+        ("rusher", "idle", 40, "accepted", "rusher is stronger than idle: "),
+        ("idle", "rusher", 40, "rejected", "idle is not stronger than rusher: "),
+        ("rusher", "walker", 8, "open", "Not settled whether rusher is stronger than walker: "),
+    ],
+)
+def test_verdicts_of_real_games(a, b, games, sprt, words):
+    result = evaluate(Contender(a), Contender(b), games, MEWTWO, SHORT)
+    assert result.sprt == sprt
+    assert result.verdict(a, b).startswith(words)
+    assert (result.llr_low, result.llr_high) == pytest.approx((-2.944, 2.944), abs=1e-3)
+    if sprt == "open" and result.games_needed is not None:
+        assert result.games_needed > 0
+        assert f"about {result.games_needed} more games" in result.verdict(a, b)
+
+
+def test_games_without_stocks_are_judged_by_the_game():
+    result = evaluate(Contender("always_bet"), Contender("random"), 200, ("none", "none"), Rules(game="kuhn"))
+    assert result.games == result.wins + result.losses + result.draws == 200
+    assert 0.4 < result.low <= result.score <= result.high
+    assert (result.by_stocks, result.damage) == (None, (0.0, 0.0))

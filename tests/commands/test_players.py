@@ -1,0 +1,63 @@
+import pytest
+
+from envs.melee import bots
+from selfplay.commands.players import chosen_rules, contender, home_rules
+from selfplay.errors import ConfigError, IncompatibleError, NotARunError
+from selfplay.runner.match import Contender, Rules
+from tests.train.policies import save
+
+
+@pytest.fixture
+def run(tmp_path):
+    return save(tmp_path / "run", 0, 5)
+
+
+@pytest.mark.parametrize("name", bots.NAMES)
+def test_scripted_players_by_name(name):
+    assert contender(name) == Contender(name)
+
+
+def test_policies_by_generation_folder_and_run(run):
+    found = [contender("gen_5", run), contender(str(run.generations / "gen_5")), contender(str(run.path))]
+    assert {player.policy.meta.id for player in found} == {"gen_5"}
+    assert len({player.policy.meta.weights_hash for player in found}) == 1
+    assert contender("gen_0", run).policy.meta.weights_hash != found[0].policy.meta.weights_hash
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("rushr", ConfigError, "did you mean 'rusher'"),
+        ("gen_7", ConfigError, "name the folder of a policy"),
+        ("no/such/folder", NotARunError, "holds no policy"),
+        ("old.bin", ConfigError, "predecessor"),
+    ],
+)
+def test_nobody_of_that_name(run, name, kind, words):
+    with pytest.raises(kind, match=words) as caught:
+        contender(name, run)
+    assert caught.value.exit_code == 2
+
+
+def test_a_policy_for_other_observations_is_refused(tmp_path):
+    run = save(tmp_path / "old", 0, encoder_version=999)
+    with pytest.raises(IncompatibleError, match="observations of version 999"):
+        contender(str(run.path))
+
+
+def test_games_are_played_where_the_first_policy_is_at_home(run, tmp_path):
+    other = save(tmp_path / "other", 1, characters=("mewtwo", "fox"), stage="final_destination", config={})
+    ours, theirs, scripted = contender(str(run.path)), contender(str(other.path)), contender("random")
+    assert home_rules((ours, theirs)) == (("fox", "fox"), Rules("battlefield", 120))
+    assert home_rules((theirs, ours)) == (("mewtwo", "fox"), Rules())
+    assert home_rules((scripted, ours), greedy=True) == (("fox", "fox"), Rules("battlefield", 120, greedy=True))
+    assert home_rules((scripted, scripted)) == (("mewtwo", "mewtwo"), Rules())
+
+
+def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
+    ours = (contender(str(run.path)), contender("random"))
+    assert chosen_rules(ours) == home_rules(ours)
+    assert chosen_rules(ours, "mewtwo")[0] == ("mewtwo", "mewtwo")
+    assert chosen_rules(ours, "mewtwo", "fox")[0] == ("mewtwo", "fox")
+    assert chosen_rules(ours, None, "mewtwo")[0] == ("fox", "mewtwo")
+    assert chosen_rules(ours, None, None, "dreamland", 7, greedy=True)[1] == Rules("dreamland", 7, greedy=True)

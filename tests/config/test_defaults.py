@@ -1,0 +1,26 @@
+from envs.melee.tables import CHARACTERS
+from selfplay.config.defaults import with_defaults
+from selfplay.config.fighting_cli import parse
+
+
+def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):
+    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 2)
+    plain = with_defaults(parse(["--num-games", "64"]).config)
+    exact = with_defaults(parse(["--num-games", "64", "--deterministic"]).config)
+    assert (plain.run.runners, exact.run.runners) == (2, 2)
+    assert (plain.run.threads, exact.run.threads) == (0, 2)  # their number changes the last bits of a sum
+    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 16)
+    assert with_defaults(exact) == exact
+    assert with_defaults(parse(["--runners", "1", "--threads", "3"]).config).run.threads == 3
+
+
+def test_a_random_character_and_stage_are_drawn_by_the_runs_seed():
+    arguments = ("--character", "random", "--opponent-character", "random", "--stage", "random", "--seed")
+    drawn = [with_defaults(parse([*arguments, str(seed)]).config).game for seed in range(20)]
+    assert drawn[0] == with_defaults(parse([*arguments, "0"]).config).game
+    assert {game.character for game in drawn} <= set(CHARACTERS)
+    assert len({game.character for game in drawn}) > 3
+    assert len({game.stage for game in drawn}) > 2
+    assert any(game.character != game.opponent_character for game in drawn)
+    fixed = with_defaults(parse(["--stage", "battlefield"]).config).game
+    assert (fixed.character, fixed.opponent_character, fixed.stage) == ("mewtwo", None, "battlefield")

@@ -1,0 +1,209 @@
+import pytest
+
+from selfplay.config import presets
+from selfplay.config.fighting import OPTIONS, Config
+from selfplay.config.fighting_cli import parse
+from selfplay.errors import ConfigError
+from tests.config.samples import OTHER
+
+
+def values(config):
+    """Every setting by its dotted name."""
+    return {f"{group}.{name}": value for group, part in config.model_dump().items() for name, value in part.items()}
+
+
+def refusal(*arguments):
+    """The one line that a mistake gives."""
+    with pytest.raises(ConfigError) as caught:
+        parse(arguments)
+    assert caught.value.exit_code == 2
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# ---- what the flags do
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_every_flag_sets_its_setting_and_nothing_else(option):
+    arguments = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
+    invocation = parse(arguments)
+    before, after = values(Config()), values(invocation.config)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {option.path} | ({"run.timesteps"} if option.flag == "--max-minutes" else set())
+    assert invocation.explicit[option.path] == after[option.path]
+
+
+def test_the_guides_defaults():
+    config = Config()
+    assert config.run.timesteps == 100_000
+    assert (config.run.num_games, config.run.save_interval) == (4, 10)
+    assert config.run.checkpoint == "checkpoints/self_play"
+    ppo = config.ppo
+    assert (ppo.rollout_length, ppo.batch_size, ppo.epochs, ppo.clip) == (128, 2048, 4, 0.2)
+    assert (ppo.learning_rate, ppo.gamma, ppo.gae_lambda) == (3e-4, 0.99, 0.95)
+    assert (config.game.type, config.game.character, config.game.stage) == ("mock", "mewtwo", "final_destination")
+    assert config.game.characters == ("mewtwo", "mewtwo")
+    league = config.league
+    assert (league.mode, league.track_elo, league.rating_share) == ("latest", False, 0.1)
+    assert (league.current, league.recent, league.scripted, league.any_past) == (0.4, 0.3, 0.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value"),
+    [
+        ("--learning-rate=3e-4", "ppo.learning_rate", 3e-4),
+        ("--timesteps=12e6", "run.timesteps", 12_000_000),
+        ("--timesteps=1_000_000", "run.timesteps", 1_000_000),
+        ("--timesteps=1,000,000", "run.timesteps", 1_000_000),
+        ("--hidden=64", "net.hidden", (64,)),
+        ("--no-track-elo", "league.track_elo", False),
+        ("--set=ppo.anneal=true", "ppo.anneal", True),
+        ("--set=league.current=0.7", "league.current", 0.7),
+        ("--set=net.hidden=32,16", "net.hidden", (32, 16)),
+    ],
+)
+def test_numbers_as_people_write_them(text, path, value):
+    assert values(parse([text]).config)[path] == value
+
+
+def test_time_alone_ends_a_run_unless_both_are_given():
+    assert parse(["--max-minutes", "3"]).config.run.timesteps is None
+    assert parse(["--preset", "laptop", "--max-minutes", "3"]).config.run.timesteps is None
+    assert parse(["--max-minutes", "3", "--timesteps", "5"]).config.run.timesteps == 5
+
+
+def test_who_wins(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("[ppo]\ngamma = 0.5\nclip = 0.1\nepochs = 3\n[run]\nnum_games = 8\n")
+    arguments = ["--preset", "laptop", "--config", str(file), "--set", "ppo.clip=0.15", "--set", "ppo.epochs=2"]
+    invocation = parse([*arguments, "--ppo-epochs", "1"])
+    ppo, run = invocation.config.ppo, invocation.config.run
+    assert (ppo.gamma, ppo.clip, ppo.epochs) == (0.5, 0.15, 1)  # file, --set, flag
+    assert run.num_games == 8  # file over preset
+    assert run.timesteps == presets.FIGHTING["laptop"]["run"]["timesteps"]
+    assert set(invocation.explicit) == {"ppo.gamma", "ppo.clip", "ppo.epochs", "run.num_games"}
+
+
+def test_the_laptop_preset_names_no_opponent():
+    preset = presets.FIGHTING["laptop"]
+    assert preset["run"]["timesteps"] == 12_000_000
+    assert "league" not in preset
+    assert parse(["--preset", "laptop"]).preset == "laptop"
+
+
+def test_help_shows_every_flag_with_its_default(capsys):
+    with pytest.raises(SystemExit) as end:
+        parse(["--help"])
+    assert end.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for option in OPTIONS:
+        assert option.flag in text
+    assert "(default 0.0003)" in text
+    assert "examples:" in text
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--timestep", "5"], ["--timestep", "did you mean --timesteps?"]),
+        (["--lerning-rate=3e-4"], ["did you mean --learning-rate?"]),
+        (["--num-game", "4"], ["did you mean --num-games?"]),
+        (["checkpoints/run"], ["'checkpoints/run' is not a flag"]),
+        (["--preset", "labtop"], ["--preset labtop", "laptop"]),
+        (["--mode", "simple_mx"], ["--mode simple_mx", "did you mean simple_mix?", "latest"]),
+        (["--character", "foxx"], ["--character foxx", "did you mean fox?", "mewtwo"]),
+        (["--opponent-character", "mewto"], ["--opponent-character mewto", "did you mean mewtwo?"]),
+        (["--stage", "battlefeld"], ["--stage battlefeld", "did you mean battlefield?", "final_destination"]),
+        (["--held-out", "rusher,randm"], ["--held-out randm", "did you mean random?"]),
+        (["--game-type", "melee"], ["--game-type melee", "mock", "dolphin", "matching"]),
+        (["--host", "thraed"], ["--host thraed", "'thread'", "'process'"]),
+        (["--set", "ppo.gama=0.9"], ["ppo.gama", "did you mean ppo.gamma?"]),
+        (["--set", "ppo.gamma"], ["NAME=VALUE"]),
+        (["--set", "ppo.gamma=2"], ["--gamma 2", "less than or equal to 1"]),
+    ],
+)
+def test_unknown_names_get_the_nearest_valid_one(arguments, words):
+    message = refusal(*arguments)
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "words"),
+    [
+        ("--num-games", "0", "greater than or equal to 1"),
+        ("--num-games", "-4", "greater than or equal to 1"),
+        ("--num-games", "2.5", "valid integer"),
+        ("--timesteps", "0", "greater than or equal to 1"),
+        ("--timesteps", "many", "valid integer"),
+        ("--learning-rate", "0", "greater than 0"),
+        ("--learning-rate", "nan", "finite number"),
+        ("--learning-rate", "fast", "valid number"),
+        ("--gamma", "1.01", "less than or equal to 1"),
+        ("--gae-lambda", "-0.1", "greater than or equal to 0"),
+        ("--ppo-clip", "1", "less than 1"),
+        ("--ppo-epochs", "0", "greater than or equal to 1"),
+        ("--batch-size", "0", "greater than or equal to 1"),
+        ("--rollout-length", "0", "greater than or equal to 1"),
+        ("--save-interval", "0", "greater than or equal to 1"),
+        ("--max-episode-frames", "0", "greater than or equal to 1"),
+        ("--max-minutes", "0", "greater than 0"),
+        ("--max-minutes", "inf", "finite number"),
+        ("--frame-skip", "31", "less than or equal to 30"),
+        ("--delay", "-1", "greater than or equal to 0"),
+        ("--seed", "-1", "greater than or equal to 0"),
+        ("--rating-share", "1.5", "less than or equal to 1"),
+        ("--collect-timeout", "0", "greater than 0"),
+        ("--hidden", "64,x", "valid integer"),
+        ("--hidden", "0", "greater than or equal to 1"),
+        ("--hidden", "5000000000", "less than or equal to 8192"),
+        ("--hidden", "8192,8193", "less than or equal to 8192"),
+        ("--hidden", "8," * 64 + "8", "at most 64 items"),
+    ],
+)
+def test_impossible_values_name_flag_value_and_what_is_valid(flag, value, words):
+    message = refusal(flag, value)
+    assert message.startswith(f"{flag} ")
+    assert value.rpartition(",")[2] in message
+    assert words in message
+
+
+@pytest.mark.parametrize("flag", ["--gamma", "--preset", "--config", "--set"])
+def test_a_flag_without_its_value_is_one_line(flag, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["scripts/train_self_play.py"])
+    with pytest.raises(SystemExit) as end:
+        parse([flag])
+    assert end.value.code == 2
+    assert capsys.readouterr().err == f"train_self_play.py: argument {flag}: expected one argument\n"
+
+
+def test_settings_that_exclude_each_other():
+    assert refusal("--deterministic", "--max-minutes", "3").startswith("--deterministic refuses --max-minutes")
+    nobody = [f"--set=league.{name}=0" for name in ("current", "recent", "scripted", "any_past")]
+    assert "share above 0" in refusal(*nobody, "--mode", "simple_mix")
+    assert parse([*nobody, "--mode", "latest"]).config.league.mode == "latest"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "No such file"),
+        ("gamma = 0.9", "outside a group"),
+        ("[ppo]\ngama = 0.9", "did you mean ppo.gamma?"),
+        ("[ppo\n", "not TOML"),
+        ("[ppo]\ngamma = 7\n", "--gamma 7"),
+    ],
+)
+def test_a_file_of_settings_is_checked_too(tmp_path, content, words):
+    path = tmp_path / "run.toml"
+    if content is not None:
+        path.write_text(content)
+    assert words in refusal("--config", str(path))
+
+
+def test_flags_cannot_be_abbreviated():
+    assert "--time" in refusal("--time", "5")

@@ -1,0 +1,97 @@
+import pytest
+
+from selfplay.config import presets
+from selfplay.config.imitation import OPTIONS, ImitationConfig
+from selfplay.config.imitation_cli import parse
+from selfplay.errors import ConfigError
+
+OTHER = {
+    "--replays": "games", "--character": "fox,marth", "--player": "2", "--max-files": "3", "--frame-skip": "2",
+    "--delay": "5", "--val-split": "0.25", "--cache": "elsewhere", "--cache-gb": "1.5", "--backbone": "gru",
+    "--hidden": "64,64", "--window-size": "20", "--epochs": "3", "--batch-size": "64", "--learning-rate": "3e-4",
+    "--button-power": "0", "--change-weight": "2", "--patience": "0", "--min-delta": "0.01", "--checkpoint": "there",
+    "--seed": "7", "--max-minutes": "2", "--device": "auto", "--threads": "1",
+}  # fmt: skip
+
+
+def values(config):
+    return {f"{group}.{name}": value for group, part in config.model_dump().items() for name, value in part.items()}
+
+
+def refusal(*arguments):
+    with pytest.raises(ConfigError) as caught:
+        parse(arguments)
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_every_flag_sets_its_setting_and_nothing_else(option):
+    arguments = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
+    invocation = parse([*arguments, *(() if option.flag == "--replays" else ("--replays", "games"))])
+    before, after = values(ImitationConfig()), values(invocation.config)
+    assert {name for name in before if before[name] != after[name]} == {option.path, "data.replays"}
+    assert invocation.explicit[option.path] == after[option.path]
+
+
+def test_defaults():
+    config = ImitationConfig()
+    assert (config.learn.epochs, config.learn.batch_size, config.learn.learning_rate) == (10, 1024, 1e-3)
+    assert (config.data.frame_skip, config.data.delay, config.data.val_split) == (4, 0, 0.1)
+    assert (config.net.backbone, config.net.window, config.temporal) == ("mlp", 60, False)
+    assert (config.lanes, config.folds) == (17, 10)
+    assert config.run.checkpoint == "checkpoints"
+
+
+@pytest.mark.parametrize("name", presets.IMITATION)
+def test_presets_are_valid_and_flags_win(name):
+    config = parse(["--replays", "games", "--preset", name, "--epochs", "77"]).config
+    assert config.learn.epochs == 77
+    assert config.net.hidden == presets.IMITATION[name]["net"]["hidden"]
+
+
+@pytest.mark.parametrize(
+    ("share", "folds"), [("0.5", 2), ("0.333", 3), ("0.25", 4), ("0.2", 5), ("0.1", 10), ("0.01", 100)]
+)
+def test_the_share_that_judges_is_one_part_of_equal_ones(share, folds):
+    assert parse(["--replays", "games", "--val-split", share]).config.folds == folds
+
+
+def test_a_backbone_with_memory_learns_from_windows():
+    assert parse(["--replays", "games", "--backbone", "gru"]).config.temporal
+    assert not parse(["--replays", "games"]).config.temporal
+    assert parse(["--replays", "games", "--temporal"]).config.temporal
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["--replays DIR is needed"]),
+        (["--replay", "games"], ["unknown flag --replay", "did you mean --replays?"]),
+        (["--backbone", "gruu"], ["--backbone gruu", "did you mean gru?", "mamba"]),
+        (["--set", "net.backbone=mambo"], ["did you mean mamba?"]),
+        (["--preset", "quik"], ["--preset quik", "did you mean quick?", "production"]),
+        (["--character", "foxx"], ["--character foxx", "did you mean fox?"]),
+        (["--epochs", "0"], ["--epochs 0", "greater than or equal to 1"]),
+        (["--val-split", "0.9"], ["--val-split 0.9", "less than or equal to 0.5"]),
+        (["--val-split", "0.4"], ["--val-split 0.4", "not one part", "0.5 and 0.333"]),
+        (["--val-split", "0.15"], ["--val-split 0.15", "0.167 and 0.143"]),
+        (["--set", "learn.epoch=2"], ["did you mean learn.epochs?"]),
+        (["--set", "net.rest=0.5"], ["unknown setting 'net.rest'"]),
+        (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),
+    ],
+)
+def test_mistakes_are_one_line(arguments, words):
+    message = refusal(*arguments, *(() if not arguments else ("--replays", "games")))
+    assert [word for word in words if word not in message] == []
+
+
+def test_help_shows_every_flag(capsys):
+    with pytest.raises(SystemExit) as end:
+        parse(["--help"])
+    assert end.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert [option.flag for option in OPTIONS if option.flag not in text] == []
+    assert "--no-no-cache" not in text
+    assert "sees one frame at a time" in text

@@ -1,0 +1,102 @@
+import csv
+import itertools
+
+import numpy as np
+import pytest
+
+from selfplay.errors import LeagueError
+from selfplay.league.external_games import default_anchor, read_csv
+from selfplay.league.leaderboard import build
+from selfplay.league.ratings import rate
+from selfplay.league.render import to_text
+from tests.league.pools import tournament
+
+POOL = {"random": 1500.0, "gen_0": 1550.0, "gen_1": 1600.0}
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_names_of_any_kind_and_columns_in_any_order(tmp_path):
+    games = read_csv(
+        write(tmp_path / "games.csv", "date,score,second,first\n1.1.,1,Ölaf II,KataGo 1.0\n,0.5,KataGo 1.0,x\n")
+    )
+    assert games.players == ("KataGo 1.0", "Ölaf II", "x")
+    board = build(games, anchor=default_anchor(games))
+    assert board.anchor == "KataGo 1.0"
+    first = board.rows[0]
+    assert (first.policy, first.wins, first.draws) == ("KataGo 1.0", 1, 1)
+    assert not any(row.scripted for row in board.rows)
+    text = to_text(board)
+    assert "KataGo 1.0 = 1500; 2 games, 50% draws, from games.csv" in text
+    assert "(bot)" not in text
+    assert "stocks;" not in text
+
+
+def test_the_same_games_get_the_same_ratings_as_in_a_ledger(tmp_path):
+    """Pairs included: games that share a seed are one observation in either."""
+    games = tournament(POOL, itertools.combinations(POOL, 2), 30, np.random.default_rng(0), draws=0.3, luck=0.5)
+    with (tmp_path / "games.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["first", "second", "score", "pair"])
+        for (a, b), (mine, other), pair in zip(games.seats, games.stocks, games.pairs, strict=True):
+            score = "0.5" if mine == other else "1" if mine > other else "0"
+            writer.writerow([games.players[a], games.players[b], score, pair])
+    one, other = rate(games), rate(read_csv(tmp_path / "games.csv"))
+    assert one.players == other.players
+    np.testing.assert_allclose(other.elo, one.elo, atol=1e-9)
+    np.testing.assert_allclose(other.cov, one.cov, atol=1e-6)
+
+
+def test_games_without_a_pair_stand_alone(tmp_path):
+    games = read_csv(write(tmp_path / "g.csv", "first,second,score,pair\na,b,1,s\nb,a,0,s\na,c,1,s\na,b,0,\na,b,0,\n"))
+    assert games.pairs.tolist() == [0, 0, 1, 2, 3]
+
+
+def test_the_anchor_is_who_was_named_or_random_or_the_busiest(tmp_path):
+    games = read_csv(write(tmp_path / "g.csv", "first,second,score\na,b,1\nb,c,0\n"))
+    assert default_anchor(games) == "b"
+    board = build(games, anchor="c")
+    assert next(row for row in board.rows if row.fixed).policy == "c"
+    with pytest.raises(LeagueError, match="'d' played no game"):
+        build(games, anchor="d")
+    assert default_anchor(read_csv(write(tmp_path / "h.csv", "first,second,score\na,b,1\nb,random,0\n"))) == "random"
+
+
+def test_players_with_names_of_ours_are_players_like_any_other(tmp_path):
+    """``idle`` is outside our ladder, and generations are chained; somebody else's are not."""
+    rows = "".join(f"gen_{i},gen_{i + 1},0\n" for i in range(5)) + "idle,gen_0,0.5\n"
+    games = read_csv(write(tmp_path / "g.csv", f"first,second,score\n{rows}"))
+    board = build(games, anchor="idle")
+    assert len(board.rows) == 7
+    assert not any("Chained" in warning for warning in board.warnings)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no column 'first'"),
+        ("first,second\n", "no column 'score'"),
+        ("first,second,score\n", "no games"),
+        ("first,second,score\na,b,2\n", r":2: score '2'"),
+        ("first,second,score\na,b,1\na,b\n", r":3: score ''"),
+        ("first,second,score\na,a,1\n", ":2: 'a' plays itself"),
+        ("first,second,score\n,b,1\n", ":2: player ''"),
+        (f"first,second,score\n{'x' * 65},b,1\n", ":2: player 'xxx"),
+        ("first,second,score\na,\x1b[2J,1\n", ":2: player"),
+        ('first,second,score\n"a,b,1\n', "unexpected end"),
+    ],
+)
+def test_what_is_no_game_is_named(text, message, tmp_path):
+    path = write(tmp_path / "games.csv", text)
+    with pytest.raises(LeagueError, match=message) as caught:
+        read_csv(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_of_bytes_is_refused(tmp_path):
+    (tmp_path / "games.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(LeagueError, match="cannot read the games"):
+        read_csv(tmp_path / "games.csv")

@@ -1,0 +1,56 @@
+import threading
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
+
+from selfplay.errors import RunnerError
+from selfplay.policy.language.endpoint import Endpoint
+from selfplay.policy.language.remote import Patience, RemoteWriter
+from selfplay.policy.language.wire import SGLang
+from selfplay.policy.language.writer import LocalWriter
+from selfplay.runner.dialogue import Played
+from selfplay.runner.dialogue_collector import DialogueCollector, Order
+from tests.policy.language.stub_server import SGLANG, Stub
+from tests.policy.language.taught import GREEDY, kuhn, taught_model
+
+ORDER = Order((4, 5), (14, 15), games_each=3)
+
+
+def test_an_order_is_played_in_whole_groups():
+    model = taught_model()
+    collector = DialogueCollector(*kuhn(), lambda: LocalWriter(model, GREEDY))
+    games = collector.collect(ORDER)
+    assert all(isinstance(game, Played) for game in games)
+    assert [game.game_id for game in games] == ["4-0", "4-1", "4-2", "5-0", "5-1", "5-2"]
+    assert len({game.seed for game in games}) == 6
+    collector.close()
+
+
+def test_a_thread_that_waits_for_a_server_is_freed_at_once():
+    model, asked, free = taught_model(), threading.Event(), threading.Event()
+
+    def hang(number):
+        asked.set()
+        free.wait(10)
+
+    with Stub(SGLANG, None, hang) as stub:
+        endpoint = Endpoint("stub", SGLang(), lambda: stub.url, loopback=True)
+        collector = DialogueCollector(
+            *kuhn(), lambda: RemoteWriter(model.chat, model.context, GREEDY, endpoint, Patience())
+        )
+        freed = []
+        threading.Thread(target=lambda: (asked.wait(10), freed.append(collector.kill()))).start()
+        with pytest.raises(RunnerError, match="cancelled"):
+            collector.collect(ORDER)
+        assert freed == [True]
+        collector.close()
+        stub.ruin = lambda number: "die"
+        free.set()
+
+
+def test_one_that_has_not_begun_can_be_stopped_and_closed():
+    collector = DialogueCollector(*kuhn(), lambda: LocalWriter(taught_model(), GREEDY))
+    assert collector.kill() is False
+    assert collector.collect(ORDER) == []
+    collector.close()

@@ -1,0 +1,106 @@
+"""Weights go to other trainers and back; the program that needs no trainer of others trains."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from envs.melee.controller import ACTION_SPEC
+from scripts.studies.rivals.jobs import job_of, session_of, write_first_weights
+from scripts.studies.rivals.programs import single_file
+from scripts.studies.rivals.programs.job import Laps, as_argument, asked
+from scripts.studies.rivals.programs.weights import BUTTONS, CLASSES, LOGITS, Layers, dense, linear
+from selfplay.checkpoint import ActionHeads, NetworkSpec
+from selfplay.policy.heads import logprob_entropy
+from selfplay.policy.network import build_network
+from selfplay.policy.policy import parameters_of
+from selfplay.train.fighting.session import Session
+
+WIDTH, HIDDEN = 12, (8, 6)
+
+
+def ours():
+    spec = NetworkSpec(obs_width=WIDTH, hidden=HIDDEN)
+    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
+    network = build_network(spec, heads, torch.Generator().manual_seed(3), ACTION_SPEC.rest)
+    with torch.no_grad():
+        network.out.weight[:-1] *= 30.0  # opinions
+    return network
+
+
+def theirs():
+    trunk = dense(WIDTH, HIDDEN)
+    return trunk, Layers(linear(trunk), nn.Linear(HIDDEN[-1], LOGITS), nn.Linear(HIDDEN[-1], 1))
+
+
+def test_the_same_policy_on_both_sides(tmp_path):
+    network, (trunk, layers) = ours(), theirs()
+    np.savez(tmp_path / "w.npz", **parameters_of(network))
+    layers.read(str(tmp_path / "w.npz"))
+    obs = torch.randn(5, WIDTH)
+    action = torch.stack([torch.randint(size, (5,)) for size in CLASSES], 1)
+    logits, value = network(obs)
+    expected, _ = logprob_entropy(network.heads, logits, action.to(torch.int8))
+    features = trunk(obs)
+    parts = torch.split(layers.actor(features), list(CLASSES), 1)
+    found = sum(torch.log_softmax(part, 1).gather(1, action[:, [i]])[:, 0] for i, part in enumerate(parts))
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(layers.critic(features)[:, 0], value)
+
+
+def test_weights_come_back_as_the_same_policy(tmp_path):
+    _, layers = theirs()
+    with torch.no_grad():
+        layers.actor.weight.normal_()  # both logits of a button
+    layers.write(str(tmp_path / "w.npz"))
+    with np.load(tmp_path / "w.npz", allow_pickle=False) as file:
+        network = ours()
+        network.load_state_dict({name: torch.from_numpy(file[name]) for name in file.files})
+    obs = torch.randn(4, WIDTH)
+    both = layers.actor(torch.tanh(layers.trunk[1](torch.tanh(layers.trunk[0](obs)))))
+    pressed = torch.softmax(both[:, : 2 * BUTTONS].view(4, BUTTONS, 2), 2)[..., 1]
+    torch.testing.assert_close(torch.sigmoid(network(obs)[0][:, :BUTTONS]), pressed)
+
+
+def tiny(**changes):
+    session = session_of(2)
+    config = session.config
+    ppo = config.ppo.model_copy(update={"rollout_length": 8, "batch_size": 16, "epochs": 2})
+    return Session(config.model_copy(update={"ppo": ppo}), session.run, "cpu")
+
+
+@pytest.mark.parametrize("seats", [1, 2])
+def test_the_single_file_trains(seats, tmp_path, monkeypatch, capsys):
+    session, first, latest = tiny(), tmp_path / "first.npz", tmp_path / "latest.npz"
+    write_first_weights(session, first)
+    job = job_of(session, first, seats=seats, threads=1, iterations=2, variant="", latest=latest)
+    assert (job.streams, job.rows, job.minibatch) == (2 * seats, 16 * seats, 16)
+    monkeypatch.setattr(sys, "argv", ["program", as_argument(job)])
+    assert asked() == job
+    single_file.main()
+    answer = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [len(answer[name]) for name in ("total", "rollout", "update")] == [2, 2, 2]
+    with np.load(first, allow_pickle=False) as before, np.load(latest, allow_pickle=False) as after:
+        assert sorted(before.files) == sorted(after.files)
+        assert all(before[name].shape == after[name].shape for name in before.files)
+        assert any((before[name] != after[name]).any() for name in before.files)
+
+
+def test_laps_of_a_trainer_without_parts(capsys):
+    now = iter([1.0, 4.0, 5.0, 5.5, 9.0])
+    laps = Laps(clock=lambda: next(now))
+    laps.begin()
+    laps.end()
+    laps.begin()
+    laps.collected()
+    laps.end()
+    laps.answer("1.0")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {
+        "version": "1.0",
+        "total": [3.0, 4.0],
+        "rollout": [0.5],
+        "update": [3.5],
+    }

@@ -1,0 +1,190 @@
+"""A race makes the cells that are missing, from what systems had at each mark."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from shutil import rmtree
+
+import numpy as np
+import pytest
+
+from scripts.studies.rivals import race, race_page
+from scripts.studies.rivals.jobs import session_of, write_first_weights
+from scripts.studies.rivals.programs.job import Job
+from scripts.studies.rivals.race import COMMAND, Race, RacePlan, kept, snapshot, ways_of
+from scripts.studies.rivals.running import Way
+from scripts.studies.rivals.venvs import PEERS, PeerError
+from selfplay.checkpoint import load_generation
+from selfplay.config.fighting_cli import parse
+from selfplay.errors import ConfigError
+from selfplay.policy.policy import load_policy
+
+PLAN = RacePlan(("selfplay", "cleanrl"), {"cleanrl": Way(2)}, (3,), minutes=1.0, games=2, evaluation_games=2)
+
+
+def test_our_command_is_the_configuration_that_peers_get():
+    typed = parse(COMMAND.format(games=256, seed=3).split()).config
+    ours = session_of(256, 3).config
+    assert (typed.game, typed.reward, typed.net, typed.ppo) == (ours.game, ours.reward, ours.net, ours.ppo)
+    assert (typed.run.num_games, typed.run.seed) == (ours.run.num_games, ours.run.seed)
+    assert (typed.league, typed.guard) == (ours.league, ours.guard)
+
+
+def test_marks():
+    assert RacePlan((), {}, (), minutes=3.0).marks == [0.5, 1.0, 2.0, 3.0]
+    assert RacePlan((), {}, (), minutes=0.1).marks == [0.1]
+
+
+def measured(path, *rows):
+    names = ("system", "seats", "games", "threads", "variant", "error", "agent_steps_per_s")
+    path.write_text(json.dumps({"rows": [dict(zip(names, row, strict=True)) for row in rows]}))
+    return path
+
+
+def test_the_two_fastest_race_as_they_were_fastest(tmp_path):
+    path = measured(
+        tmp_path / "peers.json",
+        ("selfplay", 2, 256, 2, "", None, [9.0]),
+        ("cleanrl", 2, 256, 1, "", None, [3.0, 3.0]),
+        ("rllib", 2, 256, 1, "", None, [1.0]),
+        ("sample-factory", 2, 256, 2, "serial", None, [5.0]),
+        ("pufferlib", 1, 256, 1, "plain", None, [8.0]),
+        ("pufferlib", 2, 4, 1, "plain", None, [8.0]),
+        ("stable-baselines3", 2, 256, 1, "", "broken", []),
+    )
+    assert ways_of(path, None) == {"sample-factory": Way(2, "serial"), "cleanrl": Way(1, "")}
+    assert ways_of(path, ["rllib"]) == {"rllib": Way(1, "")}
+    few = measured(tmp_path / "few.json", ("cleanrl", 2, 256, 1, "", None, [3.0]))
+    with pytest.raises(ConfigError, match="figures of 1 peers at 256 games"):
+        ways_of(few, None)
+    with pytest.raises(ConfigError, match="no figures of stable-baselines3"):
+        ways_of(path, ["stable-baselines3"])
+    with pytest.raises(ConfigError, match="no measurement of peers"):
+        ways_of(tmp_path / "missing.json", None)
+
+
+def test_a_snapshot_is_a_policy_that_plays(tmp_path):
+    meta = write_first_weights(session_of(2, 3), tmp_path / "first.npz")
+    snapshot(tmp_path, "cleanrl", 0.5, meta)
+    with np.load(tmp_path / "first.npz", allow_pickle=False) as file:
+        params = {name: file[name] + 1.0 for name in file.files}
+    np.savez(tmp_path / "latest.npz", **params)
+    snapshot(tmp_path, "cleanrl", 1.0, meta)
+    early, late = (load_policy(kept(tmp_path, minutes)) for minutes in (0.5, 1.0))
+    assert (early.meta.id, late.meta.id) == ("cleanrl-0.5", "cleanrl-1")
+    difference = late.network.out.bias.detach() - early.network.out.bias.detach()
+    np.testing.assert_allclose(difference.numpy(), 1.0, atol=1e-6)
+    (tmp_path / "latest.npz").write_bytes(b"torn")
+    with pytest.raises(PeerError, match="cleanrl left no weights"):
+        snapshot(tmp_path, "cleanrl", 2.0, meta)
+
+
+def test_only_missing_cells_are_made(tmp_path, monkeypatch):
+    trained = []
+
+    def turns(entries, folder, *, turn, marks, at_mark):
+        trained.append([entry.name for entry in entries])
+        job = Job(**json.loads(entries[-1].words[-1]))
+        assert (job.games, job.seats, job.threads, job.seed) == (2, 2, 2, 3)
+        for mark in marks:
+            for entry in entries:
+                at_mark(entry.name, mark)
+
+    monkeypatch.setattr(race, "take_turns", turns)
+    monkeypatch.setattr(race, "prepared", lambda peer, venvs: venvs / peer.name / "bin" / "python")
+    monkeypatch.setattr(Race, "_strength", lambda self, policy: {"score": float(len(load_generation(policy)[1]))})
+    out, work, said = tmp_path / "out", tmp_path / "work", []
+    out.mkdir()
+    done = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}, {"minutes": 1.0}]}
+    (out / "selfplay-3.json").write_text(json.dumps(done))
+    racing = partial(Race, PLAN, out, work, tmp_path / "venvs", said.append)
+    with monkeypatch.context() as ended:
+        ended.setattr(Race, "_finish", lambda *_: None)
+        racing().run()
+    racing().run()
+    assert trained == [["cleanrl"]]  # only what is measured of it was missing
+    cell = json.loads((out / "cleanrl-3.json").read_text())
+    assert [point["minutes"] for point in cell["points"]] == [0.5, 1.0]
+    assert (cell["way"], cell["release"]) == ({"threads": 2, "variant": ""}, " ".join(PEERS["cleanrl"].packages))
+    racing().run()
+    assert trained == [["cleanrl"]]
+    (out / "cleanrl-3.json").unlink()
+    racing().run()
+    assert trained == [["cleanrl"]] * 2  # nothing of an older system is measured again
+    assert json.loads((out / "cleanrl-3.json").read_text()) == cell
+
+
+@pytest.fixture
+def unfinished(tmp_path):
+    """A training whose cell is missing."""
+    folder = tmp_path / "work" / "cleanrl-3"
+    kept(folder, 1.0).mkdir(parents=True)
+    plan = {"games": 2, "minutes": [0.5, 1.0], "way": {"threads": 2, "variant": ""}, "release": "older"}
+    (folder / race.PLAN).write_text(json.dumps(plan))
+    return folder
+
+
+def refused(tmp_path, **changes):
+    with pytest.raises(ConfigError) as error:
+        Race(replace(PLAN, **changes), tmp_path / "out", tmp_path / "work", tmp_path, print).run()
+    return str(error.value)
+
+
+def test_what_was_made_otherwise_is_not_taken(tmp_path, unfinished):
+    assert "cleanrl-3 was trained in another way" in refused(tmp_path)
+    (unfinished / race.PLAN).unlink()
+    assert "cleanrl-3 is no training of a race" in refused(tmp_path)
+    rmtree(kept(unfinished, 1.0))
+    assert "not finished: move it away" in refused(tmp_path, systems=("cleanrl",))
+    cell = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}]}
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "cleanrl-3.json").write_text(json.dumps(cell))
+    assert "cleanrl-3.json was made with other --minutes" in refused(tmp_path)
+    (tmp_path / "out" / "cleanrl-3.json").write_text("[]")
+    assert "cleanrl-3.json is no cell" in refused(tmp_path)
+
+
+def test_strength_is_the_mean_score(tmp_path):
+    meta = write_first_weights(session_of(2), tmp_path / "first.npz")
+    rules = meta.config["game"] | {"max_episode_frames": 40}
+    snapshot(tmp_path, "selfplay", 1.0, meta.model_copy(update={"config": meta.config | {"game": rules}}))
+    strength = Race(PLAN, tmp_path, tmp_path, tmp_path, print)._strength(kept(tmp_path, 1.0))
+    assert strength["score"] == pytest.approx(np.mean(list(strength["scores"].values())))
+    assert len(strength["scores"]) == 6
+
+
+def cell(system, seed, *scores):
+    points = [{"minutes": float(i + 1), "score": score} for i, score in enumerate(scores)]
+    return {"system": system, "seed": seed, "points": points}
+
+
+def test_the_page_says_when_ours_was_as_strong(tmp_path):
+    folder = tmp_path / "data" / "race"
+    folder.mkdir(parents=True)
+    cells = [
+        cell("selfplay", 0, 0.2, 0.6),
+        cell("cleanrl", 0, 0.1, 0.4),
+        cell("selfplay", 1, 0.1, 0.2),
+        cell("cleanrl", 1, 0.1, 0.3),
+    ]
+    for each in cells:
+        (folder / f"{each['system']}-{each['seed']}.json").write_text(json.dumps(each))
+    (tmp_path / "performance.md").write_text("<!-- race: begin -->\n<!-- race: end -->\n")
+    race_page.write(tmp_path)
+    text = (tmp_path / "performance.md").read_text()
+    assert "| cleanrl | 0 | 0.400 | 2 | 1.5 |" in text
+    assert "| cleanrl | 1 | 0.300 | 2 | not reached |" in text
+    assert text.index("| selfplay | 1 |") < text.index("| cleanrl | 0 |")
+    assert (tmp_path / "data" / "race.svg").read_text().count("stroke-width") == 2
+
+
+def test_a_page_without_cells(tmp_path):
+    with pytest.raises(ConfigError, match="no finished cells"):
+        race_page.write(tmp_path)
+
+
+@pytest.mark.parametrize(("score", "minutes"), [(0.1, 1.0), (0.25, 1.5), (0.4, 2.5), (0.9, None)])
+def test_when_a_curve_reaches_a_score(score, minutes):
+    points = cell("selfplay", 0, 0.2, 0.3, 0.5)["points"]
+    found = race_page.reached(points, score)
+    assert found is None if minutes is None else found == pytest.approx(minutes)

@@ -1,0 +1,76 @@
+"""The command lines of the studies: they start as the documentation names them, and a mistake is one line."""
+
+import re
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.scripts.commands import mistake
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTED = sorted(
+    {
+        name
+        for page in PAGES
+        for name in re.findall(r"python -m scripts\.studies\.([a-z_.]*[a-z])", page.read_text("utf-8"))
+    }
+)
+
+
+def main_of(name):
+    module = f"scripts.studies.{name}"
+    spec = find_spec(module)
+    return import_module(f"{module}.__main__" if spec.submodule_search_locations else module).main
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_documented_command_starts(name, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["study", "--help"])
+    with pytest.raises(SystemExit) as end:
+        main_of(name)()
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m scripts.studies.{name} ")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("start", "--policy p --seeds a", "--seeds: 'a' is no list of whole numbers such as 0,1,2"),
+        ("start", "--policy p --teacher-kl 0,x", "--teacher-kl: '0,x' is no list of weights"),
+        ("start", "--policy p --parts x", "--parts x: unknown (valid: train, games, page)"),
+        ("backbones", "--replays r --folds a", "--folds: 'a' is no list of whole numbers"),
+        ("backbones", "--replays r --folds 5", "--folds 5: unknown (valid: 0, 1, 2, 3, 4)"),
+        ("modes", "--seeds 1,,2", "--seeds: '1,,2' is no list of whole numbers"),
+        ("modes", "--modes best", "--modes best: unknown (valid: "),
+        ("learning", "--seeds -1", "--seeds"),
+        ("ablation", "--variants x", "--variants x: unknown (valid: preset, "),
+        ("dialogue", "--arms x", "--arms x: unknown (valid: dr_grpo, grpo, files)"),
+        ("cluster", "--parts x", "--parts x: unknown (valid: speed, learning, page)"),
+        ("chaos", "--parts x", "--parts x: unknown (valid: train, games, page)"),
+        ("chaos", "--games 1", "--games 1: at least 2 are needed"),
+        ("growth", "--quick --write", "--write puts a whole measurement into docs/"),
+        ("bench", "--rounds 0", "--rounds must be at least 1"),
+        ("bench.dolphin", "--iso disc", "--dolphin and --iso go together"),
+        ("rivals.bench", "--peers tianshou", "--peers tianshou: unknown"),
+        ("rivals.bench", "--rounds 0", "--rounds must be at least 1"),
+        ("rivals.bench", "--games 4,0", "--games must be whole numbers from 1"),
+        ("rivals.bench", "--games 4 --write", "--write replaces the whole table"),
+        ("rivals.bench", "--peers rllib,cleanrl --write", "--write replaces the whole table"),
+        ("rivals.race", "--peers tianshou", "--peers tianshou: unknown"),
+        ("rivals.race", "--minutes 0", "--minutes must be above 0"),
+        ("rivals.race", "--evaluation-games 1", "--evaluation-games at least 2"),
+        ("kill_resume", "--kills 0", "--kills is 0; valid: 1 or more"),
+        ("soak", "--minutes 0", "--minutes must be above 0"),
+        ("soak", "--folder .", "exists; name a new one"),
+        ("soak", "--game-type chess", "invalid choice: 'chess'"),
+        ("soak", "--chaos fire=1", "valid kinds"),
+        ("soak", "--game-type kuhn_text --chaos kill=0.1", "in processes of their own"),
+    ],
+)
+def test_a_mistake_is_one_line(name, arguments, words, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["study", *arguments.split()])
+    assert words in mistake(capsys, f"python -m scripts.studies.{name}", main_of(name))

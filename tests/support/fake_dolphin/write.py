@@ -1,0 +1,48 @@
+"""Writes the two files of a stand-in: the program and its disc."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from envs.errors import GameError
+from tests.support.fake_dolphin.disc import Disc, write_disc
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+PROGRAM: Final = "tests.support.fake_dolphin.emulator"
+LAUNCHER: Final = """\
+#!/bin/sh
+# A stand-in for Dolphin, see docs/stand_in.md. --disc names whose persona --version tells.
+PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m {program} --disc {disc} "$@"
+"""
+
+
+def write_stand_in(folder: Path, disc: Disc) -> tuple[Path, Path]:
+    """Write ``dolphin``, which can be started, and ``disc.json``; both paths, absolute.
+
+    The rules of the mock are compiled now if they are not yet: libmelee would not wait for that.
+
+    Raises:
+        GameError: the disc names what there is not, or the folder cannot be written.
+    """
+    from tests.support.fake_dolphin.engine import warm_up
+    from tests.support.fake_dolphin.machine import check_disc
+
+    check_disc(disc)
+    folder = folder.resolve()
+    program, image = folder / "dolphin", folder / "disc.json"
+    quoted = {"root": str(ROOT), "python": sys.executable, "disc": str(image)}
+    text = LAUNCHER.format(program=PROGRAM, **{name: shlex.quote(value) for name, value in quoted.items()})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for mark in folder.glob(f"{image.name}.*"):  # of faults that happened once
+            mark.unlink()
+        write_disc(image, disc)
+        program.write_text(text, encoding="utf-8")
+        program.chmod(0o755)
+    except OSError as error:
+        raise GameError(f"{folder}: {error.strerror}") from error
+    warm_up()
+    return program, image

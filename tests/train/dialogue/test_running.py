@@ -1,0 +1,92 @@
+"""Dialogue self-play ends before its end as other runs do: by signals, a blocked loop, threads that hang."""
+
+import os
+import signal
+
+import pytest
+
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.errors import HangingError
+from selfplay.runner.dialogue_collector import DialogueCollector
+from selfplay.runner.work_queue import WorkQueue
+from selfplay.runner.worker import Worker
+from selfplay.supervision import ParkPolicy
+from selfplay.train.dialogue import family
+from selfplay.train.dialogue.family import DialogueFamily
+from selfplay.train.monitoring.crash_file import read_crashes
+from tests.train.dialogue.test_app import resume, run
+from tests.train.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
+
+__all__ = ["same_handlers"]  # of every test here
+ENDLESS = ("--games", 10**6, "--save-interval", 10**6, "--evaluation-states", 0)
+
+
+def test_a_first_signal_ends_the_run_after_its_iteration_saved(kuhn_start, tmp_path, monkeypatch):
+    before(monkeypatch, DialogueFamily, "_update", 2, signalled(signal.SIGTERM))
+    code, text = run(tmp_path / "run", kuhn_start, *ENDLESS)
+    assert_saved_and_interrupted(tmp_path / "run", code, text, signal.SIGTERM)
+    iteration = RunDir(tmp_path / "run").read_summary()["iteration"]
+    code, text = resume(tmp_path / "run", "--games", 32 * (iteration + 1))
+    assert code == 0
+    assert standing(tmp_path / "run").ended == "finished"
+
+
+def test_a_second_signal_ends_the_process_at_once(kuhn_start, tmp_path, monkeypatch):
+    codes, ended = exits(monkeypatch)
+
+    def twice():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        ended.wait()  # in the thread of the update: the loop goes on
+
+    before(monkeypatch, DialogueFamily, "_update", 2, twice)
+    code, _ = run(tmp_path / "run", kuhn_start, *ENDLESS)
+    assert sorted((*codes, code)) == [130, 143]  # it went on, as it did not really end
+
+
+def test_threads_that_hang_end_the_run_saved_and_crashes_are_written_down(kuhn_start, tmp_path, monkeypatch):
+    def broken():
+        monkeypatch.setattr(Worker, "hanging", classmethod(lambda cls: 3))
+        raise FloatingPointError("a runner fell over")
+
+    before(monkeypatch, DialogueCollector, "collect", 4, broken)
+    folder = tmp_path / "run"
+    with pytest.raises(
+        HangingError, match=r"Too much hangs, 3 threads .*--max-abandoned is 2.*first cause: .*a runner fell over"
+    ):
+        run(folder, kuhn_start, *ENDLESS, "--max-abandoned", 2)
+    run_dir = RunDir(folder)
+    assert load_latest_learner(run_dir).meta.iteration == run_dir.read_summary()["iteration"] >= 1
+    ((crash,), _) = read_crashes(run_dir.crashes, 9)
+    assert crash.id in ("root/runners/runner-000", "root/runners/runner-001")
+    assert (crash.first_cause, crash.function) == ("FloatingPointError: a runner fell over", broken.__qualname__)
+    assert standing(folder).crashes == 1
+
+
+def test_one_runner_that_is_parked_is_waited_for(kuhn_start, tmp_path, monkeypatch):
+    monkeypatch.setattr(family, "PARK", ParkPolicy(max_restarts=0, backoff_s=0.01))
+
+    def broken():
+        raise MemoryError("no room for now")
+
+    for call in (3, 4):
+        before(monkeypatch, DialogueCollector, "collect", call, broken)
+    folder = tmp_path / "run"
+    code, text = run(folder, kuhn_start, *ENDLESS, "--games", 96, "--runners", 1)
+    assert code == 0, text
+    assert "is parked for 0.01 s" in text
+    assert standing(folder).ended == "finished"
+
+
+def test_a_first_signal_does_not_wait_for_a_runner_that_is_parked(kuhn_start, tmp_path, monkeypatch):
+    monkeypatch.setattr(family, "PARK", ParkPolicy(max_restarts=0, backoff_s=60.0))
+
+    def broken():
+        raise MemoryError("no room")
+
+    before(monkeypatch, DialogueCollector, "collect", 2, broken)
+    before(monkeypatch, WorkQueue, "give_up", 1, signalled(signal.SIGINT))
+    code, text = run(tmp_path / "run", kuhn_start, *ENDLESS, "--runners", 1)
+    assert code == 128 + signal.SIGINT
+    assert "Interrupted, and saved," in text
+    assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 1

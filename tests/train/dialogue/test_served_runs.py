@@ -1,0 +1,71 @@
+import json
+import random
+
+import pytest
+
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.errors import ConfigError, ServerError
+from selfplay.policy.language.conversation import Reply
+from selfplay.train.dialogue.players import load_model
+from tests.policy.language.stub_server import SGLANG, TEXT, Stub
+from tests.train.dialogue.test_app import run
+from tests.train.ends import standing
+
+pytestmark = pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
+SERVED = ("--server-retries", 0, "--server-failures", 4)
+
+
+@pytest.fixture
+def guess(kuhn_start):
+    """A server's reply that passes or bets, whatever it is asked."""
+    chat = load_model(str(kuhn_start)).chat
+    luck = random.Random(0)
+
+    def answer(_):
+        text = luck.choice(("[pass]", "[bet]"))
+        ids = chat.ids_of([text])[0]
+        return Reply(text, ids, [-0.7] * len(ids), ended=True)
+
+    return answer
+
+
+def losses(folder, name):
+    return [json.loads(line)[f"losses/{name}"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_games_are_written_by_a_server_and_learned_from(kuhn_start, guess, tmp_path):
+    with Stub(SGLANG, guess) as stub:
+        code, shown = run(tmp_path / "run", kuhn_start, "--server-url", stub.url, "--games", 64, "--kl", 0)
+        assert code == 0
+        assert len(stub.bodies) > 64
+    assert "Iter 2/2: 32 games" in shown
+    assert max(losses(tmp_path / "run", "drift")) > 1e-4  # its probabilities are not ours, and the run says how far
+    assert 0.0 < max(losses(tmp_path / "run", "importance")) <= 2.0  # and is weighed for it, up to the limit
+
+
+def test_where_a_server_gives_no_probabilities_the_model_scores_and_the_run_says_so(kuhn_start, guess, tmp_path):
+    with Stub(TEXT, guess, logprobs=False) as stub:
+        code, shown = run(tmp_path / "run", kuhn_start, "--server-url", stub.url, "--games", 32, "--kl", 0)
+    assert code == 0
+    assert "log-probabilities" in shown
+    assert max(losses(tmp_path / "run", "drift")) < 1e-4
+
+
+def test_a_server_that_dies_ends_the_run_with_its_first_cause_and_a_checkpoint(kuhn_start, guess, tmp_path):
+    with (
+        Stub(SGLANG, guess, ruin=lambda number: "garbage" if number >= 100 else None) as stub,
+        pytest.raises(ServerError) as error,
+    ):
+        run(tmp_path / "run", kuhn_start, "--server-url", stub.url, *SERVED, "--games", 3200, "--kl", 0)
+    assert error.value.exit_code == 1
+    assert "JSON" in str(error.value)
+    state = load_latest_learner(RunDir(tmp_path / "run"))
+    assert state.meta.iteration >= 1
+    assert not json.loads((tmp_path / "run" / "summary.json").read_text())["finished"]
+    assert standing(tmp_path / "run").ended == f"failed: {error.value}"
+
+
+def test_a_server_that_is_not_there_leaves_no_run(kuhn_start, tmp_path):
+    with pytest.raises(ConfigError, match=r"--server-url http://127\.0\.0\.1:9"):
+        run(tmp_path / "run", kuhn_start, "--server-url", "http://127.0.0.1:9", "--games", 32)
+    assert not (tmp_path / "run").exists()

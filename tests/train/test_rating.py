@@ -1,0 +1,245 @@
+import asyncio
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from selfplay.commands.players import contender
+from selfplay.errors import RunnerError
+from selfplay.league.games import GameTable
+from selfplay.league.ratings import rate
+from selfplay.runner.match import Contender, Rules
+from selfplay.supervision import ChildSpec, Pool, PoolSpec, running
+from selfplay.train import rater, rating
+from selfplay.train.fighting.rating import RatingSettings, play_matchups
+from selfplay.train.rating import LedgerKeeper, RatingBudget, plan_games
+from tests.league.pools import series
+from tests.train.policies import save
+
+RULES = Rules(max_episode_frames=120)
+SETTINGS = RatingSettings(("mewtwo", "mewtwo"), RULES, ("random", "rusher"), seed=0)
+BOTH = RatingSettings(("mewtwo", "fox"), RULES, ("random", "rusher"), seed=0)
+PLAYERS = ("gen_0", "gen_5", "random", "rusher")
+
+
+# ---- the budget
+
+
+def test_games_by_time_cost_what_they_took():
+    budget = RatingBudget(0.1, 3600, by_frames=False)
+    assert budget.games(0.0, 0) == 0
+    budget.pay(10, 10.0)  # a second a game, where 0.05 had been thought
+    assert budget.games(100.0, 0) == 0  # the share is spent
+    assert budget.games(160.0, 0) == int((0.1 * 160 - 10) / 0.525)
+    assert budget.spent == 10.0
+
+
+def test_games_by_frames_ignore_the_clock():
+    budget = RatingBudget(0.5, 100, by_frames=True)
+    assert budget.games(9e9, 1000) == 5
+    budget.pay(3, 9e9)
+    assert budget.games(0.0, 1000) == 2
+    assert budget.games(0.0, 1000, part=0.6) == 0
+
+
+def test_a_part_is_kept_for_later():
+    budget = RatingBudget(0.1, 3600, by_frames=False)
+    assert budget.games(100.0, 0, part=0.6) == pytest.approx(0.6 * budget.games(100.0, 0), abs=1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_in_the_long_run_the_share_is_kept(share):
+    budget, spent, rng = RatingBudget(share, 3600, by_frames=False), 0.0, np.random.default_rng(0)
+    elapsed = 0.0
+    for _ in range(2000):
+        elapsed += 1.0
+        if (games := budget.games(elapsed, 0)) >= 16:
+            cost = games * rng.uniform(0.05, 0.4)
+            budget.pay(games, cost)
+            spent += cost
+            elapsed += cost
+    assert spent / elapsed <= share + 0.02
+    assert spent / elapsed >= 0.7 * share - 0.01
+
+
+# ---- games
+
+
+@pytest.fixture(scope="module")
+def contenders(tmp_path_factory):
+    run = save(tmp_path_factory.mktemp("rated") / "run", 0, 5, characters=("mewtwo",))
+    return {name: contender(name, run) for name in PLAYERS}
+
+
+def test_fixtures_become_records(contenders):
+    fixtures = plan_games(GameTable.of([]), SETTINGS, PLAYERS, 8, np.random.default_rng(0))
+    records = play_matchups(fixtures, contenders, SETTINGS, iteration=7)
+    assert len(records) == 8
+    for first, second in zip(records[::2], records[1::2], strict=True):  # one seed, seats swapped
+        assert first.seed == second.seed
+        assert [s.player for s in first.seats] == [s.player for s in reversed(second.seats)]
+    for record in records:
+        assert (record.iteration, record.settings, record.stage) == (7, SETTINGS.settings, RULES.stage)
+        assert (record.sampling, record.frames, record.ended) == ("stochastic", 120, "cap")
+        assert record.seats[0].player != record.seats[1].player
+        assert {s.version for s in record.seats if s.player == "gen_5"} <= {
+            contenders["gen_5"].policy.meta.weights_hash
+        }
+    again = play_matchups(fixtures, contenders, SETTINGS, iteration=7)
+    assert [r.model_copy(update={"wall": 0}) for r in again] == [r.model_copy(update={"wall": 0}) for r in records]
+
+
+def test_two_characters_make_fixtures_of_four(contenders):
+    fixtures = plan_games(GameTable.of([]), BOTH, PLAYERS, 9, np.random.default_rng(0))
+    assert len(fixtures) == 2
+    records = play_matchups(fixtures, contenders, BOTH, iteration=1)
+    assert len({(r.seats[0].player, r.seats[0].character) for r in records[:4]}) == 4
+
+
+def test_plans_build_on_the_games_of_these_settings_alone(contenders):
+    rng = np.random.default_rng(0)
+    ours = play_matchups(plan_games(GameTable.of([]), SETTINGS, PLAYERS, 40, rng), contenders, SETTINGS, 1)
+    foreign = series([("gen_0", "random", "win")] * 6)  # of other settings
+    fresh = plan_games(GameTable.of([]), SETTINGS, PLAYERS, 4, np.random.default_rng(1))
+    assert plan_games(GameTable.of(foreign), SETTINGS, PLAYERS, 4, np.random.default_rng(1)) == fresh
+    assert plan_games(GameTable.of(ours), SETTINGS, PLAYERS, 4, np.random.default_rng(1)) != fresh
+
+
+def test_a_stop_ends_rating_games(contenders):
+    fixtures = plan_games(GameTable.of([]), SETTINGS, PLAYERS, 2, np.random.default_rng(0))
+    with pytest.raises(RunnerError, match="stopped"):
+        play_matchups(fixtures, contenders, SETTINGS, 1, stop=lambda: True)
+
+
+def test_settings_name_the_bodies():
+    assert (SETTINGS.bodies, SETTINGS.games_each) == (("mewtwo", None), 2)
+    assert (BOTH.bodies, BOTH.games_each) == (("mewtwo", "fox"), 4)
+    assert SETTINGS.rules.traits(Contender("random")).version.startswith("bots-")
+
+
+# ---- the keeper
+
+
+def keep(keeper, work):
+    """Run the keeper as a supervised child, and ``work`` beside it."""
+
+    async def main():
+        async with running(Pool(PoolSpec())) as pool:
+            ref = await pool.start_child(ChildSpec("ledger", keeper.run))
+            return await work(pool, ref)
+
+    return asyncio.run(main())
+
+
+RECORDS = series([("gen_5", "gen_0", "win"), ("gen_5", "random", "draw"), ("gen_0", "random", "loss")])
+
+
+def test_the_keeper_owns_the_ledger(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    keeper = LedgerKeeper(path)
+    assert keeper.rows == 0
+
+    async def work(pool, ref):
+        await keeper.record(RECORDS[:2])
+        assert keeper.rows == 2
+        assert len(path.read_text().splitlines()) == 2  # on the disk when record returns
+        await keeper.record(RECORDS)  # two of them are there already
+        assert (await keeper.games()).groups
+        return keeper.rows
+
+    assert keep(keeper, work) == 3
+    assert [json.loads(line)["match"] for line in path.read_text().splitlines()] == [r.match for r in RECORDS]
+
+
+def test_rows_behind_a_checkpoint_are_dropped_once(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+
+    async def fill(pool, ref):
+        await LedgerKeeper.record(full, RECORDS)
+
+    full = LedgerKeeper(path)
+    keep(full, fill)
+    keeper = LedgerKeeper(path, keep_rows=1)
+
+    async def work(pool, ref):
+        await keeper.games()
+        assert keeper.rows == 1
+        await keeper.record(RECORDS)
+        await pool.terminate_child(ref)
+        await pool.start_child(ChildSpec("ledger", keeper.run))  # after a crash nothing is lost
+        await keeper.games()
+        return keeper.rows
+
+    assert keep(keeper, work) == 3
+
+
+def test_strengths_are_fitted_anew_only_where_there_are_new_games(tmp_path, monkeypatch):
+    keeper, fits = LedgerKeeper(tmp_path / "ledger.jsonl"), []
+    monkeypatch.setattr(rating, "rate", lambda games, **named: fits.append(len(games)) or rate(games, **named))
+    settings = SimpleNamespace(settings="abc", group="abc/stochastic", games_each=2)
+
+    async def work(pool, ref):
+        found = [await keeper.strengths(settings, ["gen_5"], tmp_path)]
+        for records in (RECORDS[2:], [], RECORDS[:1]):
+            await keeper.record(records)
+            found.append(await keeper.strengths(settings, ["gen_0", "gen_5"], tmp_path))
+        return [*found, await keeper.strengths(settings, ["gen_5"], tmp_path)]
+
+    none, first, again, both, one = keep(keeper, work)
+    assert none == {}
+    assert set(first) == {"gen_0"}
+    assert first == again
+    assert both["gen_5"] > both["gen_0"]
+    assert one == {"gen_5": both["gen_5"]}
+    assert fits == [0, 1, 2]
+
+
+class Slow:
+    """A ledger, and a board, whose every answer takes a second."""
+
+    def __init__(self, records):
+        self.seconds, self._records = 0.0, records
+
+    async def games(self):
+        self.seconds += 1
+        return GameTable.of([])
+
+    async def record(self, records):
+        self.seconds += 1
+
+    async def ask(self, jobs):
+        self.seconds += 1
+        return {"rater-000": self._records}
+
+    async def work(self, function, *arguments):
+        self.seconds += 1
+        return (SimpleNamespace(rows=()), None) if function.__name__ == "_judge" else None
+
+
+def test_what_is_made_of_rating_games_counts_towards_their_share(monkeypatch, tmp_path):
+    plan = rater.RatingPlan(SimpleNamespace(games_each=2, anchors=()), share=0.5, cost_s=0.05)
+    slow = Slow(RECORDS)
+    monkeypatch.setattr(rater, "time", SimpleNamespace(monotonic=lambda: slow.seconds))
+    made = rater.Rater(None, plan, slow, slow, print)
+    progress = SimpleNamespace(
+        generations=["gen_0", "gen_5"], newest="gen_5", total_steps=1, elapsed_s=100.0, iteration=5
+    )
+    asyncio.run(made.rate_if_due(progress))
+    assert made.budget.spent == slow.seconds == 6.0
+
+
+def test_who_asks_while_it_restarts_waits(tmp_path):
+    keeper = LedgerKeeper(tmp_path / "ledger.jsonl")
+
+    async def work(pool, ref):
+        await pool.terminate_child(ref)
+        asked = asyncio.create_task(keeper.record(RECORDS))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not asked.done()
+        await pool.start_child(ChildSpec("ledger", keeper.run))
+        await asked
+        return keeper.rows
+
+    assert keep(keeper, work) == 3

@@ -1,0 +1,102 @@
+"""Runners of a run in progress, by id."""
+
+import asyncio
+
+import pytest
+
+from selfplay.checkpoint import create_run
+from selfplay.config.fighting_cli import parse
+from selfplay.errors import RunnerError
+from selfplay.report.reporter import Feed
+from selfplay.supervision import ChildSpec, NotFoundError, running
+from selfplay.train.fighting.family import FightingFamily
+from selfplay.train.fighting.session import Session
+from selfplay.train.runners import Runners
+from selfplay.train.running import Stop
+from selfplay.train.tree import Tree
+from tests.report.make import Recorder
+from tests.train.runs import TINY
+
+ENDLESS = [str(argument) for argument in (*TINY, "--timesteps", 10**9, "--save-interval", 10**6, "--runners", 2)]
+
+
+class Reports(Feed):
+    """Tells of iterations as they end, and remembers how many experiences each had."""
+
+    def __init__(self):
+        super().__init__(Recorder())
+        self.experiences = []
+        self._ended = asyncio.Event()
+
+    def iteration(self, report):
+        super().iteration(report)
+        self.experiences.append(report.experiences)
+        self._ended.set()
+        self._ended = asyncio.Event()
+
+    async def iterations(self, count):
+        goal = len(self.experiences) + count
+        while len(self.experiences) < goal:
+            await self._ended.wait()
+
+
+def train(folder, *arguments):
+    """Run a coroutine function in the middle of a run."""
+    session = Session(parse([*ENDLESS, *arguments]).config, create_run(folder), "cpu")
+
+    def decorate(work):
+        async def main():
+            stop, reports = Stop(), Reports()
+            tree = Tree(FightingFamily(session, reports, stop), stop)
+            async with running(tree.root):
+                await reports.iterations(1)
+                result = await work(tree, reports)
+                stop.set()
+                await tree.root.wait()
+                return result
+
+        return asyncio.run(main())
+
+    return decorate
+
+
+def test_runners_are_listed_counted_stopped_and_started_by_id(tmp_path):
+    @train(tmp_path / "run")
+    async def restarts(tree, reports):
+        runners = Runners(tree.root)
+        assert runners.ids() == ["runner-000", "runner-001"]
+        assert runners.count() == 2
+        await runners.stop("runner-001")
+        assert runners.ids() == ["runner-000"]
+        with pytest.raises(NotFoundError):
+            await runners.stop("runner-001")
+        await reports.iterations(3)  # training goes on with those that are left
+        assert tree.family.board.expected == {"runner-000"}
+        await tree.start_runners()
+        await reports.iterations(2)
+        assert sorted(runners.ids()) == ["runner-000", "runner-001"]
+        assert tree.family.board.expected == {"runner-000", "runner-001"}
+        return tree.loop.progress.restarts
+
+    assert restarts == 0  # what is asked for is no failure
+
+
+def test_an_id_is_given_once(tmp_path):
+    @train(tmp_path / "run")
+    async def message(tree, reports):
+        with pytest.raises(RunnerError) as caught:
+            await Runners(tree.root).start(ChildSpec("runner-000", tree.loop.run))
+        return str(caught.value)
+
+    assert message == "a runner 'runner-000' is there already"
+
+
+def test_fewer_runners_give_fewer_experiences(tmp_path):
+    @train(tmp_path / "run", "--mode", "latest")
+    async def experiences(tree, reports):
+        await Runners(tree.root).stop("runner-000")
+        await reports.iterations(3)
+        return reports.experiences
+
+    whole, *_, last = experiences
+    assert whole == 2 * last
