@@ -6,7 +6,7 @@ import pytest
 from envs.melee import actions as a
 from envs.melee.tables import CHARACTERS
 from tests.envs.melee.arena import Arena, pad, random_pads
-from tests.envs.melee.test_symmetry import play_both
+from tests.envs.melee.physics.test_symmetry import play_both
 
 LOW = -20.0  # beside the stage, under its edge
 SHINE = 360  # its first action on the ground

@@ -30,7 +30,7 @@ from selfplay.train.fighting.realtime import limits, opens_within_s, park_policy
 from selfplay.train.fighting.session import Session
 from selfplay.train.rating import RatingBudget
 from tests.train.ends import before, signalled
-from tests.train.live import EMULATOR, emulated
+from tests.train.fighting.live import EMULATOR, emulated
 from tests.train.runs import GAMES, ITERATION, STEPS, TINY, rows, train
 
 LIVE = (*TINY, "--game-type", "dolphin")

@@ -132,5 +132,5 @@ def test_a_loop_that_runs_nothing_of_ours_is_named_by_who_runs_it():
     asyncio.run(main())
     (place,) = found
     assert place.startswith(
-        "test_a_loop_that_runs_nothing_of_ours_is_named_by_who_runs_it (tests/train/test_watchdog.py, line "
+        "test_a_loop_that_runs_nothing_of_ours_is_named_by_who_runs_it (tests/train/monitoring/test_watchdog.py, line "
     )
