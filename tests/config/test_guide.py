@@ -1,4 +1,4 @@
-"""The option tables of the pages are those of the parsers. ``python -m tests.test_guide`` writes them anew."""
+"""The option tables of the pages are those of the parsers. ``python -m tests.config.test_guide`` writes them anew."""
 
 import argparse
 import re
@@ -11,7 +11,7 @@ from selfplay.config import imitation_cli
 from selfplay.config.command_line import make_parser, shown
 from selfplay.config.options import by_path
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guide.md"
 PAGES = {"guide.md": cli, "imitation.md": imitation_cli}
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
@@ -51,7 +51,7 @@ def test_every_section_is_on_its_page(page):
 
 @pytest.mark.parametrize(("page", "section"), [(page, section) for page in PAGES for section in sections(page)])
 def test_tables_are_the_parsers(page, section):
-    assert written(page)[section] == table(page, section), "python -m tests.test_guide writes it anew"
+    assert written(page)[section] == table(page, section), "python -m tests.config.test_guide writes it anew"
 
 
 @pytest.mark.parametrize("page", ["guide.md", "troubleshooting.md"])
