@@ -1,9 +1,9 @@
-"""The learners of a run. There is one, the main agent; in a league two exploiters learn beside it.
+"""The learners of a run: the main agent and, in a league, two exploiters.
 
-An exploiter looks for weaknesses. Once it wins, or has tried for long enough, it is frozen and joins the pool, so that
-the main agent meets it for ever; then it begins anew (AlphaStar, Vinyals et al. 2019, Methods, "Multi-agent learning").
-It begins from the pretrained policy where there is one, as AlphaStar's do, else from what the main agent is by then: on
-the budgets of this project a fresh network would spend them on learning to walk.
+An exploiter looks for weaknesses. Once it wins, or has trained for long enough, it is frozen and joins the opponent
+pool; then it may be reset (AlphaStar, Vinyals et al. 2019, Methods, "Multi-agent learning"). A reset exploiter starts
+from the pretrained policy as in AlphaStar, or without one from the current main agent: a fresh network would spend
+this project's budgets on basic movement.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 ROLES: Final = (MAIN, *EXPLOITERS)
 WINS: Final = 0.7
-"""Score against all its targets at which an exploiter has done its work."""
+"""Score against each of its targets at which an exploiter is frozen."""
 RESETS: Final = {"main_exploiter": 1.0, "league_exploiter": 0.25}
-"""How likely an exploiter begins anew when it has been frozen."""
+"""Probability that an exploiter is reset after it was frozen."""
 
 
 @dataclass(slots=True)
 class Agent:
-    """A learner, whom it meets, and the frozen opponents that its games in progress need."""
+    """A learner, its matchmaker, and the frozen opponents of its games in progress."""
 
     role: str
     learner: Learner
     matchmaker: Matchmaker
-    since: int = 0  # iteration at which it was frozen last
-    began: int = 0  # iteration at which it had its first weights
+    since: int = 0  # iteration at which it was last frozen
+    began: int = 0  # iteration at which it was last reset
     frozen: dict[str, ActorCritic] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
-        """For the checkpoint; the weights lie beside it."""
+        """For the checkpoint, without the weights."""
         return {"matchmaker": self.matchmaker.state(), "since": self.since, "began": self.began}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Agent:
 
 
 def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
-    """Who chooses the opponents of an agent."""
+    """The matchmaker of an agent; ``guests``: whether there are policies of other runs."""
     league, seed = session.config.league, session.config.run.seed
     if role != MAIN:
         return Matchmaker(role, np.random.default_rng(derive(seed, "matchmaker", role)), (), None, league.max_frozen)
@@ -69,10 +69,10 @@ def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
 
 
 class Target(NamedTuple):
-    """Whom an exploiter finds hardest of those that it is after."""
+    """The opponent that an exploiter has the lowest score against."""
 
     name: str
-    score: float  # pulled towards one half where few games are known
+    score: float  # shrunk towards one half if there are few games
     games: float
 
     def __str__(self) -> str:
@@ -81,12 +81,12 @@ class Target(NamedTuple):
 
 
 def worst(agent: Agent, archive: Archive) -> Target:
-    """The target of an exploiter: the main agent, or the one of the league that it finds hardest."""
+    """The target of an exploiter: the main agent, or its hardest opponent in the league."""
     names = [MAIN] if agent.role == "main_exploiter" else [*archive.generations, *archive.exploiters]
     maker = agent.matchmaker
     return min((Target(name, maker.score(name), maker.games(name)) for name in names), key=lambda t: t.score)
 
 
 def begins_anew(agent: Agent, iteration: int, seed: int) -> bool:
-    """Whether an exploiter that has just been frozen starts from the beginning; drawn by role."""
+    """Whether an exploiter that was just frozen is reset; a random draw."""
     return bool(np.random.default_rng(derive(seed, agent.role, iteration)).random() < RESETS[agent.role])

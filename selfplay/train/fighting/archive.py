@@ -1,6 +1,6 @@
-"""Frozen policies of a run: who is in the pool, where each lies on disk, and who leaves when there are too many.
+"""The frozen policies of a run: which are in the opponent pool, where their files are, and which are pruned.
 
-Equal weights are kept once: whoever is saved with weights that somebody has already is that somebody.
+Policies with equal weights are stored once.
 """
 
 from __future__ import annotations
@@ -23,35 +23,40 @@ if TYPE_CHECKING:
     from selfplay.checkpoint.learner_state import Named
     from selfplay.checkpoint.tensors import Arrays
 
-GUEST: Final = "guest."  # how the id of a policy of another run begins
+GUEST: Final = "guest."  # prefix of the ids of policies from other runs
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
 
 
 class Archive:
-    """The pool on disk. Methods that read or write files block."""
+    """The pool on disk. Methods that read or write files block.
+
+    Args:
+        run: The run.
+        limit: Maximum number of generations, and of exploiters.
+    """
 
     def __init__(self, run: RunDir, limit: int) -> None:
-        """``limit``: generations, and as many exploiters, that stay."""
         self._run = run
         self._limit = limit
         self._by_hash: dict[str, str] = {}
         self.generations: list[str] = []  # from old to new
         self.exploiters: list[str] = []
         self.guests: list[str] = []
-        self._named: Named = {}  # whom states on the disk go on with: with --keep-every there are ever more of them
-        self._leaving: list[str] = []  # out of the pool, but an older state that could be resumed may name them
+        self._named: Named = {}  # policies that each saved state refers to; a cache, as --keep-every keeps many states
+        self._leaving: list[str] = []  # pruned, but an older saved state may still refer to them
 
     def load_external(self) -> list[str]:
-        """Take in the guests that lie in the run's folder; who they are."""
+        """Add the policies of other runs that were copied into the run; returns their ids."""
         folder = self._run.guests
         self.guests = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
         return self.guests
 
     def path(self, name: str) -> Path:
-        """The policy folder of somebody.
+        """The folder of a policy.
 
         Raises:
-            CorruptError: that is nobody's name. A state may be of a stranger, and such folders are deleted, too.
+            CorruptError: the name is invalid. Names come from saved states, which may be from others, and their folders
+                are deleted by pruning.
         """
         if not _NAME.fullmatch(name):
             raise CorruptError(f"{self._run.path}: {name!r} is no name of a policy of a run")
@@ -61,11 +66,11 @@ class Archive:
         return folder / name
 
     def has(self, names: Collection[str]) -> bool:
-        """Whether all of these lie on disk, sound."""
+        """Whether the files of all of these policies exist and are intact."""
         return all(self._fault(name) is None for name in names)
 
     def save(self, meta: PolicyMeta, params: Arrays) -> str:
-        """Freeze a policy, and put it into the pool; the id of who has these weights."""
+        """Save a policy and add it to the pool; returns its id, or the id of the policy with equal weights."""
         digest = weights_hash(params)
         known = self._by_hash.get(digest)
         if known is not None:
@@ -76,11 +81,11 @@ class Archive:
 
     @property
     def is_full(self) -> bool:
-        """Whether somebody has to leave."""
+        """Whether ``prune`` has something to remove."""
         return max(len(self.generations), len(self.exploiters)) > self._limit
 
     def prune(self, strengths: Mapping[str, float], keep: Collection[str]) -> list[str]:
-        """Let those go whom the pool can spare, until the limit holds; who they are. Their files stay for now."""
+        """Remove policies from the pool until the limit holds; returns their ids. ``sweep`` deletes their files."""
         gone = []
         for names in (self.generations, self.exploiters):
             for name in prune(names, strengths, self._limit, keep):
@@ -91,7 +96,7 @@ class Archive:
         return gone
 
     def sweep(self) -> None:
-        """Delete the policies of those who left the pool and with whom no state on the disk goes on."""
+        """Delete the files of pruned policies that no saved state refers to."""
         pinned = named_by_states(self._run, self._named) if self._leaving else set()
         for name in [name for name in self._leaving if name not in pinned]:
             if self.path(name).exists():
@@ -99,17 +104,17 @@ class Archive:
             self._leaving.remove(name)
 
     def state(self) -> dict[str, Any]:
-        """For the checkpoint, which has the generations anyway."""
+        """For the checkpoint; generations are a field of their own there."""
         return {"exploiters": list(self.exploiters), "leaving": list(self._leaving)}
 
     def restore(self, generations: Collection[str], state: Mapping[str, Any]) -> list[str]:
-        """Go on from a checkpoint; what is gone from the disk, or damaged, is gone from the pool.
+        """Restore the pool from a checkpoint, without policies whose files are missing or damaged.
 
         Returns:
             What is damaged, and how.
 
         Raises:
-            CorruptError: a name is none, or no generation can be read.
+            CorruptError: a name is invalid, or no generation can be read.
         """
         self.generations, self.exploiters, self._by_hash = [], [], {}
         pool, leaving = [*generations, *map(str, state.get("exploiters", ()))], [*map(str, state.get("leaving", ()))]
@@ -131,7 +136,7 @@ class Archive:
         return damaged
 
     def _fault(self, name: str) -> str | None:
-        """What is wrong with the files of somebody."""
+        """What is wrong with the files of a policy; None if they are intact."""
         try:
             open_folder(self.path(name)).verify()
             read_policy_meta(self.path(name))

@@ -1,4 +1,4 @@
-"""From what the runners collected to what the learner learns from, and to what people read about it."""
+"""Turns collected segments into the learner's batch and into the report of an iteration."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 TERM: Final = "reward_"
-"""How the counts of an episode begin that are a term of its reward."""
+"""Prefix of the episode statistics that are terms of the reward."""
 COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")
-"""Counts that only fights have."""
+"""Episode statistics that only fights have."""
 
 
 def make_batch(
     rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device, workspace: Workspace | None = None
 ) -> Batch:
-    """What the learner learns from; advantages are estimated stream by stream before anything is mixed.
+    """Concatenate rollouts to one batch, with advantages by GAE.
 
-    All decisions of the learner, or, where it has a memory, all columns in which it decides. Decisions on the CPU
-    are written into the workspace, and the next batch overwrites them.
+    The batch has all decisions of the learner or, for a recurrent network, all columns with such decisions. Arrays on
+    the CPU are in the workspace; the next batch overwrites them.
     """
     parts = [
         (rollout, gae(rollout.reward, rollout.value, rollout.next_value, rollout.boundary, gamma, lam))
@@ -51,13 +51,13 @@ def make_batch(
 
 
 def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
-    """What a batch knows of each decision, [T, S, ...]."""
+    """The fields of a batch for one rollout, [T, S, ...]."""
     found = {name: getattr(rollout, name) for name in ("obs", "action", "logprob", "value", "legal", "teacher")}
     return {name: array for name, array in found.items() if array is not None} | {"advantage": advantage}
 
 
 def _decisions(parts: Sequence[tuple[Rollout, F32]], workspace: Workspace) -> dict[str, NDArray[Any]]:
-    """The learner's, one by one: [N, ...], written once."""
+    """The learner's decisions, [N, ...]."""
     masks = [rollout.learner.reshape(-1) for rollout, _ in parts]
     counts = [int(mask.sum()) for mask in masks]
     fields = [_fields(*part) for part in parts]
@@ -76,7 +76,7 @@ def _decisions(parts: Sequence[tuple[Rollout, F32]], workspace: Workspace) -> di
 
 
 def _columns(parts: Sequence[tuple[Rollout, F32]], _: Workspace) -> dict[str, NDArray[Any]]:
-    """Whole columns in which the learner decides: [N, T, ...]."""
+    """Columns with decisions of the learner, [N, T, ...]."""
     found = []
     for rollout, advantage in parts:
         whose = rollout.learner.any(0)
@@ -87,7 +87,7 @@ def _columns(parts: Sequence[tuple[Rollout, F32]], _: Workspace) -> dict[str, ND
 
 
 def summarise(collected: Sequence[Collected]) -> Play:
-    """What the episodes that ended were like, from the learner's seats."""
+    """Statistics of the episodes that ended, from the learner's seats."""
     episodes = [episode for part in collected for episode in part.episodes]
     if not episodes:
         return Play()
@@ -119,18 +119,18 @@ def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
 
 
 def mean_score(collected: Sequence[Collected]) -> float | None:
-    """Mean score of the episodes that ended against somebody else; None where none did."""
+    """Mean score of the episodes that ended, without mirror games; None if there are none."""
     scores = [score for against in scores_against(collected).values() for score in against]
     return fmean(scores) if scores else None
 
 
 def zero_sum_error(collected: Sequence[Collected]) -> float:
-    """Largest sum of the two seats' rewards in a step, without its sign: 0 where one's gain is the other's loss."""
+    """Largest absolute sum of both seats' rewards in a step; 0 in a zero-sum game."""
     return max(float(np.abs(part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
 
 
 def met(collected: Sequence[Collected]) -> dict[str, int]:
-    """How many episodes began against whom."""
+    """Number of episodes that began, by opponent."""
     total: Counter[str] = Counter()
     for part in collected:
         total.update(part.met)
@@ -150,7 +150,7 @@ def iteration_report(
     rater: Rater | None = None,
     others: Mapping[str, Sequence[Collected]] | None = None,
 ) -> IterationReport:
-    """What people read about the iteration that ``progress`` has just counted; ``others`` are exploiters' segments."""
+    """The report of the last iteration of ``progress``; ``others`` are the segments of exploiters by role."""
     everything = [*collected, *(part for parts in (others or {}).values() for part in parts)]
     config = session.config
     cuda = session.device.startswith("cuda")

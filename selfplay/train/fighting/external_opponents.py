@@ -1,4 +1,4 @@
-"""``--opponent``: policies of other runs that training meets, copied into the run so that it stands on its own."""
+"""``--opponent``: policies of other runs as opponents in training. They are copied into the run."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExternalOpponent:
-    """A policy of another run, by the id that it has in this one."""
+    """A policy of another run, with its id in this run."""
 
     id: str
     meta: PolicyMeta
     params: Arrays
 
 
-def load_opponents(opponents: Sequence[str], game: GameConfig, pretrained: str | None) -> list[ExternalOpponent]:
-    """The policies of ``--opponent``, each set of weights once.
+def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | None) -> list[ExternalOpponent]:
+    """The policies of ``--opponent``, without duplicates.
 
     Raises:
-        ConfigError: one plays another game, or decides at another frame skip or delay than this run; names both.
-        CheckpointError: no policy lies there, or one that this version cannot use.
+        ConfigError: one plays another game, or has another frame skip or delay than this run.
+        CheckpointError: a folder has no policy, or one that this version cannot use.
     """
-    guests: dict[str, ExternalOpponent] = {}
-    for path in opponents:
+    found: dict[str, ExternalOpponent] = {}
+    for path in paths:
         folder = resolve_policy(Path(path))
         meta = load_policy(folder).meta
         if not can_play(meta, game.type):
@@ -47,22 +47,22 @@ def load_opponents(opponents: Sequence[str], game: GameConfig, pretrained: str |
         ):
             if theirs != ours:
                 here = f"this run has {ours}; give {flag}"
-                if pretrained is not None:  # whose own value is the only one that the flag may have
+                if pretrained is not None:  # the flag must have its value
                     here = f"--pretrained {pretrained} with {ours}: these two cannot play in one run"
                 raise ConfigError(f"--opponent {path} was made with {flag} {theirs}, {here}")
-        name = _name(folder, {guest.id for guest in guests.values()})
-        guests.setdefault(str(meta.weights_hash), ExternalOpponent(name, *load_generation(folder)))
-    return list(guests.values())
+        name = _name(folder, {opponent.id for opponent in found.values()})
+        found.setdefault(str(meta.weights_hash), ExternalOpponent(name, *load_generation(folder)))
+    return list(found.values())
 
 
-def install_opponents(run: RunDir, guests: list[ExternalOpponent]) -> None:
-    """Copy the guests into the folder of a new run."""
-    for guest in guests:
-        save_policy(run.guests / guest.id, guest.meta, guest.params)
+def install_opponents(run: RunDir, opponents: list[ExternalOpponent]) -> None:
+    """Copy the policies into the folder of a new run."""
+    for opponent in opponents:
+        save_policy(run.guests / opponent.id, opponent.meta, opponent.params)
 
 
 def _name(folder: Path, taken: set[str]) -> str:
-    """What the guest is called: its run and its generation, or the name of its folder."""
+    """The id of a policy in this run: from its run and generation, or from its folder."""
     folder = folder.resolve()
     words = [folder.parent.parent.name, folder.name] if folder.parent.name == "generations" else [folder.name]
     name = GUEST + re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(words))[:80]

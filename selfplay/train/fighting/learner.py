@@ -1,4 +1,4 @@
-"""The learner of a run: network, optimizer, and what is saved of them. Synchronous; called from its thread."""
+"""The learner of a run: network and optimizer, and their state. Its methods block; call them from one thread."""
 
 from __future__ import annotations
 
@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """Owns the weights that learn."""
+    """Owns the network that is trained.
+
+    Args:
+        session: The run.
+        threads: Threads of an update.
+        role: Of the agent, see ``agents.ROLES``.
+    """
 
     def __init__(self, session: Session, threads: int, role: str = MAIN) -> None:
-        """Fresh weights from the run's seed, or those of ``--pretrained``; ``role`` is whose learner it is."""
         config = session.config
         self._session = session
         self._anneal = config.ppo.anneal
@@ -69,7 +74,7 @@ class Learner:
         Args:
             rollouts: of this learner.
             age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
-            done: share of the run behind us, for annealing.
+            done: fraction of the run that is done, for annealing.
             stop: see ``PPO.update``.
         """
         ppo = self._session.config.ppo
@@ -82,11 +87,11 @@ class Learner:
 
     @property
     def network(self) -> ActorCritic:
-        """The weights that learn."""
+        """The network that is trained."""
         return self._ppo.network
 
     def snapshot(self) -> ActorCritic:
-        """The weights of now, for others to play with."""
+        """A frozen copy of the current network."""
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
@@ -98,11 +103,15 @@ class Learner:
         restore_learner(self._ppo, self._generator, arrays)
 
     def begin(self, network: ActorCritic) -> None:
-        """Start again from a copy of other weights, with a fresh optimiser."""
+        """Load the weights of another network and reset the optimizer."""
         self._ppo.begin(network.state_dict())
 
     def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
-        """The weights of now, and what a policy file says about them; LearnerError where they are not finite."""
+        """Metadata and weights of the current policy.
+
+        Raises:
+            LearnerError: a weight is not finite.
+        """
         check_finite(self._ppo.network)
         session = self._session
         game = session.config.game
@@ -124,5 +133,5 @@ class Learner:
         return meta, parameters_of(self._ppo.network)
 
     def close(self) -> None:
-        """Let the update's threads go."""
+        """End the threads of the update."""
         self._ppo.close()

@@ -1,6 +1,6 @@
-"""Games in real time, each in an emulator of its own: their options, and the deadlines that follow.
+"""Options and deadlines of real-time games, each of which runs in its own emulator.
 
-A training run has one emulator a runner; those of the rating games have the slots after them.
+A training run has one emulator per runner. Emulators of rating games use the slots after those.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPLAYS: Final = "replays"  # folder of a run's .slp files
 
 
 def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object]:
-    """What a game is told of its emulator, JSON-able; ``slot`` counts the emulators of a run."""
+    """Options of a game's emulator, JSON-able; ``slot`` numbers the emulators of a run."""
     emulator = config.emulator
     return {
         "dolphin": config.game.dolphin,
@@ -47,15 +47,15 @@ def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object
 
 
 def rating_slots(num_games: int) -> range:
-    """Slots of the emulators that rating games may run in at once: as many as training has."""
+    """Slots of the emulators for rating games; as many as training has."""
     return range(num_games, 2 * num_games)
 
 
 def arena(config: Config, run: RunDir, tell: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
-    """Where rating games of a run are played; ``tell`` is told what goes wrong there."""
+    """The arena of a run's rating games; ``tell`` receives its errors and notes."""
 
     def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
-        # Who plays follows from the pairing, and so does when: one that began by itself would be quit again.
+        # The matchup decides who plays and when: a game that started by itself would have to be quit.
         alone = {"cpu_level": None, "human_port": None, "restarts": False, "play_on": False}
         emulator = emulator_options(config, run, slot) | alone
         return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout, config.run.process_mb)
@@ -65,14 +65,14 @@ def arena(config: Config, run: RunDir, tell: Callable[[str], object], infer: Inf
 
 
 def rating_cost_s(max_episode_frames: int, num_games: int) -> float:
-    """Seconds that a rating game takes before any has told: its cap, in as many emulators as there are."""
+    """Estimated seconds per rating game before any was played: its cap, divided by the number of emulators."""
     return max_episode_frames / FRAMES_A_SECOND / len(rating_slots(num_games))
 
 
 def opens_within_s(emulator: EmulatorConfig) -> float:
-    """Seconds after which an emulator that is not in its first game counts as hung; its own deadlines come first.
+    """Seconds after which an emulator that is not in its first game counts as hung.
 
-    It has its time-out twice, to start and to get through the menus, where a person may take all the time there is.
+    Twice its own time-out, for the start and the menus; infinite with a person at the controller.
     """
     return math.inf if emulator.human_port else _two_starts_s(emulator)
 
@@ -82,12 +82,12 @@ def _two_starts_s(emulator: EmulatorConfig) -> float:
 
 
 def limits(config: Config) -> Limits:
-    """When a segment counts as hung. An emulator may be replaced in the middle of one, and may play in real time."""
+    """When a segment counts as hung. Includes time to replace an emulator and to play in real time."""
     least = opens_within_s(config.emulator) + config.emulator.frame_timeout
     real_time = config.ppo.rollout_length * config.game.frame_skip / FRAMES_A_SECOND
     return Limits(first_s=max(FIRST_TIMEOUT_S, least + MEDIANS * real_time), least_s=least)
 
 
 def park_policy(emulator: EmulatorConfig) -> ParkPolicy:
-    """When a runner is parked: after four failures without a segment, even where each is an emulator that hangs."""
+    """When a runner is parked: after four failures without a segment, even if each is a hung emulator."""
     return ParkPolicy(max_restarts=3, period_s=60.0 + 4 * _two_starts_s(emulator))
