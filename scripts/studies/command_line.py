@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import re
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from selfplay.config.command_line import Parser, exit_code, whole_numbers
+from selfplay.config.command_line import Parser, exit_code
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Collection, Iterable, Sequence
 
 
@@ -67,3 +69,29 @@ def tell(text: str) -> None:
 def tell_error(text: str) -> None:
     """Print a line of progress on the error stream, where figures go to the output."""
     print(text, file=sys.stderr, flush=True)
+
+
+def exit_when_told() -> None:
+    """At SIGTERM or SIGHUP exit as after an error, which ends child processes. An ignored SIGHUP stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def whole_numbers(text: str) -> list[int]:
+    """The value 0,1,2 of a flag, for ``type`` of argparse; nothing below 0."""
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 0,1,2")
+    return [int(word) for word in words]
+
+
+def weights(text: str) -> list[str]:
+    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
+
+    They stay as typed: runs are named after them.
+    """
+    words = [word for word in text.split(",") if word]
+    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
+    return words

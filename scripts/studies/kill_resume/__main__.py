@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, tell_error
+from scripts.studies.command_line import Command, exit_when_told, tell_error
 from scripts.studies.kill_resume.kill_test import TRAININGS, KillTest, run_kill_test
 from scripts.studies.kill_resume.page import document, write
 from scripts.studies.pages import this_command
-from selfplay.config.command_line import exit_when_told
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError
 

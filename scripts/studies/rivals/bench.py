@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.studies import ROOT
 from scripts.studies.bench.speed import ROLLOUT
-from scripts.studies.command_line import Command, tell_error
+from scripts.studies.command_line import Command, exit_when_told, tell_error, whole_numbers
 from scripts.studies.pages import measured_here
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.page import table, write
 from scripts.studies.rivals.running import Answer, System, Way, ask, ours
 from scripts.studies.rivals.venvs import PEERS, PeerError, chosen, default_folder, prepared
-from selfplay.config.command_line import exit_when_told, whole_numbers
 from selfplay.errors import ConfigError
 from selfplay.machine import usable_cores
 

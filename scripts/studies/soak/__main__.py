@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, tell_error
+from scripts.studies.command_line import Command, exit_when_told, tell_error
 from scripts.studies.pages import put_between, this_command, write_json
-from selfplay.config.command_line import exit_when_told
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import check_plan
 

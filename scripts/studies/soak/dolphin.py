@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee.dolphin.install import is_free
 from scripts.studies import ROOT, TRAINER
-from scripts.studies.command_line import Command, tell_error
+from scripts.studies.command_line import Command, exit_when_told, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
 from scripts.studies.pages import table as markdown
 from scripts.studies.soak.run import Points, run_and_sample
-from selfplay.config.command_line import exit_when_told
 from selfplay.errors import ConfigError
 from tests.support.fake_dolphin.disc import Disc, Fault
 from tests.support.fake_dolphin.write import write_stand_in

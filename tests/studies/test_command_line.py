@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from selfplay.config.command_line import exit_when_told, weights, whole_numbers
+from scripts.studies.command_line import exit_when_told, weights, whole_numbers
 
 
 def test_lists_of_numbers():
