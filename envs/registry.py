@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs.errors import DolphinError, GameError, UnknownNameError
 from envs.melee import bots, external_frames, rated
@@ -106,7 +106,8 @@ SOLVED: Final = tuple(name for name, entry in GAMES.items() if entry.table is no
 """Games with known answers."""
 
 
-DIALOGUE: Final = ("matching", "kuhn_text")
+DialogueName = Literal["matching", "kuhn_text"]
+DIALOGUE: Final[tuple[str, ...]] = get_args(DialogueName)
 """Dialogue games; what is known of them is loaded where one is asked for (``find_dialogue``)."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
+from envs.registry import DialogueName
 from selfplay.config.base import Changeable, Fraction, Group, GuardConfig, Mark, Natural, Positive, SelfPlaySettings
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, options
 
@@ -16,7 +17,7 @@ TINY: Final = "tiny"
 class DialogueGameConfig(Group):
     """What is played."""
 
-    type: Literal["matching", "kuhn_text"] = Field(
+    type: DialogueName = Field(
         "matching", description="`matching` (reviewers and papers, a shared reward) or `kuhn_text` (Kuhn poker)"
     )
     size: Annotated[int, Field(ge=2, le=8)] | None = Field(

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
 NEW: Final = 0.25  # weight of the newest value
-PLAY: Final = ("return_mean", "episode_length", "decisive_share", "stocks_taken", "damage", "self_destructs")
 
 
 class Recent:
@@ -17,13 +16,13 @@ class Recent:
 
     def __init__(self) -> None:
         self.steps_per_s = 0.0
-        self.play: dict[str, float] = {}  # known metrics of PLAY
+        self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
         self.win_rate: dict[str, float] = {}  # by opponent, most recent last
 
     def add(self, report: IterationReport) -> None:
         """Add an iteration."""
         self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
-        _blend(self.play, {name: value for name in PLAY if (value := getattr(report.play, name)) is not None})
+        _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
         _blend(self.win_rate, report.play.win_rate)
 
 

@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
+from envs.registry import find_game
+from selfplay.checkpoint import create_run, list_generations, load_latest_learner, read_policy_meta, resolve_run
 from selfplay.config.defaults import runners
 from selfplay.config.resolve import resolve_fighting
+from selfplay.errors import CheckpointError, IncompatibleError
 from selfplay.machine import processor, usable_cores
 from selfplay.report import header
 from selfplay.report.outputs import reporters
@@ -23,6 +25,7 @@ from selfplay.train.rater import prepare_best
 from selfplay.train.run import run_to_end
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config, PPOConfig
 
 OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
@@ -57,6 +60,7 @@ def train(
             state = load_latest_learner(run)
             resolved = resolve_fighting(config, explicit, state)
             config = resolved.config
+            _check_encoder(run, config)
             with cluster_for(config.run, runners(config)) as cluster:
                 session = Session(config, run, resolved.device, state, cluster)
                 return _start(session, preset, stream, resolved.notices)
@@ -69,6 +73,23 @@ def train(
         with run.lock():
             install_opponents(run, guests)
             return _start(Session(config, run, resolved.device, cluster=cluster), preset, stream, resolved.notices)
+
+
+def _check_encoder(run: RunDir, config: Config) -> None:
+    """Refuse to resume a run whose policies were trained on observations of another version.
+
+    Raises:
+        IncompatibleError: names both versions.
+    """
+    here = find_game(config.game.type).encoder_version
+    for generation in list_generations(run):
+        try:
+            made = read_policy_meta(generation.path).encoder_version
+        except CheckpointError:  # damaged: another one of the run says the same
+            continue
+        if made != here:
+            raise IncompatibleError(f"{run.path} was made for observations of version {made}, here is {here}")
+        return
 
 
 def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str] = ()) -> int:

@@ -8,6 +8,8 @@ from envs.check import check_game
 from envs.errors import ActionError, ContractError
 from envs.melee.mock import MockMelee
 from envs.registry import GAMES, make_game
+from envs.solved.block import TableGame
+from envs.solved.table import enumerate_states
 
 # Options of every registered game with episodes short enough to end; a new game needs an entry.
 OPTIONS = {
@@ -42,6 +44,32 @@ def test_contract(name, options):
         steps=130,
         chance=name not in ALIKE,
     )
+
+
+class MoreWithAHighCard:
+    """Rules of one decision, in which both seats have as many actions as their card says."""
+
+    actions = ("first", "second")
+
+    def starts(self):
+        return [(0, False), (1, False)]
+
+    def legal(self, state, seat):
+        return range(1 + state[0])
+
+    def after(self, state, actions):
+        return state[0], True
+
+    def payoff(self, state):
+        return 0.0 if state[1] else None
+
+    def observe(self, state, seat):
+        return [float(state[0])]
+
+
+def test_chance_may_decide_what_is_legal():
+    table = enumerate_states(MoreWithAHighCard())
+    check_game(lambda num_games: TableGame(table, num_games), steps=40)
 
 
 class Broken(MockMelee):

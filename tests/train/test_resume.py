@@ -1,12 +1,14 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from envs.registry import GAMES
 from selfplay.checkpoint import RunDir
-from selfplay.errors import CorruptError, NotARunError, RunLockedError, SelfPlayError
+from selfplay.errors import CorruptError, IncompatibleError, NotARunError, RunLockedError, SelfPlayError
 from tests.checkpoint.samples import forge
 from tests.train.runs import ITERATION, hashes, rows, train
 
@@ -130,6 +132,13 @@ def test_a_run_that_ended_before_its_first_checkpoint_says_so(tmp_path):
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(NotARunError, match="before its first checkpoint"):
         train(tmp_path, resume=True)
+
+
+def test_a_run_of_other_observations_is_refused(run, monkeypatch):
+    other = replace(GAMES["mock"], encoder_version=GAMES["mock"].encoder_version + 1)
+    monkeypatch.setitem(GAMES, "mock", other)
+    with pytest.raises(IncompatibleError, match=r"made for observations of version 1, here is 2$"):
+        train(run, "--timesteps", 5 * ITERATION, resume=True)
 
 
 def test_a_damaged_generation_is_left_out_and_training_goes_on(run):

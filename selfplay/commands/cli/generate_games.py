@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--top-p", default=1.0, metavar="F", help="nucleus that is sampled from (%(default)s)")
     made.add_argument("--max-new-tokens", metavar="N", help="of a reply (24 with tiny, else 512)")
     made.add_argument("--exp-name", default="selfplay_gen", metavar="NAME", help="in every row (%(default)s)")
-    made.add_argument("--game", default="matching", metavar="NAME", help="matching or kuhn_text (%(default)s)")
+    made.add_argument("--game", default="matching", metavar="NAME", help="that is played (%(default)s)")
     made.add_argument("--game-size", metavar="N", help="of the matching (4 with tiny, else 8)")
     made.add_argument("--start-tokens", metavar="N", help="that tiny is taught with, where it is made")
     made.add_argument("--iteration", type=int, default=0, metavar="N", help="which of many: others have other states")

@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, model_validator
 from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF
 from selfplay.checkpoint.documents import decode_json, parse
 from selfplay.checkpoint.store import MAX_FILE_BYTES, write_file
-from selfplay.commands.dialogue_files.settings import SamplingLine  # noqa: TC001  (pydantic asks for it)
+from selfplay.commands.dialogue_files.settings import SamplingLine
 from selfplay.config.base import Group
 from selfplay.errors import CorruptError
 from selfplay.files import read_file

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
+from envs.registry import DialogueName
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, parse
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.game_init import SOURCE_SUFFIX
@@ -49,7 +50,7 @@ class FileSettings(Group):
     exp_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
     model: str  # `tiny`, a name, or a folder
     start: StartConfig | None  # how `tiny` was made; None: it is another model
-    game: Literal["matching", "kuhn_text"]
+    game: DialogueName
     rules: dict[str, JsonValue]
     sampling: SamplingLine
     seed: Annotated[int, Field(ge=0, lt=2**63)]
