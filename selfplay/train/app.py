@@ -25,7 +25,7 @@ from selfplay.train.run import run_to_end
 if TYPE_CHECKING:
     from selfplay.config.fighting import Config, PPOConfig
 
-OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
+OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
 
 
 def train(
