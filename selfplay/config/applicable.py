@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse settings of emulators where the game needs none, and settings of fights where it is none.
+    """Refuse settings of emulators where the game needs none, and settings of fights in other games.
 
     Raises:
         ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting; or the policy would have

@@ -159,5 +159,5 @@ def load_fighter(path: str | Path) -> Policy:
     policy = load_policy(path)
     game = game_of(policy.meta)
     if not GAMES[game].fighter:
-        raise ConfigError(f"{path} plays {game}; only fights can be shown and recorded")
+        raise ConfigError(f"{path} plays {game}; a policy of a fighting game is needed here")
     return policy

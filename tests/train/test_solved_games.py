@@ -225,7 +225,7 @@ def test_settings_of_fights_are_refused_by_name(tmp_path, arguments, flag):
 def test_what_only_fights_can_do_is_refused(kuhn):
     folder, _ = kuhn
     for refused in (lambda: fight(folder, [], 0), lambda: load_opponent(folder), lambda: load_fighter(folder)):
-        with pytest.raises(ConfigError, match="plays kuhn; only fights can be shown and recorded") as caught:
+        with pytest.raises(ConfigError, match="plays kuhn; a policy of a fighting game is needed here") as caught:
             refused()
         assert caught.value.exit_code == 2
 
