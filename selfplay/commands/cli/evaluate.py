@@ -52,9 +52,8 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps({"a": options.a, "b": options.b, **result.document(), "verdict": verdict}))
         return
     won = "" if result.by_stocks is None else f", {result.by_stocks:.0%} of the wins by stocks"
-    fight = result.damage is not None
-    where = f"{mine} and {other} on {rules.stage}" if fight else f"of {game}"
-    print(f"{options.a} against {options.b}: {result.games} games{', ' if fight else ' '}{where}")
+    what = f" of {game}" if result.damage is None else f", {mine} and {other} on {rules.stage}"
+    print(f"{options.a} against {options.b}: {result.games} games{what}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
     print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{won}")
     if result.damage is not None:

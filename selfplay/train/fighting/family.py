@@ -280,7 +280,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         return RaterResource(self.run, session.rating, rate, kill)
 
     def _contender(self, name: str) -> Contender:
-        if name in self.session.anchors:
+        if name in self.session.game.ladder:
             return Contender(name)
         return Contender(name, load_policy(self.run.generations / name))
 

@@ -71,13 +71,9 @@ class Session:
     @property
     def training_bots(self) -> tuple[str, ...]:
         """Scripted players that training meets."""
-        players = self.anchors if self.game.training_players is None else self.game.training_players
+        game = self.game
+        players = game.ladder if game.training_players is None else game.training_players
         return tuple(name for name in players if name not in held_out(self.config))
-
-    @property
-    def anchors(self) -> tuple[str, ...]:
-        """Scripted players that are rated beside the generations."""
-        return self.game.ladder
 
     @property
     def rating(self) -> RatingSettings:
