@@ -13,6 +13,7 @@ from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.cli import evaluate as evaluate_cli
 from selfplay.commands.cli import leaderboard as leaderboard_cli
 from selfplay.commands.cli import rate as rate_cli
+from selfplay.commands.exploit import exploit
 from selfplay.commands.selfcheck import known_table, strategy
 from selfplay.commands.watch import fight
 from selfplay.config.fighting import Config
@@ -171,6 +172,10 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
     for player in ladder:
         assert f"| {player} (bot) " in board
         assert f'data-v="{player}"' in page.read_text()
+
+    exploiters = exploit(folder, ITERATION, tmp_path / "exploiters", seeds=(0,), games=4)
+    assert ([attempt.start for attempt in exploiters.attempts], exploiters.games) == (["scratch", "victim"], 8)
+    assert config_of(RunDir(tmp_path / "exploiters" / "scratch_0")).game.type == name
 
     first = str(folder / "generations" / "gen_0")
     for players in ((first, str(folder)), ("random", ladder[-1], "--game-type", name)):
