@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -13,7 +13,7 @@ from envs.melee.controller import ACTION_SPEC
 from envs.melee.dolphin import roster
 from envs.melee.mock import MockMelee, rules_are_compiled
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
-from envs.melee.tables import CHARACTERS
+from envs.melee.tables import CHARACTERS, STAGES
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.solved.block import TableGame
 from envs.solved.kuhn import Kuhn
@@ -36,13 +36,16 @@ class GameEntry:
     obs_width: int
     actions: ActionSpec
     encoder_version: int  # of the observations: another number, another meaning
-    ladder: tuple[str, ...]  # scripted players, weakest first
+    ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
     fighter: bool  # characters fight on a stage, frame by frame: what can be watched
-    rated: RatedGame  # its scripted players, and how matches are played
+    rated: RatedGame  # all scripted players, and how matches are played
     starts_at_once: Callable[[], bool]  # False while a first step would compile rules
     prepare: Callable[[], None] | None = None  # compiles for all processes that the games will live in
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
-    characters: Mapping[str, int] = field(default_factory=lambda: CHARACTERS)  # of a fight, by name
+    training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
+    held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
+    characters: Mapping[str, int] = field(default_factory=dict)  # of a fight, by name
+    stages: Collection[str] = ()
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
 
 
@@ -55,7 +58,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         obs_width=len(rules.observe(rules.starts()[0], 0)),
         actions=action_spec(rules.actions),
         encoder_version=encoder_version,
-        ladder=(),
+        ladder=tuple(players),
         fighter=False,
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         starts_at_once=lambda: True,
@@ -81,12 +84,17 @@ _MOCK: Final = GameEntry(
     fighter=True,
     rated=rated.MOCK,
     starts_at_once=rules_are_compiled,
+    held_out=("counter_hitter",),
+    characters=CHARACTERS,
+    stages=STAGES,
 )
 _DOLPHIN: Final = replace(  # all that policies see and do is the same
     _MOCK,
     make=_dolphin,
     rated=rated.DOLPHIN,
-    ladder=roster.CPU,
+    ladder=("random", *roster.CPU),
+    # A scripted player only needs a controller. A computer player of the game is chosen in a menu before an episode.
+    training_players=bots.LADDER,
     starts_at_once=external_frames.rules_are_compiled,
     prepare=external_frames.compile_rules,
     live=True,

@@ -23,6 +23,7 @@ from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
 from selfplay.commands.evaluation import evaluate
 from selfplay.commands.players import contender, home_rules
+from selfplay.config.defaults import held_out
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import SelfPlayError
 from selfplay.league.leaderboard import build
@@ -98,7 +99,7 @@ def rated(run: RunDir) -> dict[str, Any]:
 def opponents(config: Config) -> dict[str, Any]:
     """The mode of a run, and the scripted players that it does not train against."""
     mode = config.league.mode
-    return {"mode": mode, "held_out": list(config.league.held_out if "scripted" in MODES[mode] else bots.LADDER)}
+    return {"mode": mode, "held_out": list(held_out(config) if "scripted" in MODES[mode] else bots.LADDER)}
 
 
 def read_cells(folder: Path) -> list[Cell]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
 from selfplay.seeding import derive
 
 BLOCK = 100  # games side by side
+COUNTERS = ("by_stocks", "seconds", "damage", "self_destructs")  # fields that only fights have
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,10 @@ class Evaluation:
     score: float
     low: float
     high: float
-    by_stocks: float | None  # share of A's wins that came with more stocks; None without a win
-    seconds: float  # of game time, mean
-    damage: tuple[float, float]  # dealt by A and by B, percent a game
-    self_destructs: tuple[float, float]  # stocks a game
+    by_stocks: float | None  # share of A's wins that came with more stocks; None without a win, or not a fight
+    seconds: float | None  # of game time, mean; None: not a fight, as below
+    damage: tuple[float, float] | None  # dealt by A and by B, percent a game
+    self_destructs: tuple[float, float] | None  # stocks a game
     elo: float | None  # how much stronger A is; None after a perfect score
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
@@ -45,6 +46,10 @@ class Evaluation:
     llr_low: float
     llr_high: float
     games_needed: int | None  # more games that would settle an open test if they went like these
+
+    def document(self) -> dict[str, Any]:
+        """As JSON, without the counters that the game does not have."""
+        return {name: value for name, value in asdict(self).items() if self.damage is not None or name not in COUNTERS}
 
     def verdict(self, a: str, b: str) -> str:
         """One sentence about who is stronger, and how sure that is."""
@@ -96,9 +101,6 @@ def evaluate(
     share, test = score_interval(points, seeds), sprt(points, seeds, bounds)
     needed = test.pairs_needed
     won = points == 1.0
-    stocks = _counter(ordered, "stocks")
-    more = stocks[:, 0] > stocks[:, 1]
-    mean = {name: _counter(ordered, name).mean(0) for name in ("damage", "self_destructs")}
     return Evaluation(
         games=len(matchups),
         wins=int(won.sum()),
@@ -107,10 +109,7 @@ def evaluate(
         score=share.score,
         low=share.low,
         high=share.high,
-        by_stocks=float(more[won].mean()) if won.any() and rules.rated.endings else None,
-        seconds=float(ordered["frames"][:, 0].mean()) / 60.0,
-        damage=(float(mean["damage"][0]), float(mean["damage"][1])),
-        self_destructs=(float(mean["self_destructs"][0]), float(mean["self_destructs"][1])),
+        **(_counters(ordered, won) if _is_fight(ordered) else dict.fromkeys(COUNTERS)),
         elo=elo_of_score(share.score),
         elo_low=elo_of_score(share.low),
         elo_high=elo_of_score(share.high),
@@ -127,11 +126,21 @@ def _points(
     results: Sequence[MatchResult], ordered: NDArray[np.void], flipped: NDArray[np.int64], rule: ResultRule
 ) -> NDArray[np.float64]:
     """Scores of A in all games [G]: of fights by the result rule, of other games as the game says."""
-    if "stocks" in (ordered.dtype.names or ()):
+    if _is_fight(ordered):
         return scores(ordered["stocks"], ordered["percent"], rule)
     return np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
 
 
-def _counter(ordered: NDArray[np.void], name: str) -> NDArray[Any]:
-    """A counter of A and B in all games [G, 2]; zeros in a game without it."""
-    return ordered[name] if name in (ordered.dtype.names or ()) else np.zeros(ordered.shape)
+def _is_fight(ordered: NDArray[np.void]) -> bool:
+    return "stocks" in (ordered.dtype.names or ())
+
+
+def _counters(ordered: NDArray[np.void], won: NDArray[np.bool_]) -> dict[str, Any]:
+    """The ``COUNTERS`` of A and B in all games [G, 2]; ``won`` [G] says which of them A won."""
+    more = ordered["stocks"][:, 0] > ordered["stocks"][:, 1]
+    return {
+        "by_stocks": float(more[won].mean()) if won.any() else None,
+        "seconds": float(ordered["frames"][:, 0].mean()) / 60.0,
+        "damage": tuple(ordered["damage"].mean(0).tolist()),
+        "self_destructs": tuple(ordered["self_destructs"].mean(0).tolist()),
+    }

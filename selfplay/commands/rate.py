@@ -172,7 +172,7 @@ def rate_run(
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
     way = way or Way()
     players = [*generations, *settings.anchors]
-    contenders = {name: Contender(name) if name in settings.anchors else contender(name, run) for name in players}
+    contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
     played = 0
     with Ledger.open(run.ledger) as ledger:

@@ -15,6 +15,7 @@ from selfplay.checkpoint import RunDir, is_policy, list_generations
 from selfplay.commands.players import contender, home_rules
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.schedule import Matchup
+from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.report.fight.film import Film, Recorder
 from selfplay.report.fight.items import lasers_of
@@ -57,11 +58,11 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
 def _home(run: RunDir) -> Contender:
     """The policy in a folder, or the newest generation of a run, by whose rules a fight goes."""
     if is_policy(run.path):
-        return contender(str(run.path.absolute()))
+        return Contender(str(run.path.absolute()), load_fighter(run.path))
     generations = list_generations(run)
     if not generations:
         raise NotARunError(f"{run.path} has no generation yet")
-    return contender(generations[-1].path.name, run)
+    return Contender(generations[-1].path.name, load_fighter(generations[-1].path))
 
 
 def recorded(

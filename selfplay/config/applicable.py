@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse settings of emulators where the game needs none, and settings of fights where it is none.
+    """Refuse settings of emulators where the game needs none, and settings of fights in other games.
 
     Raises:
         ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting; or the policy would have
@@ -32,14 +32,12 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
     real_games_only = marked(Config, Mark.REAL_GAMES_ONLY)
     for path in (path for path in explicit if path in real_games_only):
         raise ConfigError(f"{flag_of(OPTIONS, path)} goes with --game-type dolphin; {none}")
-    if game.fighter:
-        return
-    if config.net.backbone != "mlp":
+    if game.table is not None and config.net.backbone != "mlp":
         raise ConfigError(
             f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
             "which only a policy without memory can be (mlp)"
         )
-    fights_only = marked(Config, Mark.FIGHTS_ONLY)
+    fights_only = () if game.fighter else marked(Config, Mark.FIGHTS_ONLY)
     for path in (path for path in explicit if path in fights_only):
         raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of fights; {none}")
 

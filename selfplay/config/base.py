@@ -21,7 +21,7 @@ class Mark(Enum):
     MAY_CHANGE = auto()  # in a run that is resumed; all others keep the value of the run
     STARTS_PROGRAM = auto()  # starts a program or asks a server: a resumed run needs it named again
     JOINS_CLUSTER = auto()  # hands a token and work to a cluster: named again for the same reason
-    FIGHTS_ONLY = auto()  # has no effect in solved games
+    FIGHTS_ONLY = auto()  # has an effect in fights alone
     REAL_GAMES_ONLY = auto()  # has an effect in games in real time alone
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -20,6 +20,8 @@ from selfplay.config.options import Option, field_of, flag_of, groups, value_of
 from selfplay.errors import ConfigError, SelfPlayError
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from selfplay.config.presets import Presets
 
 Settings = TypeVar("Settings", bound=Group)
@@ -161,18 +163,18 @@ def _explicit(program: Program[Settings], given: dict[str, Any]) -> dict[str, An
         explicit |= _from_text(program, text)
     for option in program.options:
         if option.path in given:
-            explicit[option.path] = _split(given[option.path], option.default)
+            explicit[option.path] = _split(given[option.path], option.field)
     return explicit
 
 
-def _split(value: Any, default: Any) -> Any:  # noqa: ANN401
+def _split(value: Any, field: FieldInfo) -> Any:  # noqa: ANN401
     if not isinstance(value, str):
         return value
-    if isinstance(default, tuple):
+    if any(get_origin(kind) is tuple for kind in (field.annotation, *get_args(field.annotation))):
         return tuple(part for part in value.split(",") if part)
     if value.replace("_", "").replace(",", "").isdigit():
         return value.replace("_", "").replace(",", "")
-    if isinstance(default, int) or default is None:
+    if isinstance(field.default, int) or field.default is None:
         whole = _whole(value)
         return value if whole is None else whole
     return value
@@ -208,7 +210,7 @@ def _from_text(program: Program[Settings], text: str) -> dict[str, Any]:
     if not equals:
         raise ConfigError(f"--set {text}: NAME=VALUE is needed, such as {'='.join(program.example)}")
     path = _known(program, path.strip(), f"--set {text}")
-    return {path: _split(value.strip(), field_of(program.settings, path).default)}
+    return {path: _split(value.strip(), field_of(program.settings, path))}
 
 
 def _known(program: Program[Settings], path: str, where: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.tables import STAGES
 from envs.registry import find_game
 from selfplay.config.fighting import RANDOM
 from selfplay.errors import ConfigError
@@ -43,8 +42,14 @@ def turns(mode: str) -> tuple[str, ...]:
     return (MAIN, MAIN, *EXPLOITERS) if mode == "league" else (MAIN,)
 
 
+def held_out(config: Config) -> tuple[str, ...]:
+    """Scripted players never met in training: by ``--held-out``, or the game's own choice."""
+    given = config.league.held_out
+    return find_game(config.game.type).held_out if given is None else given
+
+
 def with_defaults(config: Config) -> Config:
-    """The configuration of a new run with blocks, threads, characters and stage filled in; a resumed run keeps them.
+    """The configuration of a new run with all values that follow from others; a resumed run keeps them.
 
     Raises:
         ConfigError: the blocks cannot be shared out to the learners of a league.
@@ -64,14 +69,18 @@ def with_defaults(config: Config) -> Config:
         )
     if config.run.deterministic:
         values["threads"] = update_threads(config.run.threads)
-    drawn: dict[str, object] = {
-        name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
-        for name, choices in (("character", cast), ("opponent_character", cast), ("stage", STAGES))
-        if getattr(config.game, name) == RANDOM
+    drawn = NO_FIGHT
+    if game.fighter:
+        drawn = {
+            name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
+            for name, choices in (("character", cast), ("opponent_character", cast), ("stage", game.stages))
+            if getattr(config.game, name) == RANDOM
+        }
+    update = {
+        "run": config.run.model_copy(update=values),
+        "game": config.game.model_copy(update=drawn),
+        "league": config.league.model_copy(update={"held_out": held_out(config)}),
     }
-    if not game.fighter:
-        drawn = NO_FIGHT
-    update = {"run": config.run.model_copy(update=values), "game": config.game.model_copy(update=drawn)}
     return config.model_copy(update=update)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from envs.registry import GAMES, SOLVED
 from selfplay.config.base import (
     Changeable,
     FightsOnly,
@@ -32,10 +34,10 @@ CHAOS: Final = (
 class GameConfig(Group):
     """What is played."""
 
-    type: Literal["mock", "dolphin", "rps", "pennies", "kuhn", "mixup"] = Field(
+    type: str = Field(
         "mock",
         description="`mock` (fast physics), `dolphin` (the real game), or a small game with a known answer: "
-        "`rps`, `pennies`, `kuhn`, `mixup`",
+        f"`{'`, `'.join(SOLVED)}`",
     )
     character: FightsOnly[str] = Field("mewtwo", description="Character of the learner, or `random`")
     opponent_character: FightsOnly[str | None] = Field(
@@ -51,6 +53,13 @@ class GameConfig(Group):
     iso: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
         None, description="Melee 1.02 disc image"
     )
+
+    @field_validator("type")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in GAMES:
+            raise ValueError(str(UnknownNameError("game", name, GAMES)))
+        return name
 
     @property
     def characters(self) -> tuple[str, str]:
@@ -159,11 +168,12 @@ class LeagueConfig(Group):
     )
     current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
     recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
-    scripted: FightsOnly[Annotated[float, Field(ge=0)]] = Field(0.2, description="Share of scripted players")
+    scripted: Annotated[float, Field(ge=0)] = Field(0.2, description="Share of scripted players")
     any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
-    held_out: FightsOnly[tuple[str, ...]] = Field(
-        ("counter_hitter",),
-        description="Scripted players never met in training, so that ratings have one unknown to it",
+    held_out: tuple[str, ...] | None = Field(
+        None,
+        description="Scripted players never met in training, so that ratings have one unknown to it; by default "
+        "those that the game names (fights: `counter_hitter`)",
     )
     opponents: tuple[str, ...] = Field((), description="Policies of other runs to play against, by folder")
     opponent_share: Fraction = Field(
@@ -174,16 +184,12 @@ class LeagueConfig(Group):
     )
     patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")
     max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
-    track_elo: Changeable[FightsOnly[bool]] = Field(
-        False, description="Rate generations while training and show the leaderboard"
-    )
-    rating_share: Changeable[FightsOnly[Fraction]] = Field(
-        0.1, description="Share of the time that rating games may take"
-    )
-    gate: FightsOnly[Literal["none", "sprt"]] = Field(
+    track_elo: Changeable[bool] = Field(False, description="Rate generations while training and show the leaderboard")
+    rating_share: Changeable[Fraction] = Field(0.1, description="Share of the time that rating games may take")
+    gate: Literal["none", "sprt"] = Field(
         "none", description="`sprt`: a generation becomes `best` when a sequential test says that it is stronger"
     )
-    gate_bounds: FightsOnly[tuple[float, float]] = Field(
+    gate_bounds: tuple[float, float] = Field(
         (0.0, 30.0), description="Elo that the gate rejects and Elo that it accepts, both errors 5%"
     )
 

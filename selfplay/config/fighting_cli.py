@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from envs.melee import bots
-from envs.melee.tables import STAGES
 from envs.registry import DIALOGUE, GAMES, find_game
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
@@ -35,13 +33,15 @@ def _imply(explicit: dict[str, Any]) -> None:
 
 def _check_names(config: Config) -> None:
     """Names that only other packages know."""
-    cast = [*sorted(find_game(config.game.type).characters), RANDOM]
-    check_name("--character", config.game.character, cast)
-    check_name("--opponent-character", config.game.opponent_character, cast)
-    check_name("--stage", config.game.stage, [*sorted(STAGES), RANDOM])
+    game = find_game(config.game.type)
+    if game.fighter:
+        cast = [*sorted(game.characters), RANDOM]
+        check_name("--character", config.game.character, cast)
+        check_name("--opponent-character", config.game.opponent_character, cast)
+        check_name("--stage", config.game.stage, [*sorted(game.stages), RANDOM])
     check_name("--mode", config.league.mode, sorted(MODES))
-    for name in config.league.held_out:
-        check_name("--held-out", name, bots.NAMES)
+    for name in config.league.held_out or ():
+        check_name("--held-out", name, tuple(game.rated.players))
 
 
 PROGRAM: Final = Program(

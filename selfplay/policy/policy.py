@@ -150,25 +150,14 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
 
 
 def load_fighter(path: str | Path) -> Policy:
-    """``load_policy`` for what only fights: rating, evaluating, watching.
+    """``load_policy`` for commands that only work with fights, such as watching and recording.
 
     Raises:
-        ConfigError: it plays a game that is no fight.
+        ConfigError: it plays another game.
         CheckpointError: see ``load_policy``.
     """
     policy = load_policy(path)
-    refuse_other_games(game_of(policy.meta), str(path))
-    return policy
-
-
-def refuse_other_games(game: str, what: str) -> None:
-    """Only fights can be watched, evaluated and rated.
-
-    Raises:
-        ConfigError: ``game`` is none; names ``what`` plays it.
-    """
+    game = game_of(policy.meta)
     if not GAMES[game].fighter:
-        raise ConfigError(
-            f"{what} plays {game}, which is no fight that could be watched, evaluated or rated; "
-            "scripts/selfcheck.py says how well such games are learned"
-        )
+        raise ConfigError(f"{path} plays {game}; a policy of a fighting game is needed here")
+    return policy

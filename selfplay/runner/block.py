@@ -169,6 +169,11 @@ class Block:
         self._episodes[b] += 1
         self._learner[b] = opponent.kind == "current"
         self._learner[b, seat] = True
+        self._seat_bot(b)
+
+    def _seat_bot(self, b: int) -> None:
+        """Tell game b which scripted player the opponent is, if any."""
+        opponent = self._opponents[b]
         self.game.bots[b] = -1
         if opponent.kind == "scripted":
             self.game.bots[b, ~self._learner[b]] = self.game.bot_names.index(opponent.id)
@@ -216,6 +221,8 @@ class Block:
             if name in arrays:  # checkpoints of before there were memories have none
                 memory.restore(torch.from_numpy(np.array(arrays[name])))
         self._opponents = [Opponent(*row) for row in document["opponents"]]
+        for b in range(self.game.num_games):
+            self._seat_bot(b)
         self._index_rows()
 
 

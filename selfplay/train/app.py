@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config, PPOConfig
 
-OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames", "Track Elo")  # in the header
+OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
 
 
 def train(

@@ -127,4 +127,4 @@ def test_games_without_stocks_are_judged_by_the_game():
     result = evaluate(Contender("always_bet"), Contender("random"), 200, ("none", "none"), Rules(game="kuhn"))
     assert result.games == result.wins + result.losses + result.draws == 200
     assert 0.4 < result.low <= result.score <= result.high
-    assert (result.by_stocks, result.damage) == (None, (0.0, 0.0))
+    assert (result.by_stocks, result.damage, result.seconds, result.self_destructs) == (None,) * 4

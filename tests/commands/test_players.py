@@ -1,7 +1,7 @@
 import pytest
 
 from envs.melee import bots
-from selfplay.commands.players import chosen_rules, contender, home_rules
+from selfplay.commands.players import chosen_rules, contender, contenders, home_rules
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError
 from selfplay.runner.match import Contender, Rules
 from tests.train.policies import save
@@ -61,3 +61,38 @@ def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
     assert chosen_rules(ours, "mewtwo", "fox")[0] == ("mewtwo", "fox")
     assert chosen_rules(ours, None, "mewtwo")[0] == ("fox", "mewtwo")
     assert chosen_rules(ours, None, None, "dreamland", 7, greedy=True)[1] == Rules("dreamland", 7, greedy=True)
+
+
+def test_the_first_policy_says_which_game_is_played(run, tmp_path):
+    kuhn = save(tmp_path / "kuhn", 0, config={"game": {"type": "kuhn"}}, encoder_version=1)
+    real = save(tmp_path / "real", 0, config={"game": {"type": "dolphin"}})
+    fight, poker = str(run.path), str(kuhn.path)
+    assert contenders(["random", fight])[1] == contenders([str(real.path), fight])[1] == "mock"
+    players, game = contenders(["equilibrium", poker])
+    assert ([player.id for player in players], game) == (["equilibrium", poker], "kuhn")
+    assert contenders(["random", "attack"], "mixup") == ([Contender("random"), Contender("attack")], "mixup")
+    for names, words in (((fight, poker), "plays kuhn, not mock"), ((poker, fight), "plays mock, not kuhn")):
+        with pytest.raises(ConfigError, match=words):
+            contenders(names)
+    with pytest.raises(ConfigError, match="plays mock, not kuhn"):
+        contenders([fight, "random"], "kuhn")
+    with pytest.raises(ConfigError, match=r"unknown player 'rusher' \(valid: always_bet, equilibrium, random\)"):
+        contenders([poker, "rusher"])
+    with pytest.raises(ConfigError, match="--game-type dolphin: its policies are compared in the mock"):
+        contenders(["random", "cpu_1"], "dolphin")
+
+
+@pytest.mark.parametrize(
+    ("flag", "given"),
+    [
+        ("--character", {"character": "fox"}),
+        ("--opponent-character", {"opponent_character": "fox"}),
+        ("--stage", {"stage": "battlefield"}),
+        ("--max-episode-frames", {"max_episode_frames": 60}),
+    ],
+)
+def test_settings_of_fights_are_refused_elsewhere(flag, given):
+    players = (Contender("random"), Contender("equilibrium"))
+    assert chosen_rules(players, game="kuhn") == (("none", "none"), Rules("none", game="kuhn"))
+    with pytest.raises(ConfigError, match=f"^{flag} is a setting of fights; kuhn has no use for it"):
+        chosen_rules(players, **given, game="kuhn")

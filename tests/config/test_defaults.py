@@ -24,3 +24,11 @@ def test_a_random_character_and_stage_are_drawn_by_the_runs_seed():
     assert any(game.character != game.opponent_character for game in drawn)
     fixed = with_defaults(parse(["--stage", "battlefield"]).config).game
     assert (fixed.character, fixed.opponent_character, fixed.stage) == ("mewtwo", None, "battlefield")
+
+
+def test_the_game_says_who_is_held_out():
+    held_out = {
+        arguments: with_defaults(parse(list(arguments)).config).league.held_out
+        for arguments in ((), ("--game-type", "kuhn"), ("--held-out", "rusher,walker"), ("--held-out", ""))
+    }
+    assert list(held_out.values()) == [("counter_hitter",), (), ("rusher", "walker"), ()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("b", metavar="B", help="its opponent")
     made.add_argument("--games", type=int, default=200, metavar="N", help="seats are swapped (default: %(default)s)")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
+    made.add_argument("--game-type", metavar="TYPE", help="(default: that of the policies, of scripted players mock)")
     made.add_argument("--character", metavar="NAME", help="of A (default: what it was trained with)")
     made.add_argument("--opponent-character", metavar="NAME", help="of B; with two, each player plays each")
     made.add_argument("--stage", metavar="NAME", help="(default: what A was trained on)")
@@ -38,24 +38,26 @@ def parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Play and print."""
     from selfplay.commands.evaluation import evaluate
-    from selfplay.commands.players import chosen_rules, contender
+    from selfplay.commands.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
 
-    a, b = contender(options.a), contender(options.b)
+    (a, b), game = contenders((options.a, options.b), options.game_type)
     given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    (mine, other), rules = chosen_rules((a, b), *given, greedy=options.greedy)
+    (mine, other), rules = chosen_rules((a, b), *given, game=game, greedy=options.greedy)
     bounds = SprtBounds(*options.sprt)
     result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
     names = Path(options.a).name, Path(options.b).name
     verdict = result.verdict(*(names if names[0] != names[1] else (options.a, options.b)))
     if options.json:
-        print(json.dumps({"a": options.a, "b": options.b, **asdict(result), "verdict": verdict}))
+        print(json.dumps({"a": options.a, "b": options.b, **result.document(), "verdict": verdict}))
         return
     won = "" if result.by_stocks is None else f", {result.by_stocks:.0%} of the wins by stocks"
-    print(f"{options.a} against {options.b}: {result.games} games, {mine} and {other} on {rules.stage}")
+    what = f" of {game}" if result.damage is None else f", {mine} and {other} on {rules.stage}"
+    print(f"{options.a} against {options.b}: {result.games} games{what}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
     print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{won}")
-    print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s a game")
+    if result.damage is not None:
+        print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s a game")
     print(f"  {verdict}")
 
 

@@ -103,7 +103,7 @@ def page(subject: PageContent) -> str:
         ratings=definitions(about_ratings(board)),
         cycles=_cycles(subject.study),
         rewards=rewards(board),
-        watch="Games to read" if board.kind == "words" else "Games to watch",
+        watch="Games to read" if subject.transcripts else "Games to watch",
         replays=transcripts(subject.transcripts) or _replays(subject, films, parts.html),
         training=_training(records),
         settings=_settings(records),

@@ -14,6 +14,7 @@ from selfplay.config.resume import spelled
 from selfplay.errors import RunnerError
 from selfplay.league.gate import Gate
 from selfplay.league.modes import MAIN
+from selfplay.league.records import ANCHOR
 from selfplay.league.sprt import SprtBounds
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
@@ -279,7 +280,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         return RaterResource(self.run, session.rating, rate, kill)
 
     def _contender(self, name: str) -> Contender:
-        if name in self.session.anchors:
+        if name in self.session.game.ladder:
             return Contender(name)
         return Contender(name, load_policy(self.run.generations / name))
 
@@ -307,13 +308,10 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     def next_steps(self) -> list[str]:
         config = self.session.config
         started = spelled(config, OPTIONS)
-        fights = [
-            f"  python scripts/evaluate.py {self.run.generations / self.progress.newest} random --games 100",
-            f"  python scripts/watch.py {self.run.path}",
-        ]
         resume = f"  python scripts/train_self_play.py --resume --checkpoint {self.run.path}"
         return [
-            *(fights if self.session.game.fighter else []),
+            f"  python scripts/evaluate.py {self.run.generations / self.progress.newest} {ANCHOR} --games 100",
+            *([f"  python scripts/watch.py {self.run.path}"] if self.session.game.fighter else []),
             f"{resume}{longer(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {self.run.path.parent}",
         ]

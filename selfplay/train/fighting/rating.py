@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from envs.registry import GameEntry, find_game
+from envs.registry import find_game
 from selfplay.config.fighting import Config
 from selfplay.errors import IncompatibleError, boundary
-from selfplay.league.records import ANCHOR, MatchRecord, MatchSeat, Sampling, settings_hash
+from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.league.schedule import Matchup
-from selfplay.policy.policy import refuse_other_games
 from selfplay.runner.match import Contender, MatchResult, Rules, play
 
 if TYPE_CHECKING:
@@ -85,20 +84,10 @@ def config_of(run: RunDir) -> Config:
 
 
 def settings_of(config: Config) -> RatingSettings:
-    """How rating games of a run outside training are played.
-
-    Raises:
-        ConfigError: the run is of a game that is no fight.
-    """
-    refuse_other_games(config.game.type, "the run")
+    """What rating games of a run are played under."""
     game = config.game
     rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames, game=game.type)
-    return RatingSettings(game.characters, rules, anchors_of(find_game(game.type)), config.run.seed)
-
-
-def anchors_of(game: GameEntry) -> tuple[str, ...]:
-    """Who is rated beside the generations: the game's ladder, and who fixes the scale wherever fights are rated."""
-    return game.ladder if ANCHOR in game.ladder or not game.fighter else (ANCHOR, *game.ladder)
+    return RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)
 
 
 def play_matchups(

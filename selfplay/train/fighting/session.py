@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from envs.melee import bots
 from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
-from selfplay.config.defaults import runners, turns
+from selfplay.config.defaults import held_out, runners, turns
 from selfplay.config.network import network_spec
-from selfplay.train.fighting.rating import RatingSettings, anchors_of, settings_of
+from selfplay.train.fighting.rating import RatingSettings, settings_of
 from selfplay.train.fighting.realtime import emulator_options
 
 if TYPE_CHECKING:
@@ -71,17 +70,10 @@ class Session:
 
     @property
     def training_bots(self) -> tuple[str, ...]:
-        """Scripted players that training meets: they need a controller alone, unlike an emulator's own players.
-
-        Those are chosen in its menus, before an episode; in training it begins when the one before it ends.
-        """
-        ours = bots.LADDER if self.game.live else self.anchors
-        return tuple(name for name in ours if name not in self.config.league.held_out)
-
-    @property
-    def anchors(self) -> tuple[str, ...]:
-        """Who is rated beside the generations."""
-        return anchors_of(self.game)
+        """Scripted players that training meets."""
+        game = self.game
+        players = game.ladder if game.training_players is None else game.training_players
+        return tuple(name for name in players if name not in held_out(self.config))
 
     @property
     def rating(self) -> RatingSettings:

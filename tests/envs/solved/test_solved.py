@@ -118,7 +118,7 @@ def test_the_entry_says_what_the_game_is(name):
     entry, game = GAMES[name], make_game(name, num_games=1)
     assert (entry.obs_width, entry.actions) == (game.obs_width, game.actions)
     assert (entry.ladder, game.bot_names, entry.fighter, entry.starts_at_once()) == (
-        (),
+        tuple(entry.rated.players),
         tuple(entry.rated.players),
         False,
         True,

@@ -118,7 +118,7 @@ def test_scripted_players_of_training_are_ours(emulators):
     """The emulator's own are chosen in its menus, which is too early for whoever seats players."""
     session = Session(with_defaults(live("--held-out", "rusher")), RunDir(Path("run")), "cpu")
     assert set(session.training_bots) == set(bots.LADDER) - {"rusher"}
-    assert session.anchors == ("random", *(f"cpu_{level}" for level in range(1, 10)))  # who fixes the scale, and theirs
+    assert session.rating.anchors == ("random", *(f"cpu_{level}" for level in range(1, 10)))
 
 
 def test_characters_are_those_of_the_real_game():

@@ -44,8 +44,8 @@ def test_time_alone_plans_no_iterations():
 
 def test_who_is_met_and_who_is_rated():
     made = session("--held-out", "rusher,random")
-    assert set(made.anchors) == set(bots.NAMES) - {"idle"}
-    assert set(made.training_bots) == set(made.anchors) - {"rusher", "random"}
+    assert set(made.rating.anchors) == set(bots.NAMES) - {"idle"}
+    assert set(made.training_bots) == set(made.rating.anchors) - {"rusher", "random"}
 
 
 def test_options_make_the_game_that_the_flags_ask_for():

@@ -5,17 +5,24 @@ import json
 import numpy as np
 import pytest
 
-from envs.registry import GAMES, SOLVED
+from envs.api import ActionSpec, StepBatch
+from envs.rated import RatedGame, ScriptedPlayer
+from envs.registry import GAMES, SOLVED, GameEntry
+from envs.splitmix import words
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.players import contender
+from selfplay.commands.cli import evaluate as evaluate_cli
+from selfplay.commands.cli import leaderboard as leaderboard_cli
+from selfplay.commands.cli import rate as rate_cli
+from selfplay.commands.exploit import exploit
 from selfplay.commands.selfcheck import known_table, strategy
 from selfplay.commands.watch import fight
 from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError
+from selfplay.league.ledger import read_games
 from selfplay.policy.opponent import load_opponent
 from selfplay.policy.policy import game_of, load_fighter, load_policy
 from selfplay.report.health import ENOUGH, Health
-from selfplay.train.fighting.rating import config_of, settings_of
+from selfplay.train.fighting.rating import config_of
 from tests.report.make import report
 from tests.train.runs import assert_equal_runs, rows
 from tests.train.runs import train as train_fight
@@ -25,6 +32,7 @@ SMALL = (
     *("--threads", 1, "--save-interval", 2),
 )
 ITERATION = 8 * 16
+RATED = ("--mode", "simple_mix", "--set", "league.scripted=2", "--track-elo", "--rating-share", 1)
 
 
 def train(folder, game, *arguments, resume=False):
@@ -34,7 +42,7 @@ def train(folder, game, *arguments, resume=False):
 @pytest.fixture(scope="module")
 def kuhn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "kuhn"
-    code, text = train(folder, "kuhn", "--timesteps", 6 * ITERATION, "--deterministic")
+    code, text = train(folder, "kuhn", "--timesteps", 6 * ITERATION, "--deterministic", *RATED)
     assert code == 0
     return folder, text
 
@@ -58,19 +66,138 @@ def test_reports_say_what_there_is_and_nothing_of_stocks(kuhn):
     assert all(row["reward/payoff"] == pytest.approx(row["play/return_mean"]) for row in metrics)
     assert all(2 <= row["play/episode_length"] <= 3 for row in metrics)
     assert not any("stock" in name or "damage" in name or "destruct" in name for row in metrics for name in row)
-    for word in ("stock", "Stage", "Character", "Frame skip", "Track Elo", "evaluate.py", "watch.py", "Compil"):
+    for word in ("stock", "Stage", "Character", "Frame skip", "watch.py", "Compil"):
         assert word not in text
     assert "Game type: kuhn" in text
     json.loads((folder / "summary.json").read_text())
 
 
+def test_scripted_players_are_met_in_training_and_rated(kuhn):
+    folder, text = kuhn
+    assert config_of(RunDir(folder)).league.held_out == ()
+    met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
+    assert {"random", "always_bet", "equilibrium"} <= met
+    assert {"gen_0", "gen_6", "random"} <= set(read_games(folder / "ledger.jsonl").players)
+    assert "Elo Leaderboard" in text
+    assert "evaluate.py" in text
+
+
+def test_players_held_out_are_rated_and_not_met(tmp_path):
+    folder = tmp_path / "run"
+    arguments = ("--timesteps", 3 * ITERATION, *RATED, "--held-out", "equilibrium,random", "--gate", "sprt")
+    assert train(folder, "kuhn", *arguments)[0] == 0
+    met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
+    assert met & {"random", "always_bet", "equilibrium"} == {"always_bet"}
+    assert (folder / "best.json").exists()
+    with pytest.raises(ConfigError, match=r"--held-out always_bt: unknown, did you mean always_bet\?"):
+        train(tmp_path / "other", "kuhn", "--held-out", "random,always_bt")
+
+
+class Higher:
+    """Both seats name a number at once, and the higher one wins."""
+
+    num_seats, obs_width, legal, outsider = 2, 1, None, None
+    actions = ActionSpec(binary=0, sizes=(3,), rest=(-1,))
+    bot_names = ("random", "highest")
+    stats_dtype = np.dtype([("frames", "i4"), ("reward_points", "f8")])
+
+    def __init__(self, num_games):
+        self.num_games = num_games
+        self.bots = np.full((num_games, 2), -1, np.int8)
+        self.notes = []
+        self._seeds, self._episode = np.zeros(num_games, np.uint64), np.zeros(num_games, np.uint64)
+        self._obs = np.ones((num_games, 2, 1), np.float32)
+
+    def reset(self, seeds):
+        self._seeds[:], self._episode[:] = seeds, 0
+        return self._obs
+
+    def step(self, actions, acts=None):
+        drawn = words(words(self._seeds, self._episode)[:, None], np.arange(2, dtype=np.uint64)) % np.uint64(3)
+        chosen = np.select([self.bots == 0, self.bots == 1], [drawn.astype(int), 2], actions[..., 0].astype(int))
+        reward = np.sign(chosen - chosen[:, ::-1]).astype(np.float32)
+        stats = np.zeros((self.num_games, 2), self.stats_dtype)
+        stats["frames"], stats["reward_points"] = 1, reward
+        self._episode += np.uint64(1)
+        over = np.ones(self.num_games, bool)
+        return StepBatch(self._obs, reward, over, ~over, self._obs, (reward + 1) / 2, stats)
+
+    def snapshot(self):
+        return {"seeds": self._seeds.copy(), "episode": self._episode.copy()}
+
+    def restore(self, arrays):
+        self._seeds[:], self._episode[:] = arrays["seeds"], arrays["episode"]
+        return self._obs
+
+    def kill(self):
+        return False
+
+    def close(self):
+        pass
+
+
+HIGHER = GameEntry(
+    make=Higher,
+    obs_width=Higher.obs_width,
+    actions=Higher.actions,
+    encoder_version=1,
+    ladder=Higher.bot_names,
+    fighter=False,
+    rated=RatedGame({name: ScriptedPlayer("1") for name in Higher.bot_names}, {"game": "higher"}),
+    starts_at_once=lambda: True,
+)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "mixup", "higher"])
+def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(GAMES, "higher", HIGHER)
+
+    def said(command, *arguments):
+        command(*arguments)
+        return capsys.readouterr().out
+
+    folder, ladder = tmp_path / name, GAMES[name].ladder
+    code, text = train(folder, name, "--timesteps", 4 * ITERATION, *RATED)
+    assert (code, "Elo Leaderboard" in text) == (0, True)
+    met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
+    assert set(ladder) <= met
+
+    rate = rate_cli.parser().parse_args([str(folder), "--budget", "80"])
+    assert "80 games played" in said(rate_cli.run, rate, tmp_path)
+    assert set(read_games(folder / "ledger.jsonl").players) == {"gen_0", "gen_2", "gen_4", *ladder}
+    said(rate_cli.run, rate_cli.parser().parse_args([str(folder), "--calibrate", "--games", "4"]), tmp_path)
+    page = tmp_path / "page.html"
+    board = said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder)]), tmp_path)
+    said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder), "--html", str(page)]), tmp_path)
+    for player in ladder:
+        assert f"| {player} (bot) " in board
+        assert f'data-v="{player}"' in page.read_text()
+
+    exploiters = exploit(folder, ITERATION, tmp_path / "exploiters", seeds=(0,), games=4)
+    assert ([attempt.start for attempt in exploiters.attempts], exploiters.games) == (["scratch", "victim"], 8)
+    assert config_of(RunDir(tmp_path / "exploiters" / "scratch_0")).game.type == name
+
+    first = str(folder / "generations" / "gen_0")
+    for players in ((first, str(folder)), ("random", ladder[-1], "--game-type", name)):
+        told = said(evaluate_cli.run, evaluate_cli.parser().parse_args([*players, "--games", "10"]))
+        assert f"10 games of {name}\n" in told
+        found = json.loads(
+            said(evaluate_cli.run, evaluate_cli.parser().parse_args([*players, "--games", "10", "--json"]))
+        )
+        assert (found["games"], found["wins"] + found["losses"] + found["draws"]) == (10, 10)
+        for word in ("stock", "damage", "second", "mewtwo", "final_destination"):
+            assert word not in told + board
+            assert not any(word in key for key in found)
+
+
 def test_a_resumed_run_equals_an_uninterrupted_one_in_either_host(kuhn, tmp_path):
     folder = tmp_path / "run"
-    assert train(folder, "kuhn", "--timesteps", 4 * ITERATION, "--deterministic", "--host", "process")[0] == 0
+    arguments = ("--timesteps", 4 * ITERATION, "--deterministic", *RATED)
+    assert train(folder, "kuhn", *arguments, "--host", "process")[0] == 0
     with pytest.raises(ConfigError, match="--game-type is rps, but the run"):
         train_fight(folder, "--game-type", "rps", resume=True)
-    with pytest.raises(ConfigError, match="--track-elo is a setting of fights; --game-type kuhn"):
-        train_fight(folder, "--track-elo", resume=True)
+    with pytest.raises(ConfigError, match="--headless goes with --game-type dolphin; --game-type kuhn"):
+        train_fight(folder, "--headless", resume=True)
     assert train_fight(folder, "--timesteps", 6 * ITERATION, "--host", "thread", resume=True)[0] == 0
     assert_equal_runs(kuhn[0], folder, generations=["gen_0", "gen_2", "gen_4", "gen_6"])
 
@@ -86,13 +213,10 @@ def test_policies_are_asked_in_every_state_and_never_choose_what_is_not_legal(ku
 @pytest.mark.parametrize(
     ("arguments", "flag"),
     [
-        (("--track-elo",), "--track-elo"),
         (("--character", "fox"), "--character"),
         (("--stage", "battlefield"), "--stage"),
         (("--frame-skip", 1), "--frame-skip"),
         (("--delay", 0), "--delay"),
-        (("--gate", "sprt"), "--gate"),
-        (("--held-out", "rusher"), "--held-out"),
         (("--set", "reward.stock=1"), "--set reward.stock"),
     ],
 )
@@ -105,15 +229,8 @@ def test_settings_of_fights_are_refused_by_name(tmp_path, arguments, flag):
 
 def test_what_only_fights_can_do_is_refused(kuhn):
     folder, _ = kuhn
-    words = "kuhn, which is no fight that could be watched, evaluated or rated"
-    for refused in (
-        lambda: contender(str(folder)),
-        lambda: fight(folder, [], 0),
-        lambda: settings_of(config_of(RunDir(folder))),
-        lambda: load_opponent(folder),
-        lambda: load_fighter(folder),
-    ):
-        with pytest.raises(ConfigError, match=words) as caught:
+    for refused in (lambda: fight(folder, [], 0), lambda: load_opponent(folder), lambda: load_fighter(folder)):
+        with pytest.raises(ConfigError, match="plays kuhn; a policy of a fighting game is needed here") as caught:
             refused()
         assert caught.value.exit_code == 2
 
