@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import DolphinError, GameError, UnknownNameError
 from envs.melee import bots, external_frames, rated
-from envs.melee.controller import ACTION_SPEC
+from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
 from envs.melee.mock import MockMelee, rules_are_compiled
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
@@ -43,6 +43,7 @@ class GameEntry:
     prepare: Callable[[], None] | None = None  # compiles for all processes that the games will live in
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     characters: Mapping[str, int] = field(default_factory=lambda: CHARACTERS)  # of a fight, by name
+    action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
 
 
@@ -81,6 +82,7 @@ _MOCK: Final = GameEntry(
     fighter=True,
     rated=rated.MOCK,
     starts_at_once=rules_are_compiled,
+    action_parts=FIELDS,
 )
 _DOLPHIN: Final = replace(  # all that policies see and do is the same
     _MOCK,

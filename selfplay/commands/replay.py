@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from envs.melee.drawing.film import Film
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import MatchRecord
-    from selfplay.report.fight.film import Film
 
 
 class Replayer:

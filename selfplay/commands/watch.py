@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.drawing.film import Film, Recorder
+from envs.melee.drawing.items import lasers_of
 from envs.melee.observation import encode
 from envs.melee.tables import load_tables
 from selfplay.checkpoint import RunDir, is_policy, list_generations
@@ -16,8 +18,6 @@ from selfplay.commands.players import contender, home_rules
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.schedule import Matchup
 from selfplay.policy.recurrent_state import RecurrentState
-from selfplay.report.fight.film import Film, Recorder
-from selfplay.report.fight.items import lasers_of
 from selfplay.runner.match import Contender, Rules, play
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ import melee
 import psutil
 
 from envs.errors import DolphinError
+from envs.files import last_line
 from envs.melee.dolphin.console import LOADING, Setup, make_console
 from envs.melee.dolphin.frames import FrameReader
 from envs.melee.dolphin.install import check_build, claim_port, version_of
-from envs.melee.dolphin.launch import guarded, last_output
+from envs.melee.dolphin.launch import LOG, guarded
 from envs.melee.dolphin.leftovers import MARK, end_marked, holds_port
 from envs.melee.dolphin.pad import Pad
 from envs.melee.dolphin.stream import LOOK_S, Stream
@@ -171,7 +172,7 @@ class Emulator:
         """
         code = self.console._process.poll()
         if code is not None:
-            said = last_output(self._folder)
+            said = last_line(self._folder / LOG)
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             playing = self._playing or self.has_begun
             when = f"after frame {self.reader.frame}" if playing else "in the menus"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.physics.compile import compiled, rule
+from envs.compile import compiled, rule
 
 MAX_FRAMES: Final = 1 << 19  # more than two hours of play
 GAPS: Final = 4  # frame numbers beyond so many times the recorded frames, and some, are taken for damage

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.scene import FightScene
+    from envs.melee.drawing.scene import FightScene
 
 Colour = tuple[int, ...]
 Point = tuple[float, float]

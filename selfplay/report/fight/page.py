@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.controller import AXES
-from selfplay.report.fight.camera import still_camera
-from selfplay.report.fight.figure import JOINTS
+from envs.melee.drawing.camera import still_camera
+from envs.melee.drawing.figure import JOINTS
+from envs.melee.drawing.scene import FROZEN, SAFE, scene_of
+from envs.melee.drawing.story import action_name, action_names, losses
 from selfplay.report.fight.saving import saved
-from selfplay.report.fight.scene import FROZEN, SAFE, scene_of
-from selfplay.report.fight.story import action_name, action_names, losses
 from selfplay.report.standalone_page import read, standalone_page
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
-    from selfplay.report.fight.scene import FightScene
+    from envs.melee.drawing.film import Film
+    from envs.melee.drawing.scene import FightScene
 
 UNIT: Final = 32  # places are whole numbers of 1/32 unit
 FIGURE_UNIT: Final = 64  # joints are finer
@@ -109,6 +109,12 @@ def document(film: Film) -> dict[str, Any]:
         "highest_value": float(np.nanmax(np.abs(film.values))) if known and film.values is not None else 0.0,
         "columns": {name: _packed(column) for name, column in _columns(scene).items()},
     }
+
+
+def end_document(film: Film, longest_s: float) -> tuple[dict[str, Any], float]:
+    """The document of the last ``longest_s`` of a film, and the seconds before them that it leaves out."""
+    cut_s = max(film.seconds - longest_s, 0.0)
+    return document(film.part(cut_s)), cut_s
 
 
 def _columns(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from selfplay.report.fight.camera import still_camera
-from selfplay.report.fight.items import DECORATION, LASER
+from envs.melee.drawing.camera import still_camera
+from envs.melee.drawing.items import DECORATION, LASER
+from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
 from selfplay.report.fight.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
-from selfplay.report.fight.scene import FROZEN, RAYS, SAFE
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.figure import BodyPart
-    from selfplay.report.fight.scene import FightScene
+    from envs.melee.drawing.figure import BodyPart
+    from envs.melee.drawing.scene import FightScene
 
 Points = NDArray[Any]  # [N, 2]
 Place = Sequence[float] | NDArray[Any]  # x, y

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rich.console import Console
 
+from envs.melee.drawing.film import FPS, film_of
+from envs.melee.drawing.story import summary
 from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
 from selfplay.errors import ConfigError
-from selfplay.report.fight.film import FPS, film_of
 from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.page import write_html
-from selfplay.report.fight.story import summary
 from selfplay.report.fight.terminal import play_terminal
 from selfplay.report.fight.video import write_gif, write_mp4
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 REPLAY: Final = ".slp"
 GIF_SECONDS: Final = 20.0  # of a GIF, where nothing else is asked for
@@ -37,7 +37,7 @@ def replay_film(path: str | Path) -> Film:
 
     Raises:
         ReplayError: it cannot be read.
-        ConfigError: it holds no frame.
+        GameError: it holds no frame.
     """
     return film_of(read_replay(path))
 

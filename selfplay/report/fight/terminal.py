@@ -16,14 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from envs.melee.controller import BUTTONS
-from selfplay.report.fight.film import FPS
+from envs.melee.drawing.film import FPS
+from envs.melee.drawing.scene import scene_of
+from envs.melee.drawing.story import action_name, action_names, clock
 from selfplay.report.fight.overlay import COLOURS
 from selfplay.report.fight.picture import Painter
-from selfplay.report.fight.scene import scene_of
-from selfplay.report.fight.story import action_name, action_names, clock
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
     from selfplay.report.fight.keys import Keys
 
 PICTURES_PER_S: Final = 30

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from PIL import Image
 
+from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
 from selfplay.report.fight.picture import Painter
 from selfplay.report.fight.saving import saved
-from selfplay.report.fight.scene import scene_of
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 GIF_FPS: Final = 20
 MP4_FPS: Final = 60

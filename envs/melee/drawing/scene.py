@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
-from selfplay.report.fight import moves
-from selfplay.report.fight.camera import follow
-from selfplay.report.fight.figure import BodyPart, rig_of
-from selfplay.report.fight.items import drawn_as
-from selfplay.report.fight.looks import SHIELD_FULL, CharacterLook, look_of
-from selfplay.report.fight.scenery import Scenery, moving_platforms, scenery_of
+from envs.melee.drawing import moves
+from envs.melee.drawing.camera import follow
+from envs.melee.drawing.figure import BodyPart, rig_of
+from envs.melee.drawing.items import drawn_as
+from envs.melee.drawing.looks import SHIELD_FULL, CharacterLook, look_of
+from envs.melee.drawing.scenery import Scenery, moving_platforms, scenery_of
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 Floats = NDArray[np.float32]
 

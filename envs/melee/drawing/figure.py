@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.looks import CharacterLook
-    from selfplay.report.fight.poses import Pose
+    from envs.melee.drawing.looks import CharacterLook
+    from envs.melee.drawing.poses import Pose
 
 Kind = Literal["line", "polygon", "circle"]
 Paint = Literal["body", "behind", "light", "dark"]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from envs.melee import actions
-from selfplay.report.fight.film import FPS
-from selfplay.report.fight.looks import look_of
-from selfplay.report.fight.scenery import scenery_of
+from envs.melee.drawing.film import FPS
+from envs.melee.drawing.looks import look_of
+from envs.melee.drawing.scenery import scenery_of
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 
 class Loss(NamedTuple):

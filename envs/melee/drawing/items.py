@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.drawing.film import ITEM
 from envs.melee.slp.record import LASER_ITEMS
-from selfplay.report.fight.film import ITEM
 
 THING, LASER, DECORATION = range(3)
 

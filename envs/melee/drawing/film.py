@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.errors import GameError
 from envs.melee.replay import Recording
 from envs.melee.state import GAME, GameState, records
-from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -57,13 +57,13 @@ class Film:
         """From ``start_s`` after the first frame on, for ``seconds`` or to the end.
 
         Raises:
-            ConfigError: nothing of the fight lies there.
+            GameError: nothing of the fight lies there.
         """
         first = float(self.frames[0]) + round(start_s * FPS)
         last = float(self.frames[-1]) if seconds is None else first + round(seconds * FPS) - 1
         i, j = np.searchsorted(self.frames, first), np.searchsorted(self.frames, last, side="right")
         if not start_s >= 0 or i >= j:
-            raise ConfigError(f"the fight lasts {self.seconds:.1f} s; nothing of it is to be shown from {start_s:g} s")
+            raise GameError(f"the fight lasts {self.seconds:.1f} s; nothing of it is to be shown from {start_s:g} s")
         if i == 0 and j == len(self):
             return self
         items = self.items
@@ -130,10 +130,10 @@ def film_of(replay: Replay) -> Film:
     """The film of a replay file.
 
     Raises:
-        ConfigError: the file holds no frame.
+        GameError: the file holds no frame.
     """
     if not len(replay.state.game):
-        raise ConfigError(f"{replay.path} holds no frame")
+        raise GameError(f"{replay.path} holds no frame")
     names = [seat.name or f"{'Player' if seat.human else 'CPU'} {seat.port + 1}" for seat in replay.seats]
     if names[0] == names[1]:
         names = [f"{name} P{seat.port + 1}" for name, seat in zip(names, replay.seats, strict=True)]

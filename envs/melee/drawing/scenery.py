@@ -14,7 +14,7 @@ from envs.melee.tables import STAGES, load_tables
 from envs.melee.tables.layout import RANDALL
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 Floats = NDArray[np.float32]
 

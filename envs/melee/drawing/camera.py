@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
-    from selfplay.report.fight.scenery import Scenery
+    from envs.melee.drawing.film import Film
+    from envs.melee.drawing.scenery import Scenery
 
 ASPECT: Final = 16 / 9
 SMOOTHING: Final = 0.07  # share of the way to its target that the camera goes in a frame, forwards and backwards

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.drawing.figure import figure_of
+from envs.melee.drawing.looks import look_of
+from envs.melee.drawing.poses import ATTACKS, Timing, pose_at
 from envs.melee.tables import Tables, load_tables
 from envs.melee.tables.layout import ATTACK_HIT, GRAB_HIT
-from selfplay.report.fight.figure import figure_of
-from selfplay.report.fight.looks import look_of
-from selfplay.report.fight.poses import ATTACKS, Timing, pose_at
 
 Floats = NDArray[np.float32]
 
