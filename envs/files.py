@@ -75,6 +75,22 @@ def last_line(log: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
+@contextmanager
+def replacing(path: Path, temporary: Path) -> Iterator[Path]:
+    """Write ``path`` atomically: the block writes the file ``temporary`` beside it, which then replaces ``path``.
+
+    After an error ``path`` is unchanged and the temporary file is removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def parse_json(text: str | bytes, limit: int = MAX_TEXT_BYTES) -> Any:  # noqa: ANN401
     """The value of a JSON text.
 

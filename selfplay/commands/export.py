@@ -1,4 +1,4 @@
-"""A policy as a file for other programs, written only where it plays as the policy does."""
+"""Exports a policy as a file for other programs, after a check that it gives the same outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OBSERVATIONS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What was written, and how far it is from the policy."""
+    """The written files, and their largest difference from the policy."""
 
     path: Path
     about: Path
@@ -82,7 +82,7 @@ def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:
 
 
 def described(policy: Policy) -> dict[str, Any]:
-    """What a program has to know that plays the file."""
+    """Everything that a program needs to play with the file."""
     meta = policy.meta
     return {
         "policy": meta.id,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,10 @@ if TYPE_CHECKING:
     from envs.api import F32, Actions, Bool
     from envs.melee.examples import Examples
     from selfplay.replays.games import Game
+    from selfplay.replays.library import Library
 
 BUFFER_ROWS: Final = 131_072  # about 95 MB
 NO_GAME: Final = -1
-
-
-class Loader(Protocol):
-    """Loads the examples of a game, for instance a ``Library``."""
-
-    def load(self, game: Game) -> list[Examples]:
-        """See ``Library.load``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class WindowBatch:
 
 
 def frames(
-    library: Loader, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
+    library: Library, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
 ) -> Iterator[FrameBatch]:
     """Yield every decision once, in shuffled batches of ``rows``; only the last batch can be smaller.
 
@@ -81,7 +74,7 @@ def frames(
 
 
 def windows(
-    library: Loader,
+    library: Library,
     games: Sequence[Game],
     lanes: int,
     length: int,
@@ -148,11 +141,7 @@ def _empty(lanes: int, length: int) -> WindowBatch:
 
 
 def _joined(parts: Sequence[FrameBatch]) -> FrameBatch:
-    return FrameBatch(
-        np.concatenate([part.obs for part in parts]),
-        np.concatenate([part.action for part in parts]),
-        np.concatenate([part.last for part in parts]),
-    )
+    return FrameBatch(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("obs", "action", "last")))
 
 
 def _taken(batch: FrameBatch, rows: NDArray[np.int64]) -> FrameBatch:

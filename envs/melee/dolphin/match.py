@@ -226,8 +226,5 @@ class Dolphin:
     def _differences(self, state: Any) -> Iterator[str]:  # noqa: ANN401 # melee.GameState
         reader, console = self.emulator.reader, self.emulator.console
         if state is not None and reader.frame == reader.first:
-            yield from differences(reader.state, self._zero_based(), state, console.zero_indices)
-
-    def _zero_based(self) -> tuple[int, int]:
-        first, second = self._ports
-        return first - 1, second - 1
+            first, second = self._ports
+            yield from differences(reader.state, (first - 1, second - 1), state, console.zero_indices)

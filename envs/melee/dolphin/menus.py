@@ -80,11 +80,12 @@ class Menus:
         self._ready = self._ready + 1 if settled and state.ready_to_start == 0 else 0
         start = settled and self._ready >= self._wait
         for i, plan in enumerate(self._plans):
+            status = state.players[plan.port].controller_status
             if self._frames % STUCK > STUCK - NUDGE:
                 # A cursor that stops exactly at the rim of its target would stay there for ever.
                 plan.pad.release()
                 plan.pad.controller.tilt_analog(Button.BUTTON_MAIN, 0.8, 0.7)
-            elif not plan.cpu_level and _is_computer(state.players[plan.port]):
+            elif not plan.cpu_level and status is ControllerStatus.CONTROLLER_CPU:
                 self._make_human(state, plan)
             else:
                 self._help(state, i, autostart=start and i == 0)
@@ -120,7 +121,3 @@ def _is_settled(plan: Plan, player: Any) -> bool:  # noqa: ANN401
     wanted = Character.ZELDA if plan.character == Character.SHEIK.value else Character(plan.character)
     right = player.character is wanted and player.cpu_level == plan.cpu_level
     return bool(right and player.coin_down and not player.is_holding_cpu_slider)
-
-
-def _is_computer(player: Any) -> bool:  # noqa: ANN401
-    return bool(player.controller_status is ControllerStatus.CONTROLLER_CPU)

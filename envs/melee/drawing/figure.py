@@ -1,7 +1,6 @@
 """A player as a jointed figure.
 
-A *rig* says which joints the parts of a character connect; a *figure* is where all joints are. Whoever draws needs
-to know nothing else.
+A *rig* lists the parts of a character and the joints that they connect; a *figure* has the place of each joint.
 """
 
 from __future__ import annotations

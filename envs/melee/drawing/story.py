@@ -1,8 +1,8 @@
-"""What happened in a fight, in words and in few numbers."""
+"""Summary of a fight as text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Loss(NamedTuple):
     """A stock that was lost."""
 
-    t: int  # the moment at which it was gone
+    t: int  # first moment without it
     seat: int
-    percent: float  # with which it ended
+    percent: float  # at the end of the stock
     left: int
 
 
@@ -32,33 +32,29 @@ def losses(film: Film) -> list[Loss]:
     return [Loss(int(t) + 1, int(s), float(percent[t, s]), int(stocks[t + 1, s])) for t, s in found]
 
 
-def action_names() -> dict[int, str]:
-    """Melee's actions by number, for people."""
-    listed = vars(actions).items()
-    return {
-        number: name.lower().replace("_", " ")
-        for name, number in listed
-        if name.isupper() and isinstance(number, int) and name not in ("NUM_ACTIONS", "FIRST_SPECIAL")
-    }
+_ACTION_NAMES: Final = {
+    number: name.lower().replace("_", " ")
+    for name, number in vars(actions).items()
+    if name.isupper() and isinstance(number, int) and name not in ("NUM_ACTIONS", "FIRST_SPECIAL")
+}
 
 
-def action_name(action: int, names: dict[int, str]) -> str:
-    """Of any number."""
-    if action in names:
-        return names[action]
-    return f"special {action}" if action >= actions.FIRST_SPECIAL else f"action {action}"
+def action_name(action: int) -> str:
+    """The name of Melee's action of this number."""
+    kind = "special" if action >= actions.FIRST_SPECIAL else "action"
+    return _ACTION_NAMES.get(action, f"{kind} {action}")
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """Seconds as minutes and seconds."""
     return f"{int(seconds // 60)}:{seconds % 60:04.1f}"
 
 
 def summary(film: Film) -> list[str]:
-    """The fight in lines of text: who, where, how long, and each stock."""
+    """Lines of text: players, stage, duration and lost stocks."""
     players = film.players
-    who = [f"{name} ({look_of(int(players['character'][0, s])).name})" for s, name in enumerate(film.names)]
-    lines = [f"{who[0]} against {who[1]}, {scenery_of(film.stage).name}, {clock(film.seconds)} ({film.title})"]
+    names = [f"{name} ({look_of(int(players['character'][0, s])).name})" for s, name in enumerate(film.names)]
+    lines = [f"{names[0]} against {names[1]}, {scenery_of(film.stage).name}, {clock(film.seconds)} ({film.title})"]
     for loss in losses(film):
         at = (int(film.frames[loss.t]) - int(film.frames[0])) / FPS
         lines.append(f"{clock(at):>7}  {film.names[loss.seat]} loses a stock at {loss.percent:.0f}%, {loss.left} left")

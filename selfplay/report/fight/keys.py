@@ -1,4 +1,4 @@
-"""Keys of a terminal, one at a time, as they are pressed."""
+"""Key presses of a terminal."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _NAMES: Final = {
 
 
 class Keys(Protocol):
-    """Where keys come from."""
+    """A source of key presses."""
 
     def wait(self, seconds: float) -> str | None:
-        """The name of the next key, None if none is pressed in time; the key's own letters if it has no name."""
+        """The name, or else the letter, of the next key; None if none is pressed in time."""
         ...
 
 
 class _TerminalKeys:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._pressed = b""  # and not yet given: keys may come faster than they are asked for
+        self._pressed = b""  # but not returned yet
 
     def wait(self, seconds: float) -> str | None:
         if not self._pressed:
@@ -45,7 +45,7 @@ class _TerminalKeys:
 
 @contextmanager
 def terminal_keys(descriptor: int) -> Iterator[Keys]:
-    """Keys of the terminal behind a file descriptor, which shows nothing of them meanwhile."""
+    """Key presses of the terminal with a file descriptor, without echo."""
     before = termios.tcgetattr(descriptor)
     tty.setcbreak(descriptor)
     try:

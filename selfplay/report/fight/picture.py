@@ -1,7 +1,7 @@
 """Draws one frame of a scene with Pillow.
 
-Where the camera stands still, pictures differ only where something moved. Who leaves the picture is shown in a bubble
-at its edge; the map in the corner shows the whole blast zone.
+With a still camera, pictures differ only where something moved. A player outside of the picture is shown by a bubble at
+its edge; the map in the corner shows the whole blast zone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Painter:
     """Draws the frames of a scene.
 
     Args:
-        scene: What happens.
+        scene: The scene to draw.
         size: Width and height of pictures in pixels.
         follow: The camera follows the players; else it stands still.
         texts: Names, percents and the timer are drawn into the picture.
@@ -74,7 +74,7 @@ class Painter:
 
 
 class _Canvas:
-    """A picture whose coordinates are the game's."""
+    """A picture with the coordinates of the game."""
 
     def __init__(self, image: Image.Image, camera: NDArray[np.float32]) -> None:
         self.image = image
@@ -118,7 +118,7 @@ def _canvas(size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
 
 
 def _draw_sky(canvas: _Canvas, scene: FightScene) -> None:
-    """Stars, the same ones for a stage."""
+    """Stars, the same for each picture of a stage."""
     left, right, bottom, top = scene.scenery.blast
     stars = np.random.default_rng(scene.film.stage + 1).uniform(0, 1, (160, 3))
     for x, y, size in stars:
@@ -126,7 +126,7 @@ def _draw_sky(canvas: _Canvas, scene: FightScene) -> None:
 
 
 def _draw_stage(canvas: _Canvas, scene: FightScene, t: int) -> None:
-    """Platforms that move, solid bodies before them, and floors."""
+    """Moving platforms, then solid bodies and floors."""
     for left, right, height in scene.moving[t]:
         canvas.line([(left, height - 0.6), (right, height - 0.6)], 1.4, EDGE)
     for body in scene.scenery.bodies:
@@ -178,7 +178,7 @@ def _draw_part(canvas: _Canvas, part: BodyPart, joints: Points, colour: Colour, 
 
 
 def _draw_circles(canvas: _Canvas, scene: FightScene, shot: np.void) -> None:
-    """What hits on this frame."""
+    """Hit circles of this frame."""
     for forward, up, radius in scene.circles[int(shot["circles"])]:
         centre = (float(shot["x"] + shot["facing"] * forward), float(shot["y"] + up))
         canvas.circle(centre, float(radius), (255, 196, 84, 150), (255, 240, 190, 220))
@@ -206,7 +206,7 @@ def _draw_sparks(canvas: _Canvas, centre: Place, radius: float, turn: int) -> No
 
 
 def _draw_rays(canvas: _Canvas, shot: np.void, colour: Colour) -> None:
-    """Rays from the edge where the player left, shorter and shorter."""
+    """Shrinking rays from the edge where the player was knocked out."""
     left = float(shot["rays"]) / RAYS
     width, height = canvas.image.size
     x, y = canvas.at((shot["x"], shot["y"]))
@@ -221,7 +221,7 @@ def _draw_rays(canvas: _Canvas, shot: np.void, colour: Colour) -> None:
 
 
 def _draw_bubble(canvas: _Canvas, point: Point, colour: Colour) -> None:
-    """A circle at the edge of the picture with an arrow to who is outside."""
+    """A circle at the edge of the picture with an arrow to the player outside."""
     width, height = canvas.image.size
     unit = height / 120
     x = min(max(point[0], 7 * unit), width - 7 * unit)

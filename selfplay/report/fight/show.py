@@ -1,4 +1,4 @@
-"""From a film to what people look at: a file, whose ending says what it is, or the terminal."""
+"""Shows a film: as a file, whose suffix gives the format, or in the terminal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
 
 REPLAY: Final = ".slp"
-GIF_SECONDS: Final = 20.0  # of a GIF, where nothing else is asked for
+GIF_SECONDS: Final = 20.0  # of a GIF, by default
 
 
 def is_replay(name: str | None) -> bool:
-    """Whether a name means a replay file rather than a run: it ends like one, or is a file."""
+    """Whether a name is a replay file and not a run: it has the suffix of one, or is a file."""
     return name is not None and (name.lower().endswith(REPLAY) or Path(name).is_file())
 
 
@@ -67,7 +67,7 @@ WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = {
 
 
 def check(what: str | None, out: Path | None, start: float, seconds: float | None, *, terminal: bool) -> None:
-    """Say before the work begins what cannot be done.
+    """Check the options before the work begins.
 
     Raises:
         ConfigError: two ways of showing at once, another ending than those that can be written, a copy of a replay,
@@ -86,13 +86,13 @@ def check(what: str | None, out: Path | None, start: float, seconds: float | Non
 
 
 def seconds_for(path: Path | None, seconds: float | None) -> float | None:
-    """How much to show: what was asked for; else 20 seconds in a GIF, all in another file or the terminal (None)."""
+    """The seconds to show: ``seconds``, else 20 in a GIF, else all (None)."""
     gif = path is not None and path.suffix.lower() == ".gif"
     return GIF_SECONDS if seconds is None and gif else seconds
 
 
 def write(film: Film, path: Path) -> str:
-    """Write the file; a line that says what was written.
+    """Write the file; returns a line about it.
 
     Raises:
         ConfigError: the file cannot be written.
@@ -103,7 +103,7 @@ def write(film: Film, path: Path) -> str:
 
 
 def play(film: Film) -> list[str]:
-    """Play in the terminal; where there is none, say so. Lines to print afterwards."""
+    """Play in the terminal, if standard output is one; returns lines to print afterwards."""
     console = Console()
     if not console.is_terminal or not sys.stdin.isatty():
         return [*summary(film), "This is no terminal to play in; --out FIGHT.html writes a page for the browser."]

@@ -28,8 +28,8 @@ QUALITY: Final = "23"  # constant rate factor of x264: lower is better and large
 def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
     """Write a GIF that repeats for ever, atomically; its size in bytes.
 
-    The camera stands still, all pictures share one palette, made from a sample of them, and none is dithered: what
-    does not move stays the same, and only the part of a picture that changed is stored.
+    The camera stands still, all pictures share one palette, made from a sample of them, and none is dithered, so that
+    only the part of a picture that changed is stored.
 
     Raises:
         ConfigError: the file cannot be written.

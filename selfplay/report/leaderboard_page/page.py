@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.report.fight.page import player
-from selfplay.report.fight.saving import saved
+from selfplay.report.fight.saving import save_text
 from selfplay.report.leaderboard_page.curves import rating_curve, training
 from selfplay.report.leaderboard_page.facts import (
     about_ratings,
@@ -73,10 +73,7 @@ def write_page(subject: PageContent, path: Path) -> int:
     Raises:
         ConfigError: the file cannot be written.
     """
-    text = page(subject)
-    with saved(path) as temporary:
-        temporary.write_text(text, "utf-8")
-    return path.stat().st_size
+    return save_text(path, page(subject))
 
 
 def page(subject: PageContent) -> str:

@@ -6,7 +6,7 @@ from envs.melee import actions
 from envs.melee.drawing.film import ITEM, Recorder, film_of
 from envs.melee.drawing.items import LASER, drawn_as, lasers_of
 from envs.melee.drawing.scenery import NOWHERE
-from envs.melee.drawing.story import action_name, action_names, losses, summary
+from envs.melee.drawing.story import action_name, losses, summary
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import PLAYER
 from tests.envs.melee.drawing.fights import film, replay, state
@@ -89,11 +89,10 @@ def test_stocks_lost_are_told_with_their_percent():
 
 
 def test_actions_have_names():
-    names = action_names()
-    assert names[actions.FSMASH] == "fsmash"
-    assert action_name(actions.JUMP_SQUAT, names) == "jump squat"
-    assert action_name(359, names) == "special 359"
-    assert action_name(300, names) == "action 300"
+    assert action_name(actions.FSMASH) == "fsmash"
+    assert action_name(actions.JUMP_SQUAT) == "jump squat"
+    assert action_name(359) == "special 359"
+    assert action_name(300) == "action 300"
 
 
 def test_a_film_of_what_no_table_knows():
