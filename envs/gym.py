@@ -23,7 +23,7 @@ from envs.api import F32, ActionSpec
 from envs.duel import Duel
 from envs.errors import GameError
 
-# Gymnasium 0.29, which other trainers pin, knows no such modes, and its class of blocks is not generic.
+# Gymnasium 0.29, which other trainers pin, has no such modes, and its VectorEnv is not generic.
 try:
     from gymnasium.vector import AutoresetMode
 except ImportError:
@@ -39,7 +39,7 @@ else:
     Block = VectorEnv
 
 ENV_ID: Final = "MockMelee-v0"
-# No feature goes beyond; the largest is the speed of the hardest launch, 30.
+# Above all features; the largest is the speed of the hardest launch, 30.
 OBS_LIMIT: Final = 64.0
 
 Info = dict[str, Any]

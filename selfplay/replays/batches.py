@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,17 @@ if TYPE_CHECKING:
     from envs.api import F32, Actions, Bool
     from envs.melee.examples import Examples
     from selfplay.replays.games import Game
-    from selfplay.replays.library import Library
 
 BUFFER_ROWS: Final = 131_072  # about 95 MB
 NO_GAME: Final = -1
+
+
+class Loader(Protocol):
+    """Loads the examples of a game, for instance a ``Library``."""
+
+    def load(self, game: Game) -> list[Examples]:
+        """See ``Library.load``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class WindowBatch:
 
 
 def frames(
-    library: Library, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
+    library: Loader, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
 ) -> Iterator[FrameBatch]:
     """Yield every decision once, in shuffled batches of ``rows``; only the last batch can be smaller.
 
@@ -74,7 +81,7 @@ def frames(
 
 
 def windows(
-    library: Library,
+    library: Loader,
     games: Sequence[Game],
     lanes: int,
     length: int,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 from numpy.typing import NDArray
 
 from envs.errors import GameError
@@ -137,9 +138,7 @@ def film_of(replay: Replay) -> Film:
     names = [seat.name or f"{'Player' if seat.human else 'CPU'} {seat.port + 1}" for seat in replay.seats]
     if names[0] == names[1]:
         names = [f"{name} P{seat.port + 1}" for name, seat in zip(names, replay.seats, strict=True)]
-    items = np.zeros(len(replay.items), ITEM)
-    for field in ITEM.names or ():
-        items[field] = replay.items[field]
+    items = require_fields(replay.items, ITEM)
     items = items[np.isfinite(items["x"]) & np.isfinite(items["y"])]
     return _film(Path(replay.path).name, (names[0], names[1]), replay.state, None, items)
 

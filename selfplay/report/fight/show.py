@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 from rich.console import Console
 
 from envs.melee.drawing.film import FPS, film_of
@@ -50,10 +51,7 @@ def write_slp(film: Film, path: Path) -> int:
     """
     characters = film.players["character"][0]
     seats = [seat_of(port, int(characters[port]), name=name) for port, name in enumerate(film.names)]
-    seen = np.zeros(0, ITEM) if film.items is None else film.items
-    items = np.zeros(len(seen), ITEM)
-    for field in seen.dtype.names or ():
-        items[field] = seen[field]
+    items = np.zeros(0, ITEM) if film.items is None else require_fields(film.items, ITEM)
     write_replay(path, film.state(), (seats[0], seats[1]), film.stage, items=items)
     return path.stat().st_size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -99,8 +99,7 @@ def _start(
     if replays not in (None, games.description()["hash"]):
         raise ConfigError(f"--replays {config.data.replays}: not the games that {run.path} began with")
     write_settings(run, {"started": datetime.now(UTC).isoformat(), "config": config.model_dump(mode="json")})
-    reports = Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)
-    try:
+    with closing(Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)) as reports:
         reports.header(header.lines("Imitation Learning", _header(config, run, standing, device, preset)))
         for line in (*(state.skipped if state else ()), *_findings(library, games)):
             reports.notice(line)
@@ -109,17 +108,13 @@ def _start(
         reports.bad_files(library.bad)
         with _stop_signal() as stopped:
             action_counts = _action_counts(games, state, stream)
-            training = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
-            try:
+            made = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
+            with closing(made) as training:
                 if state is not None:
                     training.resume(state, standing)
                 training.run()
-            finally:
-                training.close()
         _finish(training, games, run, reports)
         return 128 + stopped[0] if stopped and not training.standing.ended else 0
-    finally:
-        reports.close()
 
 
 def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> ActionCounts:

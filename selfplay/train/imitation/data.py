@@ -22,6 +22,7 @@ from selfplay.replays.split import split
 if TYPE_CHECKING:
     from selfplay.config.imitation import DataConfig, ImitationConfig
     from selfplay.policy.heads import Heads
+    from selfplay.replays.batches import Loader
     from selfplay.replays.games import Game
 
 CACHE: Final = ".replay_cache"  # hidden from the search for runs
@@ -47,7 +48,7 @@ def open_library(data: DataConfig, parent: Path, progress: Callable[[int, int], 
 class Games:
     """Training and validation games of a scanned library."""
 
-    library: Library
+    library: Loader
     train: Sequence[Game]
     validation: Sequence[Game]
     config: ImitationConfig
