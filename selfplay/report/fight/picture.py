@@ -50,17 +50,12 @@ class Painter:
         self._size = size
         self._follow = follow
         self._texts = texts
-        self._still = _canvas(size, still_camera(scene.scenery))
-        _draw_sky(self._still, scene)
+        self._still = _background(scene, size, still_camera(scene.scenery))
 
     def picture(self, t: int) -> Image.Image:
         """Moment t of the film."""
         scene = self._scene
-        if self._follow:
-            canvas = _canvas(self._size, scene.camera[t])
-            _draw_sky(canvas, scene)
-        else:
-            canvas = self._still.copy()
+        canvas = _background(scene, self._size, scene.camera[t]) if self._follow else self._still.copy()
         _draw_stage(canvas, scene, t)
         for seat, shot in enumerate(scene.shots[t]):
             _draw_player(canvas, scene, shot, COLOURS[seat])
@@ -112,17 +107,14 @@ class _Canvas:
         self.draw.polygon([self.at(point) for point in points], fill=fill, outline=fill, width=width)
 
 
-def _canvas(size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
-    image = Image.new("RGB", (size[0] * SCALE, size[1] * SCALE), SKY)
-    return _Canvas(image, camera)
-
-
-def _draw_sky(canvas: _Canvas, scene: FightScene) -> None:
-    """Stars, the same for each picture of a stage."""
+def _background(scene: FightScene, size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
+    """A sky with stars, the same for each picture of a stage."""
+    canvas = _Canvas(Image.new("RGB", (size[0] * SCALE, size[1] * SCALE), SKY), camera)
     left, right, bottom, top = scene.scenery.blast
     stars = np.random.default_rng(scene.film.stage + 1).uniform(0, 1, (160, 3))
-    for x, y, size in stars:
-        canvas.circle((left + x * (right - left), bottom + y * (top - bottom)), 0.2 + 0.3 * size, STAR)
+    for x, y, radius in stars:
+        canvas.circle((left + x * (right - left), bottom + y * (top - bottom)), 0.2 + 0.3 * radius, STAR)
+    return canvas
 
 
 def _draw_stage(canvas: _Canvas, scene: FightScene, t: int) -> None:
