@@ -34,6 +34,14 @@ def test_an_edit_of_any_source_changes_the_cache_folder(elsewhere, file):
     assert compiling.cache_folder() != before
 
 
+@pytest.mark.parametrize("folder", ["dolphin", "drawing"])
+def test_an_edit_of_a_folder_without_rules_keeps_the_cache_folder(elsewhere, folder):
+    before = compiling.sources_hash()
+    (elsewhere / folder).mkdir()
+    (elsewhere / folder / "frames.py").write_text("FIRST = 1")
+    assert compiling.sources_hash() == before
+
+
 def test_another_numba_changes_the_cache_folder(elsewhere, monkeypatch):
     before = compiling.sources_hash()
     monkeypatch.setattr(compiling.numba, "__version__", "0.0")
