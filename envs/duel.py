@@ -1,6 +1,6 @@
 """A block of mock games between one agent and one opponent, each at a frame skip and delay of its own.
 
-What the Gymnasium environments share. Letters in shapes: B games, D observation features, A action heads.
+Shared by the Gymnasium environments. Letters in shapes: B games, D observation features, A action heads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WIDTH: Final = ACTION_SPEC.width
 
 @dataclass(slots=True)
 class Outcome:
-    """What one step of the agent gave; the arrays are the caller's."""
+    """Result of one step of the agent; the arrays are copies."""
 
     obs: F32  # [B, D] first observation of the new episode where one ended
     reward: NDArray[np.float64]  # [B]
@@ -122,7 +122,7 @@ class Duel:
         return np.stack([chosen, others], axis=1)
 
     def _record(self, ended: NDArray[np.intp], batch: StepBatch, out: Outcome) -> None:
-        """Copy what the batch says of episodes that have just ended."""
+        """Copy the results of episodes that have just ended."""
         out.terminated[ended] = batch.terminated[ended]
         out.truncated[ended] = batch.truncated[ended]
         out.final_obs[ended] = batch.final_obs[ended, AGENT]
@@ -131,7 +131,7 @@ class Duel:
             out.infos[b] = info | {"ended_by": ENDED_BY[info["stats"].pop("ended")]}
 
     def _return_to_start(self, waiting: list[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]]) -> None:
-        """Put games whose episode ended early back to the first frame of the next one."""
+        """Reset games whose episode ended early to the first frame of the next one."""
         if not waiting:
             return
         now = self.game.snapshot()

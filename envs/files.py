@@ -21,6 +21,8 @@ MAX_TOML_BYTES: Final = 2**18
 _MANY_PARTS: Final = re.compile(rb"(?:[A-Za-z0-9_\"'-]{1,64}[ \t]*\.[ \t]*){100}")
 """A key of TOML of so many parts: reading it takes the square of them in time."""
 CHUNK: Final = 2**20
+_LAST_BYTES: Final = 2**14
+"""Maximum number of bytes at the end of a log in which its last line is searched."""
 
 
 class NotPlain(OSError):
@@ -60,6 +62,33 @@ def read_plain(path: Path, limit: int, *, follow: bool = False) -> bytes:
         if size > limit:
             raise NotPlain(f"has {size} bytes, the limit is {limit}")
         return b"".join(chunks(handle, limit))
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that is not empty; "" if there is none or the log cannot be read."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _LAST_BYTES, 0))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+@contextmanager
+def replacing(path: Path, temporary: Path) -> Iterator[Path]:
+    """Write ``path`` atomically: the block writes the file ``temporary`` beside it, which then replaces ``path``.
+
+    After an error ``path`` is unchanged and the temporary file is removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def parse_json(text: str | bytes, limit: int = MAX_TEXT_BYTES) -> Any:  # noqa: ANN401

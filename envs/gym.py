@@ -22,9 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from envs.api import F32, ActionSpec
 from envs.duel import Duel
 from envs.errors import GameError
-from envs.melee.mock import MockMelee
 
-# Gymnasium 0.29, which other trainers pin, knows no such modes, and its class of blocks is not generic.
+# Gymnasium 0.29, which other trainers pin, has no such modes, and its VectorEnv is not generic.
 try:
     from gymnasium.vector import AutoresetMode
 except ImportError:
@@ -40,7 +39,7 @@ else:
     Block = VectorEnv
 
 ENV_ID: Final = "MockMelee-v0"
-# No feature goes beyond; the largest is the speed of the hardest launch, 30.
+# Above all features; the largest is the speed of the hardest launch, 30.
 OBS_LIMIT: Final = 64.0
 
 Info = dict[str, Any]
@@ -79,8 +78,8 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
 
     def __init__(self, opponent: Opponent = "random", *, frame_skip: int = 1, delay: int = 0, **options: Any) -> None:  # noqa: ANN401
         self._duel = Duel(1, opponent, frame_skip, delay, **options)
-        self.observation_space = observation_space(MockMelee.obs_width)
-        self.action_space = action_space(MockMelee.actions)
+        self.observation_space = observation_space(self._duel.game.obs_width)
+        self.action_space = action_space(self._duel.game.actions)
         self._next: F32 | None = None  # first observation of the next game, where an episode has just ended
         self._playing = False
 
@@ -140,8 +139,8 @@ class MockMeleeVectorEnv(Block):
     ) -> None:
         self.num_envs = num_envs
         self._duel = Duel(num_envs, opponent, frame_skip, delay, **options)
-        self.single_observation_space = observation_space(MockMelee.obs_width)
-        self.single_action_space = action_space(MockMelee.actions)
+        self.single_observation_space = observation_space(self._duel.game.obs_width)
+        self.single_action_space = action_space(self._duel.game.actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._generators = [np_random()[0] for _ in range(num_envs)]

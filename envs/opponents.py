@@ -1,4 +1,4 @@
-"""Who sits in the other seat of a Gymnasium environment: a scripted player, a policy folder or any callable."""
+"""Opponents in the Gymnasium environments: scripted players, policy folders, or callables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Choose = Callable[[F32], NDArray[Any]]
 Games = NDArray[np.intp]
 
 # "module:function" that makes a Player of a policy folder. A name and not an import, because policies need packages
-# that games do not: the module is loaded when somebody asks for a folder, and only then.
+# that games do not: the module is loaded when a folder is given.
 POLICY_LOADER: Final = "selfplay.policy.opponent:load_opponent"
 
 
@@ -32,17 +32,9 @@ class Scripted:
     delay: int = 0
 
 
-def _nothing_to_seed(seed: int) -> None:
-    """The start of a player without randomness of its own."""
-
-
-def _nothing_to_forget(games: Games) -> None:
-    """The end of episodes for a player that remembers nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Somebody who sees what a seat sees and acts for it.
+    """A player that gets the observations of a seat and returns its actions.
 
     ``act`` takes the observations of N games, [N, D], and their numbers in the block, [N], and gives their actions,
     [N, A], each in the view of the seat. It is called every ``frame_skip`` frames; what it chose is held in between
@@ -53,15 +45,15 @@ class Player:
     act: Callable[[F32, Games], NDArray[Any]]
     frame_skip: int
     delay: int
-    start: Callable[[int], object] = _nothing_to_seed
-    forget: Callable[[Games], object] = _nothing_to_forget
+    start: Callable[[int], object] = lambda seed: None
+    forget: Callable[[Games], object] = lambda games: None
 
 
 Opponent = str | Path | Choose | Scripted | Player
 
 
 def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted | Player:
-    """The player that the user means.
+    """Find the opponent that the user gave.
 
     Args:
         opponent: Name of a scripted player; path of a policy folder; a callable, one observation [D] -> one action

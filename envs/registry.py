@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs.errors import DolphinError, GameError, UnknownNameError
 from envs.melee import bots, external_frames, rated
-from envs.melee.controller import ACTION_SPEC
+from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
 from envs.melee.mock import MockMelee, rules_are_compiled
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
@@ -46,6 +46,7 @@ class GameEntry:
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     characters: Mapping[str, int] = field(default_factory=dict)  # of a fight, by name
     stages: Collection[str] = ()
+    action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
 
 
@@ -87,6 +88,7 @@ _MOCK: Final = GameEntry(
     held_out=("counter_hitter",),
     characters=CHARACTERS,
     stages=STAGES,
+    action_parts=FIELDS,
 )
 _DOLPHIN: Final = replace(  # all that policies see and do is the same
     _MOCK,

@@ -3,7 +3,7 @@
 # val.parquet}. Earlier files move to previous/. Variables, with their defaults:
 #   MODEL_NAME=tiny  NUM_GAMES=100  GAMES_PER_STATE=8  MAX_LENGTH=100  TEMPERATURE=0.7  EXP_NAME=selfplay_gen
 #   GAME=matching  GAME_SIZE (4 with tiny, else 8)  SEED=0  START_TOKENS  BASELINE=group  DATA_DIR=data  PYTHON
-source "$(dirname "${BASH_SOURCE[0]}")/selfplay_shell.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/run_selfplay_iteration.sh"
 
 NUM_GAMES=${NUM_GAMES:-100}
 whole NUM_GAMES

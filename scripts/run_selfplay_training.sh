@@ -4,7 +4,7 @@
 # set. Variables, with their defaults:
 #   TRAIN_BATCH_SIZE=64 (rows)  MICRO_BATCH_SIZE=8 (rows, of a GPU)  EPOCHS=2  LEARNING_RATE (by the model's preset)
 #   GAME=matching  DATA_DIR=data  PROCESSES (one a GPU)  PYTHON
-source "$(dirname "${BASH_SOURCE[0]}")/selfplay_shell.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/run_selfplay_iteration.sh"
 
 EPOCHS=${EPOCHS:-2}
 whole EPOCHS

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.physics.compile import compiled, rule
+from envs.compile import compiled, rule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from envs.compile import compiled, rule
 from envs.melee import bots
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
-from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.death import CREDIT_FRAMES
 from envs.melee.physics.frame import advance_frame, clear_memory, start_game
 from envs.melee.physics.memory import NEVER

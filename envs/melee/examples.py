@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import compiled, rule
 from envs.errors import GameError
 from envs.melee.controller import BUTTONS, MAIN_X, SHOULDER, encode, mirror
 from envs.melee.observation import encode_one
-from envs.melee.physics.compile import compiled, rule
 from envs.melee.state import NUM_SEATS, GameState
 
 if TYPE_CHECKING:

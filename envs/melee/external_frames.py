@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import is_compiled
 from envs.melee import bots
 from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
 from envs.melee.episodes import begin_step, count_frame, next_inputs, reset_episode, settle_step
-from envs.melee.physics.compile import is_compiled
 from envs.melee.physics.death import TIMER
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, records
 

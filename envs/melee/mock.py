@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import is_compiled
 from envs.melee.arrays import STATS
 from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
 from envs.melee.episodes import ENDED_BY, play_games, start_episode, step_games
-from envs.melee.physics.compile import is_compiled
 from envs.melee.state import NUM_SEATS
 from envs.snapshots import copied, put_back
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import compiled, rule
 from envs.errors import GameError
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from envs.melee.phase import NO_HIT, busy_for, character_row, next_hit
-from envs.melee.physics.compile import compiled, rule
 from envs.melee.state import NUM_SEATS
 from envs.melee.tables.layout import FOUNTAIN, NUM_IDS
 

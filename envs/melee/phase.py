@@ -5,8 +5,8 @@ Characters and actions without a table count as free to act and without hits.
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.compile import rule
 from envs.melee.tables.layout import NUM_IDS
 
 NO_HIT = -1.0

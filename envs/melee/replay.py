@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import ReplayError
-from envs.files import printable, read_plain
+from envs.files import printable, read_plain, replacing
 from envs.melee.slp.columns import game_columns
 from envs.melee.slp.container import MAX_FILE_BYTES, MetadataError, Value, read_metadata
 from envs.melee.slp.encode import encode
@@ -62,7 +62,7 @@ def read_replay(source: str | Path | bytes, name: str | None = None) -> Replay:
     opened = open_stream(data, name or ("<bytes>" if isinstance(source, bytes) else str(source)))
     frames = read_frames(opened)
     names, problems = _names(opened)
-    stage, heights = STAGES.get(opened.start.stage, -1), frames.stage.fod_platforms
+    stage, heights = STAGES.get(opened.start.stage, -1), frames.fod_platforms
     game = game_columns(frames.numbers, stage, heights, recorded="fod_platforms" not in frames.absent)
     first, second = (_seat(port, i, frames, names) for i, port in enumerate(opened.start.ports))
     return Replay(
@@ -78,9 +78,9 @@ def read_replay(source: str | Path | bytes, name: str | None = None) -> Replay:
         post=frames.post,
         items=frames.items,
         timing=frames.timing,
-        fod_platforms=frames.stage.fod_platforms,
-        whispy=frames.stage.whispy,
-        stadium=frames.stage.stadium,
+        fod_platforms=frames.fod_platforms,
+        whispy=frames.whispy,
+        stadium=frames.stadium,
         rolled_back=frames.rolled_back,
         absent=frames.absent,
         end=opened.end,
@@ -136,16 +136,8 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path, path.with_name(f"{path.name}.{os.getpid()}.tmp")) as temporary:
+        temporary.write_bytes(data)
 
 
 def _load(path: Path) -> bytes:

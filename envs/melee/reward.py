@@ -5,7 +5,7 @@ Stocks and damage cannot be given back, so no term can be collected repeatedly.
 
 from __future__ import annotations
 
-from envs.melee.physics.compile import compiled
+from envs.compile import compiled
 
 
 @compiled

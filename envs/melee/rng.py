@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.melee.physics.compile import compiled
+from envs.compile import compiled
 
 WORD = 0xFFFFFFFF
 

@@ -1,4 +1,4 @@
-"""How a policy plays beside the games of a folder: the same counts of both, per minute, with intervals."""
+"""Counts of what players do, per minute with intervals: in the games of a folder, and by a policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RESAMPLES: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A mean over all the time there is, with the 95% interval that games drawn anew give; None: not known."""
+    """A mean over all games with a 95% bootstrap interval; None: unknown."""
 
     mean: float | None
     low: float | None
@@ -46,29 +46,29 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the players of one source do."""
+    """Rates of the players of one source."""
 
     title: str
     games: int
-    minutes: float  # of all seats that count
+    minutes: float  # of all selected seats
     rates: dict[str, Rate]  # by the names in RATES
 
 
 @dataclass(slots=True)
 class Folder:
-    """The games of a folder, and what was wrong with those that cannot be read."""
+    """The games of a folder, and the errors of unreadable files."""
 
-    games: list[NDArray[np.void]] = field(default_factory=list)  # BEHAVIOUR [seats that count]
+    games: list[NDArray[np.void]] = field(default_factory=list)  # BEHAVIOUR [selected seats]
     unreadable: list[str] = field(default_factory=list)
 
 
 def folder_games(folder: Path, character: str | None = None, player: str | None = None) -> Folder:
-    """Count what seats of this character and this player do, by default both seats, in all .slp files.
+    """Count what the seats of a character and a player, by default both seats, do in all .slp files.
 
     ``player`` is a port or a display name, see ``is_player``.
 
     Raises:
-        ConfigError: no file, none that can be read, or nobody who is looked for; names who is there.
+        ConfigError: no readable file, or no such player; names the players that were found.
         UnknownNameError: there is no such character.
     """
     if character is not None and character not in CHARACTERS:
@@ -116,7 +116,7 @@ def _of_seats(replay: Replay, seats: Sequence[int]) -> NDArray[np.void]:
 def mock_games(
     player: Contender, opponent: Contender, games: int, characters: tuple[str, str], rules: Rules, seed: int
 ) -> Iterator[NDArray[np.void]]:
-    """Count what a player does in games of the mock from both seats, in both at once where it meets itself. Blocks.
+    """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks.
 
     Raises:
         ConfigError: fewer than one game.
@@ -129,17 +129,17 @@ def mock_games(
 
 
 def column(title: str, games: Sequence[NDArray[np.void]], seed: int) -> Column:
-    """The means of some games, BEHAVIOUR [seats] each, and their intervals: quantiles over games drawn anew."""
+    """Means of some games, BEHAVIOUR [seats] each, with intervals from games resampled with replacement."""
     sums = np.array([structured_to_unstructured(game).sum(0) for game in games])  # [G, columns]
     parts = dict(zip(BEHAVIOUR.names or (), sums.T, strict=True))
     rng = np.random.default_rng(derive(seed, "behaviour", title))
-    drawn = rng.multinomial(len(games), np.full(len(games), 1.0 / len(games)), RESAMPLES)  # how often each game is
+    drawn = rng.multinomial(len(games), np.full(len(games), 1.0 / len(games)), RESAMPLES)
     rates = {name: _rate(parts[count], parts[time], drawn) for name, (count, time) in RATES.items()}
     return Column(title, len(games), float(parts["minutes"].sum()), rates)
 
 
 def _rate(count: NDArray[np.float64], time: NDArray[np.float64], drawn: NDArray[np.int64]) -> Rate:
-    """A rate over games [G]; ``drawn`` [R, G]. Games of which one of the two is not known do not count."""
+    """A rate over games [G] with both values known; ``drawn`` [R, G] has the number of copies of each game."""
     known = ~np.isnan(count) & (time > 0.0)
     if not known.any():
         return Rate(None, None, None)
@@ -153,7 +153,7 @@ def _rate(count: NDArray[np.float64], time: NDArray[np.float64], drawn: NDArray[
 
 
 def table(columns: Sequence[Column]) -> list[str]:
-    """Lines for a person: a row a quantity."""
+    """The table as lines, a row for each quantity."""
     head = ["a minute, with 95% interval", *(c.title for c in columns)]
     about = ["", *(f"{c.games} games, {c.minutes:.1f} min" for c in columns)]
     rows = [[_label(name), *(str(c.rates[name]) for c in columns)] for name in RATES]

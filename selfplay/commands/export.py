@@ -1,4 +1,4 @@
-"""A policy as a file for other programs, written only where it plays as the policy does."""
+"""Exports a policy as a file for other programs, after a check that it gives the same outputs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.melee.controller import ACTION_SPEC, BUTTONS, FIELDS
-from envs.registry import GAMES
+from envs.registry import GAMES, GameEntry
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.parity import largest_difference, seen_in_games
 from selfplay.errors import CheckpointError, ConfigError, boundary
@@ -25,7 +24,7 @@ OBSERVATIONS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What was written, and how far it is from the policy."""
+    """The written files, and their largest difference from the policy."""
 
     path: Path
     about: Path
@@ -83,7 +82,7 @@ def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:
 
 
 def described(policy: Policy) -> dict[str, Any]:
-    """What a program has to know that plays the file."""
+    """Everything that a program needs to play with the file."""
     meta = policy.meta
     return {
         "policy": meta.id,
@@ -98,17 +97,17 @@ def described(policy: Policy) -> dict[str, Any]:
         "network": meta.network.kind,
         "memory_width": policy.network.memory_width,
         "memory_at_start": "zeros" if policy.network.memory_width else "none",
-        "logits": _layout(),
+        "logits": _layout(GAMES[game_of(meta)]),
     }
 
 
-def _layout() -> list[dict[str, str | int]]:
+def _layout(game: GameEntry) -> list[dict[str, str | int]]:
     """Which logits belong to which part of an action, in the order of the action's numbers."""
+    names, first = game.action_parts, game.actions.binary
     parts: list[dict[str, str | int]] = [
-        {"name": name, "kind": "button", "first": i, "size": 1} for i, name in enumerate(BUTTONS)
+        {"name": name, "kind": "button", "first": i, "size": 1} for i, name in enumerate(names[:first])
     ]
-    first = ACTION_SPEC.binary
-    for name, size in zip(FIELDS[first:], ACTION_SPEC.sizes, strict=True):
+    for name, size in zip(names[first:], game.actions.sizes, strict=True):
         parts.append({"name": name, "kind": "classes", "first": first, "size": size})
         first += size
     return parts

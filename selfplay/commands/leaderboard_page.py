@@ -11,7 +11,8 @@ from selfplay.commands.notable_games import Notable, notable, rated
 from selfplay.commands.replay import Replayer
 from selfplay.errors import IncompatibleError
 from selfplay.league.ledger import read_records
-from selfplay.report.leaderboard_page.page import PageContent, PageReplay, write_page
+from selfplay.report.fight.page import end_document
+from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.transcripts import read_transcripts
 from selfplay.verbs import respelled
@@ -74,7 +75,7 @@ def replays_of(
                 failed[match] = str(error)
                 continue
             command = respelled("python scripts/watch.py") + f" {run.path} --game {match}"
-            found.append(PageReplay(one.kind, one.why, command, film))
+            found.append(PageReplay(one.kind, one.why, command, *end_document(film, LONGEST_S)))
             break
     return found, _notes(failed, kinds, found)
 

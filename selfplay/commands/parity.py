@@ -1,4 +1,4 @@
-"""Whether a network and its copy in another format decide alike, on what is seen in games."""
+"""Compares a network with its copy in another format, on observations of games."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 PLAYERS: Final = (("edge_guarder", "rusher"), ("random", "counter_hitter"))  # of each game
-EPISODES: Final = 3  # of each game at least, where there is room for so many
+EPISODES: Final = 3  # minimum of each game, if there are enough steps
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the seats of some games saw, one decision after the other."""
+    """Observations of the seats of some games, decision by decision."""
 
     obs: Tensor  # float [T, N, D]
     fresh: Tensor  # bool [T, N] an episode begins, and memory with it
 
 
 def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
-    """At least so many, of scripted players with the policy's character, stage, frame skip and delay."""
+    """At least ``observations`` of scripted players, with the policy's characters, stage, frame skip and delay."""
     rows = 2 * len(PLAYERS)
     steps = -(-observations // rows)
     game = MockMelee(
@@ -58,10 +58,10 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
 
 
 def largest_difference(network: ActorCritic, decide: Decide, seen: Seen) -> float:
-    """Between any number that the two give: logits, values, and what each remembers of its own.
+    """Largest difference between their outputs: logits, values and memory.
 
-    Memory goes on from decision to decision, so that differences may add up, and is zeros where an episode begins.
-    Infinite where one of the two gives what is no number.
+    Each keeps its own memory over an episode, so that differences may add up. The result is infinite if an output
+    is not finite or has another shape.
     """
     largest = 0.0
     with torch.inference_mode():

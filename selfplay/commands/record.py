@@ -1,8 +1,8 @@
 """Games of the mock as .slp files: a data set for imitation that needs no download.
 
-A game follows from its number alone (its seed, who plays, and how): files that are already there are kept, so that a
-recording that was interrupted goes on, and a longer one adds to a shorter one. With policies that holds as far as
-``selfplay.runner.match`` says: the network's sums may differ in the last bit with the games beside.
+A game depends on its number alone (seed, players and rules). Existing files are kept, so that an interrupted recording
+is continued and a longer one extends a shorter one. With policies this holds as ``selfplay.runner.match`` says: sums of
+the network may differ in the last bit with the number of parallel games.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from envs.melee.mock import MockMelee
-    from envs.melee.replay import End
 
 _Game = TypeVar("_Game")
 
-WIDEST: Final = 32  # games side by side
+WIDEST: Final = 32  # parallel games
 MOST_BYTES: Final = 64 << 20  # of frames that wait for the end of their block
 FRAME_BYTES: Final = GAME.itemsize + NUM_SEATS * (PLAYER.itemsize + CONTROLLER.itemsize)
 HASH_DIGITS: Final = 8
@@ -49,7 +48,7 @@ _STARTED: Final = datetime(2001, 11, 21, tzinfo=UTC)  # in every file, so that a
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A game, and the file that is to hold it."""
+    """A game and its file."""
 
     matchup: Matchup
     path: Path
@@ -57,7 +56,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a recording is: files of the whole order that are there, and frames written by this call."""
+    """Progress of a recording: number of existing files, and frames written by this call."""
 
     files: int
     frames: int
@@ -75,17 +74,17 @@ def bot(name: str) -> Contender:
 
 
 def policy(path: str) -> Contender:
-    """The policy at a path, see ``load_fighter``, under the name that files have for it."""
+    """The policy at a path, see ``load_fighter``, with its name in files."""
     return _named(Contender(path, load_fighter(path)))
 
 
 def opponent(name: str) -> Contender:
-    """A scripted player or the policy of a folder, see ``players.contender``, under the name that files have for it."""
+    """A scripted player or the policy of a folder, see ``players.contender``, with its name in files."""
     return _named(contender(name))
 
 
 def _named(player: Contender) -> Contender:
-    """Generations of two runs have the same name: so the weights are part of it, and it fits into a file."""
+    """The same player, with a name that contains the weights' hash and fits into a file."""
     if player.policy is None:
         return player
     weights = str(player.policy.meta.weights_hash)[:HASH_DIGITS]
@@ -95,15 +94,15 @@ def _named(player: Contender) -> Contender:
 def pairings_of(
     players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, str], seed: int
 ) -> list[Matchup]:
-    """Who plays whom: every pair in turn, then the same pairs with seats swapped, and again.
+    """Pairings: all pairs in turn, then the same pairs with seats swapped, and again.
 
     Args:
-        players: Ids of those who have the first character. Without opponents they meet each other, each pair both
-            ways round; one that is alone meets itself.
-        opponents: Ids of those who have the second character.
-        games: How many.
+        players: Ids of the players with the first character. Without opponents they play each other in both seats; a
+            single player plays itself.
+        opponents: Ids of the players with the second character.
+        games: Number of games.
         characters: Of players and of opponents.
-        seed: Of all; that of a game follows from it and the game's number.
+        seed: Of all games; a game's own seed depends on it and the number of the game.
 
     Raises:
         ConfigError: no player, or fewer than one game.
@@ -127,17 +126,17 @@ def pairings_of(
 
 
 def orders_of(matchups: Sequence[Matchup], rules: Rules, seed: int, folder: Path) -> list[Order]:
-    """The files of these games: their names say all that a game follows from, so that no other game is taken for it."""
+    """The files of these games; a file name contains everything that its game depends on."""
     orders = []
     for number, matchup in enumerate(matchups):
-        first, second = (f"{who}.{body}" for who, body in zip(matchup.players, matchup.characters, strict=True))
+        first, second = (f"{name}.{body}" for name, body in zip(matchup.players, matchup.characters, strict=True))
         name = f"{first}-vs-{second}-{rules.stage}-{rules.max_episode_frames}-seed{seed}-{number:05d}.slp"
         orders.append(Order(matchup, folder / name))
     return orders
 
 
 def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rules) -> Iterator[Progress]:
-    """Play and write those games whose files are not there yet; a ``Progress`` after every block. Blocks.
+    """Play and write the games without a file; yields a ``Progress`` after every block. Blocks.
 
     Raises:
         GameError: a character or a stage is unknown, or a file cannot be written.
@@ -153,22 +152,22 @@ def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rul
 
 
 def blocks(games: Sequence[_Game], rules: Rules) -> Iterator[Sequence[_Game]]:
-    """Games to play side by side, so many that their frames fit into ``MOST_BYTES``."""
+    """Groups of games to play in parallel, whose frames fit into ``MOST_BYTES``."""
     size = min(max(MOST_BYTES // (_longest(rules) * FRAME_BYTES), 1), WIDEST)
     for i in range(0, len(games), size):
         yield games[i : i + size]
 
 
 def _longest(rules: Rules) -> int:
-    """Frames that a game can have."""
+    """Maximum number of frames of a game."""
     return min(max(rules.max_episode_frames, 1), TIMER)
 
 
 def recorded(matchups: Sequence[Matchup], players: Mapping[str, Contender], rules: Rules) -> Iterator[Replay]:
-    """Play one block, then give its games one by one. Blocks.
+    """Play one block, then yield its games one by one. Blocks.
 
-    Of a game there is every frame from the start on but the last, which the block leaves at once for the next episode.
-    ``end`` says how the game ended nevertheless, and so who lost the last stock.
+    The last frame of a game is missing, since the block replaces it by the first of the next episode. ``end`` has the
+    result.
     """
     keeper = _Keeper(len(matchups), _longest(rules))
     for i, result in enumerate(play(matchups, players, rules, watch=keeper.watch)):
@@ -176,7 +175,7 @@ def recorded(matchups: Sequence[Matchup], players: Mapping[str, Contender], rule
 
 
 class _Keeper:
-    """Keeps the first episode of every game of a block; a frame of all games costs three copies."""
+    """Records the first episode of every game of a block."""
 
     def __init__(self, games: int, longest: int) -> None:
         self._game = np.zeros((games, longest), GAME)
@@ -187,7 +186,7 @@ class _Keeper:
         self._frame = 0
 
     def watch(self, block: MockMelee) -> None:
-        """Keep the frame that is shown. A game whose frame is not the next one has started its next episode."""
+        """Record the current frame. A game with another frame number has started its next episode."""
         state, t = block.state, self._frame
         self._running &= state.game["frame"] == t
         self._lengths += self._running
@@ -208,8 +207,5 @@ def _replay(matchup: Matchup, state: GameState, stats: NDArray[np.void], rules: 
         seat_of(port, CHARACTERS[character], name=name)
         for port, (name, character) in enumerate(zip(matchup.players, matchup.characters, strict=True))
     )
-    return replay_of(state, (first, second), STAGES[rules.stage], end=_end(stats))
-
-
-def _end(stats: NDArray[np.void]) -> End:
-    return end_of(stats["stocks"], stats["percent"], timer=ENDED_BY[stats["ended"][0]] == "timer")
+    end = end_of(stats["stocks"], stats["percent"], timer=ENDED_BY[stats["ended"][0]] == "timer")
+    return replay_of(state, (first, second), STAGES[rules.stage], end=end)

@@ -1,4 +1,4 @@
-"""Rated games, played again: the same players on the same seed, and every counter must agree with the ledger's row."""
+"""Replays rated games: the same players with the same seed; all counts must equal those in the ledger."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from envs.melee.drawing.film import Film
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import MatchRecord
-    from selfplay.report.fight.film import Film
 
 
 class Replayer:
@@ -80,7 +80,7 @@ def _compare(game: MatchRecord, stats: NDArray[np.void]) -> None:
 
 
 def rated_game(run: RunDir, match: str) -> MatchRecord:
-    """The game of the run's ledger with this match id, or the only one whose id starts like this.
+    """The game in the run's ledger with this match id, or the only one whose id starts with it.
 
     Raises:
         ConfigError: there is none, or several.

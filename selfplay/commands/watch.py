@@ -1,4 +1,4 @@
-"""A game of two players, recorded to be watched."""
+"""Plays a game of two players and records it as a film."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.drawing.film import Film, Recorder
+from envs.melee.drawing.items import lasers_of
 from envs.melee.observation import encode
 from envs.melee.tables import load_tables
 from selfplay.checkpoint import RunDir, is_policy, list_generations
@@ -17,8 +19,6 @@ from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.schedule import Matchup
 from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
-from selfplay.report.fight.film import Film, Recorder
-from selfplay.report.fight.items import lasers_of
 from selfplay.runner.match import Contender, Rules, play
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None = None) -> Film:
-    """Play one game as a run's newest generation, or a policy, knows it, and record each frame.
+    """Play one game by the rules of a run's newest generation, or of a policy, and record each frame.
 
     Args:
         folder: Of the run, or of the policy.
-        named: Up to two players, see ``players.contender``; whose game it is stands in for who is missing.
+        named: Up to two players, see ``players.contender``; that generation or policy replaces missing ones.
         seed: Of the game.
-        seconds: Of game time at most; by default as long as a game that it was trained with.
+        seconds: Maximum game time; None: as in training.
 
     Raises:
         NotARunError: the run has no generation yet.
@@ -56,7 +56,7 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
 
 
 def _home(run: RunDir) -> Contender:
-    """The policy in a folder, or the newest generation of a run, by whose rules a fight goes."""
+    """The policy in a folder, or the newest generation of a run."""
     if is_policy(run.path):
         return Contender(str(run.path.absolute()), load_fighter(run.path))
     generations = list_generations(run)
@@ -83,7 +83,7 @@ def recorded(
 
 
 class _Estimates:
-    """What each seat thinks of its own prospects, asked when it decides and kept in between."""
+    """Value estimates of both seats, updated when a seat decides."""
 
     def __init__(self, players: tuple[Contender, Contender], rules: Rules) -> None:
         self._players = [(player.policy, rules.traits(player).frame_skip) for player in players]
@@ -93,7 +93,7 @@ class _Estimates:
         self._frame = 0
 
     def of(self, game: MockMelee) -> NDArray[np.float32]:
-        """Of both seats [2], NaN for a scripted player."""
+        """Estimates of both seats [2], NaN for a scripted player."""
         policies = [policy if self._frame % skip == 0 else None for policy, skip in self._players]
         if any(policies):
             obs, _ = encode(game.state, self._tables)

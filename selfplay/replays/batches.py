@@ -148,11 +148,7 @@ def _empty(lanes: int, length: int) -> WindowBatch:
 
 
 def _joined(parts: Sequence[FrameBatch]) -> FrameBatch:
-    return FrameBatch(
-        np.concatenate([part.obs for part in parts]),
-        np.concatenate([part.action for part in parts]),
-        np.concatenate([part.last for part in parts]),
-    )
+    return FrameBatch(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("obs", "action", "last")))
 
 
 def _taken(batch: FrameBatch, rows: NDArray[np.int64]) -> FrameBatch:

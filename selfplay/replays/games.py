@@ -31,7 +31,7 @@ class SeatInfo(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seat: int = Field(ge=0, lt=NUM_SEATS)
-    port: int = Field(ge=0, lt=NUM_PORTS)  # counted from 0, people count from 1
+    port: int = Field(ge=0, lt=NUM_PORTS)  # from 0; the command line counts from 1
     character: Annotated[str, Field(max_length=MAX_NAME)]  # at the start; "character 19" where there is no table
     name: Annotated[str, Field(max_length=MAX_NAME)]  # "" if none is recorded
     rows: int = Field(ge=0, le=MAX_FRAMES)

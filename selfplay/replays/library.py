@@ -124,7 +124,7 @@ class Library:
                 data = _read(game.path)
             except OSError as error:
                 raise ConfigError(f"{game.path} was there at the scan: {error.strerror or error}") from error
-            if _hash(data) != game.hash:
+            if hashlib.sha256(data).hexdigest() != game.hash:
                 raise ConfigError(f"{game.path} has changed since the scan")
             _, both = self._make(game.hash, data, game.path.name)
         return [both[seat.seat] for seat in game.seats]
@@ -163,7 +163,7 @@ class Library:
         if self._cache and known and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
             return known.sha256, None
         data = _read(path)
-        content = _hash(data)
+        content = hashlib.sha256(data).hexdigest()
         files[self._name(path)] = FileNote(size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=content)
         return content, data
 
@@ -214,7 +214,3 @@ def _check(made: Sequence[Examples]) -> None:
 
 def _read(path: Path) -> bytes:
     return read_plain(path, MAX_FILE_BYTES, follow=True)
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

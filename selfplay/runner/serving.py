@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from envs.melee.dolphin.launch import last_line
+from envs.files import last_line
 from selfplay.errors import ConfigError, ServerError
 from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, exchange, post
 from selfplay.policy.language.wire import Completions, SGLang, Wire

@@ -11,7 +11,6 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.schedule import Matchup
-from selfplay.report.fight.story import losses
 from selfplay.train.fighting.rating import config_of, play_matchups, settings_of
 from tests.league.pools import record
 from tests.train.policies import save
@@ -114,7 +113,7 @@ def test_a_page_shows_games_that_agree_and_says_which_do_not(run, tmp_path):
     assert len(told) == len(replays)
     for replay in replays:
         game = rated_game(run, replay.command.rpartition(" ")[2])
-        assert sum(1 for _ in losses(replay.film)) >= abs(game.stocks[0] - game.stocks[1])
+        assert len(replay.film["losses"]) >= abs(game.stocks[0] - game.stocks[1])
     assert (not replays) or "agree with the ledger" in notes[0]
     path = tmp_path / "page.html"
     assert write_run(run.path, of, path, told.append) == path.stat().st_size

@@ -224,7 +224,7 @@ READING = {
 OWN = {
     "envs.files": "what they all read with",
     "envs.melee.dolphin.console": "what libmelee itself wrote",
-    "envs.melee.physics.compile": "hashes the project's sources",
+    "envs.compile": "hashes the project's sources",
     "selfplay.files": "the same",
     "selfplay.policy.language.loading": "folders that were looked through; tests/policy/language/test_loading.py",
     "selfplay.report.standalone_page": "files of the package",

@@ -5,10 +5,11 @@ import json
 import numpy as np
 
 from selfplay.league.leaderboard import analyse
+from selfplay.report.fight.page import document
 from selfplay.report.leaderboard_page.page import PageContent, PageReplay
 from selfplay.report.leaderboard_page.records import RunRecords
+from tests.envs.melee.drawing.fights import film
 from tests.league.pools import tournament
-from tests.report.fights import film
 
 STRENGTHS = {"random": 1500.0, "rusher": 1700.0, **{f"gen_{10 * n}": 1450.0 + 80.0 * n for n in range(6)}}
 
@@ -60,7 +61,7 @@ def folder(path, rows=None, summary=None):
 def subject(path, strengths=None, films=2, **parts):
     """Everything that a page can show."""
     replays = [
-        PageReplay(f"Kind {n}", "a beat b.", f"python scripts/watch.py RUN --game {n}", film(300 + n))
+        PageReplay(f"Kind {n}", "a beat b.", f"python scripts/watch.py RUN --game {n}", document(film(300 + n)))
         for n in range(films)
     ]
     return PageContent("run-7", studied(strengths), RunRecords.of(folder(path)), replays, ("A note.",), **parts)

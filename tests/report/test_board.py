@@ -8,14 +8,15 @@ from selfplay.errors import ConfigError
 from selfplay.league.external_games import read_csv
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
+from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.curves import POINTS, SHARES, rating_curve, training
 from selfplay.report.leaderboard_page.facts import health, settings
 from selfplay.report.leaderboard_page.maps import MOST, TOP, cycles, maps
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, page, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
+from tests.envs.melee.drawing.fights import film
 from tests.league.pools import series
 from tests.report.boards import folder, metrics, studied, subject
-from tests.report.fights import film
 
 
 class Parsed(HTMLParser):
@@ -167,7 +168,7 @@ def test_settings_that_are_not_set_are_not_shown(tmp_path):
 
 def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):
     frames = int(60 * LONGEST_S) + 600
-    replay = PageReplay("Longest game", "It lasted.", "watch", film(frames))
+    replay = PageReplay("Longest game", "It lasted.", "watch", *end_document(film(frames), LONGEST_S))
     parsed = Parsed(page(PageContent("run", studied(), None, [replay])))
     assert "The first 10 seconds are left out here." in parsed.text
     assert parsed.data["film-0"]["losses"] == []

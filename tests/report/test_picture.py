@@ -3,12 +3,12 @@ import pytest
 from PIL import Image
 
 from envs.melee import actions
+from envs.melee.drawing.film import film_of
+from envs.melee.drawing.scene import scene_of
 from envs.melee.tables import STAGES
-from selfplay.report.fight.film import film_of
 from selfplay.report.fight.overlay import COLOURS, HEIGHT, WIDTH
 from selfplay.report.fight.picture import Painter
-from selfplay.report.fight.scene import scene_of
-from tests.report.fights import film, replay
+from tests.envs.melee.drawing.fights import film, replay
 
 RED, BLUE = COLOURS
 

@@ -6,11 +6,11 @@ import io
 import pytest
 from PIL import Image
 
-from selfplay.report.fight.film import film_of
+from envs.melee.drawing.film import film_of
+from envs.melee.drawing.scene import scene_of
 from selfplay.report.fight.page import write_html
-from selfplay.report.fight.scene import scene_of
+from tests.envs.melee.drawing.fights import film, replay
 from tests.report.browsers import browser  # noqa: F401
-from tests.report.fights import film, replay
 
 pytestmark = [
     pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),

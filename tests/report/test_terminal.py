@@ -10,7 +10,7 @@ from envs.melee.controller import BUTTON_A, BUTTON_R
 from envs.melee.state import CONTROLLER
 from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.terminal import PICTURES_PER_S, Playback, blocks, inputs, picture_size, play_terminal
-from tests.report.fights import film
+from tests.envs.melee.drawing.fights import film
 
 
 class Hands:

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
 from selfplay.report.fight.picture import Painter
 from selfplay.report.fight.saving import saved
-from selfplay.report.fight.scene import scene_of
 from selfplay.report.fight.video import write_gif, write_mp4
-from tests.report.fights import film
+from tests.envs.melee.drawing.fights import film
 
 
 def test_gif(tmp_path):

@@ -8,18 +8,19 @@ import sys
 
 import pytest
 
-from scripts import fake_dolphin as dolphin_stand_in
-from tests.scripts.commands import mistake, run
+from tests.scripts.commands import ROOT, mistake
+from tests.support.fake_dolphin.__main__ import PROGRAM, main
 
-SCRIPT = "fake_dolphin.py"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in needs named pipes")
 
 
 def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
-    done = run(
-        SCRIPT, "a folder", "--seed", 7, "--persona", "ishiiruka", "--fault", "crash~500", "--fault", "wrong_stage@2!",
-        cwd=tmp_path,
-    )  # fmt: skip
+    command = [
+        sys.executable, "-m", "tests.support.fake_dolphin",
+        "a folder", "--seed", "7", "--persona", "ishiiruka", "--fault", "crash~500", "--fault", "wrong_stage@2!",
+    ]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     program, disc = tmp_path / "a folder/dolphin", tmp_path / "a folder/disc.json"
     assert json.loads(disc.read_text()) == {
@@ -36,9 +37,8 @@ def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
     assert (told.returncode, told.stdout[:12]) == (255, "Faster Melee")
 
 
-def test_the_module_does_the_same(tmp_path):
-    command = [sys.executable, "-m", "tests.support.fake_dolphin", str(tmp_path)]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+def test_without_flags_the_disc_has_the_defaults(tmp_path):
+    assert main([str(tmp_path)]) == 0
     assert json.loads((tmp_path / "disc.json").read_text()) == {}
 
 
@@ -56,10 +56,10 @@ def test_the_module_does_the_same(tmp_path):
 )
 def test_a_mistake_is_one_line(tmp_path, capsys, monkeypatch, arguments, line):
     monkeypatch.chdir(tmp_path)
-    assert line in mistake(capsys, SCRIPT, lambda: dolphin_stand_in.main(["folder", *arguments]))
+    assert line in mistake(capsys, PROGRAM, lambda: main(["folder", *arguments]))
     assert not (tmp_path / "folder").exists()
 
 
 def test_a_folder_that_cannot_be_written(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    assert "file" in mistake(capsys, SCRIPT, lambda: dolphin_stand_in.main([str(tmp_path / "file" / "folder")]))
+    assert "file" in mistake(capsys, PROGRAM, lambda: main([str(tmp_path / "file" / "folder")]))

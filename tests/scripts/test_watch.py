@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageSequence
 
+from envs.melee.drawing.film import film_of
 from scripts import watch
 from selfplay.checkpoint import create_run
 from selfplay.commands.players import contender
@@ -11,9 +12,8 @@ from selfplay.config.fighting import Config
 from selfplay.league.ledger import Ledger
 from selfplay.league.schedule import Matchup
 from selfplay.report.fight import show
-from selfplay.report.fight.film import film_of
 from selfplay.train.fighting.rating import play_matchups, settings_of
-from tests.report.fights import replay
+from tests.envs.melee.drawing.fights import replay
 from tests.scripts import commands
 from tests.train.policies import save, save_imitation
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from envs.compile import rule
 from envs.melee.bots.controls import BOT, C_HELD, release
 from envs.melee.bots.planned import play_counter_hitter, play_edge_guarder, play_shield_grabber
 from envs.melee.bots.simple import play_random, play_rusher, play_walker
-from envs.melee.physics.compile import rule
 from envs.melee.rng import mix, unit
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.bots.controls import draw, perform
 from envs.melee.bots.perception import GRAB, NO_ATTACK, effect, moves, side_of, startup
 from envs.melee.phase import busy_for
-from envs.melee.physics.compile import rule
 
 AIMED = moves(a.FSMASH)  # turns to the side that it is aimed at
 RUNNING = GRAB | moves(a.FSMASH, a.USMASH, a.DSMASH)  # what can be started while dashing

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_L, BUTTON_X, BUTTON_Z
-from envs.melee.physics.compile import rule
 from envs.melee.rng import following, unit
 
 # Memory of a bot; ``kind`` is -1 if the seat has no bot.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
 from envs.melee.bots.controls import (
@@ -38,7 +39,6 @@ from envs.melee.bots.perception import (
 from envs.melee.bots.reflexes import cushion, recover, reflexes
 from envs.melee.controller import BUTTON_A
 from envs.melee.phase import busy_for
-from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign
 
 ANY_TIME = 60.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.bots.controls import draw, flick_c, flick_x, mash, shield, tap
 from envs.melee.bots.perception import is_off_stage
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_L, BUTTON_X, BUTTON_Z
-from envs.melee.physics.compile import rule
 from envs.melee.physics.motion import sign
 
 LEDGE_X = 4.0  # units beside the edge that a recovery aims at

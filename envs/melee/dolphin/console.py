@@ -30,7 +30,7 @@ The last two are Ishiiruka's, the update track is mainline's; each build ignores
 """
 INSTANT_MATCH: Final = "$Optional: Instant Match ["
 _RANDOM_STAGE, _SAME_STAGE = "\n00000001 7C0802A6\n", "\n00000000 7C0802A6\n"  # as the code's notes say
-LOADING: Final = 4  # times as long as for a frame is waited for the next screen
+LOADING: Final = 4  # timeout for the next screen, in timeouts for a frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,22 +16,23 @@ import melee
 import psutil
 
 from envs.errors import DolphinError
+from envs.files import last_line
 from envs.melee.dolphin.console import LOADING, Setup, make_console
 from envs.melee.dolphin.frames import FrameReader
 from envs.melee.dolphin.install import check_build, claim_port, version_of
-from envs.melee.dolphin.launch import guarded, last_output
+from envs.melee.dolphin.launch import LOG, guarded
 from envs.melee.dolphin.leftovers import MARK, end_marked, holds_port
 from envs.melee.dolphin.pad import Pad
 from envs.melee.dolphin.stream import LOOK_S, Stream
 
 MEGABYTE: Final = 1 << 20
-PROMPT_AFTER_S: Final = 0.5  # of silence between two games, after which Dolphin may be waiting for us
-PROMPTS: Final = 60  # it is told to go on at most, once in so many seconds
-_PROMPT_S: Final = 0.05
-_QUIET_S: Final = 0.05  # without a message: Dolphin waits for us
-MAX_AHEAD: Final = 400  # messages that flushes too many can give
+PROMPT_AFTER_S: Final = 0.5  # of silence between two games until the first prompt
+PROMPTS: Final = 60  # maximum number of prompts to continue
+_PROMPT_S: Final = 0.05  # between two prompts
+_QUIET_S: Final = 0.05  # without a message until Dolphin counts as waiting for inputs
+MAX_AHEAD: Final = 400  # maximum number of messages after surplus flushes
 ENDING_S: Final = 1.0  # for a Dolphin that has closed its pipes to end
-_PIPE_S: Final = 0.05  # between two looks whether Dolphin has opened a pipe
+_PIPE_S: Final = 0.05  # between two tries to open its pipes
 
 
 class Emulator:
@@ -53,14 +54,14 @@ class Emulator:
         self._folder = Path(tempfile.mkdtemp(prefix="dolphin-"))
         self._stream: Stream | None = None
         self.pads: list[Pad] = []
-        self._unread: list[melee.Controller] = []  # Dolphin does not read their pipes yet
+        self._unread: list[melee.Controller] = []  # whose pipes Dolphin has not opened yet
         self._held = ExitStack()  # the claim to its port
         self._patience_s = float("inf")  # without a message
-        self._playing = False  # in a game: then Dolphin, not we, is late when nothing comes
+        self._playing = False  # in a game, where Dolphin sends frames without prompts
         self._prompts = 0
-        self._games = 0  # that were taken note of
+        self._games = 0  # that have been entered
         self.reader = FrameReader()
-        self.helper = melee.MenuHelper()  # remembers of one game for the next that Stadium is frozen
+        self.helper = melee.MenuHelper()  # keeps for the next game that Stadium is frozen
         try:
             self._start(ports, human)
         except BaseException:
@@ -69,7 +70,7 @@ class Emulator:
 
     def _start(self, ports: Sequence[int], human: int | None) -> None:
         setup = self._setup
-        # libmelee asks for the version, too, but without a deadline.
+        # libmelee does this too, but without a timeout.
         check_build(
             setup.executable,
             version_of(setup.executable),
@@ -96,7 +97,7 @@ class Emulator:
             self.console._slippstream = self._stream = Stream(port, self._idle, self.reader.feed)
             if self.console.connect():
                 break
-        if not holds_port(str(self._folder), port):  # Dolphin says nothing of a port that it cannot open, and plays on
+        if not holds_port(str(self._folder), port):  # Dolphin does not report a port that it cannot open
             self._check()
             raise DolphinError(f"UDP port {port} belongs to another program, which answers in Dolphin's place")
         while self._unread:
@@ -106,7 +107,7 @@ class Emulator:
         self.pads = [Pad(controller) for controller in controllers]
 
     def _hold_pipes(self) -> None:
-        """Open the pipes that Dolphin reads by now; libmelee's ``connect`` would wait for ever for a dead Dolphin."""
+        """Open the pipes that Dolphin reads already; libmelee's ``connect`` would never return if Dolphin is dead."""
         for controller in self._unread.copy():
             with suppress(OSError):
                 pipe = os.open(controller.pipe_path, os.O_WRONLY | os.O_NONBLOCK)
@@ -142,7 +143,7 @@ class Emulator:
 
     @property
     def prompted(self) -> bool:
-        """Whether pads were flushed, perhaps too often, since the last ``settle``."""
+        """Whether prompts were sent since the last ``settle``."""
         return self._prompts > 0
 
     def _idle(self, silent_s: float) -> float:
@@ -157,7 +158,7 @@ class Emulator:
         elif silent_s > self._patience_s:
             raise DolphinError(f"no frame from Dolphin for {self._patience_s:g} s")
         elif self.pads and not self._playing and silent_s > PROMPT_AFTER_S and self._prompts < PROMPTS:
-            # Between two games it is unknown whether it waits for inputs. ``settle`` removes surplus ones.
+            # Between two games it is unknown whether Dolphin waits for inputs. ``settle`` handles surplus flushes.
             self._prompts += 1
             self.flush()
             return _PROMPT_S
@@ -167,11 +168,11 @@ class Emulator:
         """Check the process and the deadlines.
 
         Raises:
-            DolphinError: the process has ended, or too much time has gone by.
+            DolphinError: the process has ended, or a deadline has passed.
         """
         code = self.console._process.poll()
         if code is not None:
-            said = last_output(self._folder)
+            said = last_line(self._folder / LOG)
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             playing = self._playing or self.has_begun
             when = f"after frame {self.reader.frame}" if playing else "in the menus"
@@ -185,7 +186,7 @@ class Emulator:
         Raises:
             DolphinError: nothing came, or nothing that could be read.
         """
-        if self.reader.games > self._games:  # it began while libmelee was not looking
+        if self.reader.games > self._games:  # it began during another call
             self.advance()
             return None
         try:
@@ -250,7 +251,7 @@ class Emulator:
                 if new:
                     return True
                 if new is False:
-                    self.flush()  # it waits after a frame that it repeats, too
+                    self.flush()  # it also waits after a repeated frame
                 elif reader.end is not None and self._playing:
                     self._game_over()
             elif new:

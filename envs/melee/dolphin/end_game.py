@@ -10,9 +10,9 @@ from melee import Button
 if TYPE_CHECKING:
     from envs.melee.dolphin.emulator import Emulator
 
-ENDING: Final = 1200  # frames that a decided game may still show
-QUIT_S: Final = 3.0  # until a game that is to be left counts as one that cannot be
-_BEAT_S: Final = 0.02  # between two inputs to a game that stands still
+ENDING: Final = 1200  # maximum number of frames after a game is decided
+QUIT_S: Final = 3.0  # timeout for leaving a game
+_BEAT_S: Final = 0.02  # between two inputs to a paused game
 
 
 def end_game(emulator: Emulator) -> bool:

@@ -32,7 +32,7 @@ from envs.melee.slp.start import End, Start, read_end, read_start
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState
 
 MENU: Final = 0x3E  # command of a frame of a menu
-OLDEST: Final = (3, 8, 0)  # the first that tells hitlag
+OLDEST: Final = (3, 8, 0)  # the first version with hitlag
 _NO_FRAME: Final = -(1 << 30)
 _FLAG_BYTE, _FLAG_BIT = HITSTUN_FLAG
 
@@ -79,8 +79,8 @@ class FrameReader:
     """Reads the events of one game after another.
 
     ``state`` is of the last whole frame, ports in rising order on its seats. ``start`` is of the game in progress, or
-    of the last one, as is ``first``, the number of its first frame. ``games`` counts those that have begun, ``frames``
-    the frames of all games. ``end`` is that of the last game that has ended; callers may reset it to None.
+    of the last one, as is ``first``, the number of its first frame. ``games`` is the number of games begun, ``frames``
+    the number of frames of all games. ``end`` is that of the last game that has ended; callers may reset it to None.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class FrameReader:
             while at < len(data):
                 command = data[at]
                 if command == MENU:
-                    break  # Dolphin is known to send menus as events of a game, too
+                    break  # Dolphin sometimes sends menus as events of a game
                 size = self._declare(data, at) if command == layout.EVENT_PAYLOADS else self._sizes[command]
                 if at + 1 + size > len(data):
                     raise DolphinError(f"Dolphin sent a part of an event 0x{command:02x}")
@@ -194,7 +194,7 @@ class FrameReader:
 
 
 def _player_row(post: tuple[float, ...]) -> tuple[float, ...]:
-    """PLAYER of what ``_read_post`` gave; see ``columns.player_columns``."""
+    """PLAYER from the result of ``_read_post``; see ``columns.player_columns``."""
     row = [post[i] for i in _COLUMNS]
     flags: bytes = post[_AT["flags"]]  # type: ignore[assignment]
     row[_HITSTUN] = post[_AT["misc"]] if flags[_FLAG_BYTE] & _FLAG_BIT else 0.0
@@ -204,7 +204,7 @@ def _player_row(post: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _controller_row(pre: tuple[float, ...]) -> tuple[float, ...]:
-    """CONTROLLER of what ``_read_pre`` gave; see ``columns.controller_columns``."""
+    """CONTROLLER from the result of ``_read_pre``; see ``columns.controller_columns``."""
     processed, physical = int(pre[8]), int(pre[9])
     implied = BITS["A"] if physical & BITS["Z"] else 0
     return *pre[3:8], int(BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF])

@@ -21,8 +21,7 @@ from typing import BinaryIO, Final
 
 from envs.errors import DolphinError
 
-# Of the launcher's two builds of each system, of the ExiAI build as its author gives it out, and of an AppImage that
-# was extracted.
+# File names of the launcher's two builds, of the ExiAI build as published, and of an extracted AppImage.
 _LINUX: Final = (
     "Slippi_Online-x86_64.AppImage",
     "Slippi_Netplay_Mainline-x86_64.AppImage",
@@ -35,11 +34,11 @@ _LAUNCHER_FOLDERS: Final = ("netplay", "netplay-beta")
 _WHAT_IS_VALID: Final = "give Dolphin's executable or the folder that holds it, such as the launcher's netplay"
 
 _EXI_AI: Final = re.compile(r"Faster Melee - Slippi \((?P<version>[^)]*)\) - ExiAI")
-_KILL_GRACE_S: Final = 1.0  # what an AppImage needs to unmount itself
+_KILL_GRACE_S: Final = 1.0  # for an AppImage to unmount itself
 _ANSWER_BYTES: Final = 1 << 16
 
 SLIPPI_PORT: Final = 51441  # libmelee's own default
-FIRST_PORT, LAST_PORT = 1024, 65000  # that the ports of a run may begin with
+FIRST_PORT, LAST_PORT = 1024, 65000  # valid first ports of a run
 PORT_TRIES: Final = 50
 
 
@@ -55,7 +54,7 @@ class DolphinVersion:
 
     @property
     def can_be_headless(self) -> bool:
-        """Whether it can run without a window: ExiAI always; builds of mainline do not tell."""
+        """Whether it can run without a window: ExiAI always can; whether a mainline build can is unknown."""
         return self.mainline or self.exi_ai
 
     @property
@@ -82,7 +81,7 @@ def find_executable(path: str | Path) -> Path:
     ``~`` is the home folder.
 
     Raises:
-        DolphinError: there is nothing, none or several of them, or what is there cannot be executed.
+        DolphinError: there is no executable, there are several, or it cannot be executed.
     """
     given = Path(os.path.expanduser(path)).absolute()
     if stat.S_ISDIR(_status(given, _WHAT_IS_VALID).st_mode):
@@ -112,7 +111,7 @@ def version_of(executable: Path, timeout_s: float = 10.0) -> DolphinVersion:
     It runs in its own process group, which is killed at the timeout.
 
     Raises:
-        DolphinError: it cannot be run, exits like no Dolphin, is late, or gives another answer.
+        DolphinError: it cannot be run, times out, or gives an unknown answer.
     """
     code, out, err = _ask(executable, timeout_s)
     told = _first_line(err) or _first_line(out) or "nothing"
@@ -135,7 +134,7 @@ def _classify(code: int, out: str, err: str) -> DolphinVersion | None:
         return DolphinVersion("mainline" in text, False, text) if text else None
     if code == 0 and "mainline" in out:
         return DolphinVersion(True, "ExiAI" in out, out)
-    if code == 255 and out:  # without a display it ends like this too, and says nothing here
+    if code == 255 and out:  # without a display the code is the same, but there is no output
         return DolphinVersion(False, False, out)
     if code == 1 and (match := _EXI_AI.match(err)):
         return DolphinVersion(False, True, match["version"])
@@ -143,7 +142,7 @@ def _classify(code: int, out: str, err: str) -> DolphinVersion | None:
 
 
 def _ask(executable: Path, timeout_s: float) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of ``--version``; files take them, since pipes may stay open behind it."""
+    """Exit code, stdout and stderr of ``--version``; in files, since its children may keep pipes open."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             process = subprocess.Popen(
@@ -169,7 +168,7 @@ def _ask(executable: Path, timeout_s: float) -> tuple[int, str, str]:
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """End a process and all that it started; it leads their group."""
-    with suppress(ProcessLookupError, PermissionError):  # the latter is macOS's word for a group that has ended
+    with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a group that has ended
         os.killpg(process.pid, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_KILL_GRACE_S)
@@ -287,7 +286,7 @@ def _status(path: Path, valid: str) -> os.stat_result:
     """The file status of a path.
 
     Raises:
-        DolphinError: nothing, or the system does not say; ``valid`` says what would be right.
+        DolphinError: it does not exist or has no readable status; the message ends with ``valid``.
     """
     try:
         return path.stat()

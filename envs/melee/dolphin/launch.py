@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 PR_SET_PDEATHSIG: Final = 1
+LOG: Final = "dolphin.log"
 
 
 def guarded(program: Path, folder: Path) -> Path:
@@ -24,26 +25,6 @@ def guarded(program: Path, folder: Path) -> Path:
     script.write_text(f'#!/bin/sh\nexec {words} "$@" </dev/null >{shlex.quote(str(log))} 2>&1\n', encoding="utf-8")
     script.chmod(0o700)
     return script
-
-
-LOG: Final = "dolphin.log"
-_LAST_BYTES: Final = 1 << 14  # of a log in which the last line is looked for; it may have grown for days
-
-
-def last_output(folder: Path) -> str:
-    """The last line of the program's output, "" if there is none."""
-    return last_line(folder / LOG)
-
-
-def last_line(log: Path) -> str:
-    """The last line of a log that is not empty, "" if there is none."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - _LAST_BYTES, 0))
-            lines = file.read().decode(errors="replace").split("\n")
-    except OSError:
-        return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def main() -> None:

@@ -11,9 +11,9 @@ from typing import Final
 import psutil
 
 MARK: Final = "SELFPLAY_DOLPHIN"
-"""Environment variable that all processes of an emulator have: those that it left behind have no parent to tell."""
-GRACE_S: Final = 0.5  # in which they end by themselves: an AppImage unmounts its files
-KILLED_S: Final = 5.0  # after which one that does not end although it was killed is left to the system
+"""Environment variable that all processes of an emulator have, with which orphans are found."""
+GRACE_S: Final = 0.5  # for them to end by themselves: an AppImage unmounts its files
+KILLED_S: Final = 5.0  # after which killed processes that do not end are abandoned
 _LOOK_S: Final = 0.01
 
 
@@ -29,7 +29,7 @@ def end_marked(value: str) -> None:
 
 
 def holds_port(value: str, port: int) -> bool:
-    """Whether a process with this ``MARK`` has a UDP port; True if the system does not tell."""
+    """Whether a process with this ``MARK`` has a UDP port; True if the system does not report it."""
     told = False
     for process in marked(value):
         try:
@@ -41,7 +41,7 @@ def holds_port(value: str, port: int) -> bool:
         if any(one.laddr and one.laddr.port == port for one in sockets):
             return True
         told = True
-    return not told  # macOS hides the environment of some programs, so that none of them is found
+    return not told  # on macOS some programs' environments are hidden, so that none is found
 
 
 def marked(value: str) -> Iterator[psutil.Process]:

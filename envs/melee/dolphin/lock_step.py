@@ -17,9 +17,9 @@ from envs.melee.state import CONTROLLER, records
 if TYPE_CHECKING:
     from envs.melee.dolphin.emulator import Emulator
 
-PULSES: Final = (-110, -90, -70)  # frames after which a stick is moved to see when that arrives
-LATEST: Final = 12  # frames after a pulse in which it is looked for
-_QUIET_S: Final = 0.25  # without a message, where nothing else tells that Dolphin waits for us
+PULSES: Final = (-110, -90, -70)  # frames after which a stick is moved to measure the delay
+LATEST: Final = 12  # maximum measured delay in frames
+_QUIET_S: Final = 0.25  # without a message until Dolphin counts as waiting for inputs
 
 
 def count_down(emulator: Emulator, seats: Sequence[tuple[int, int]]) -> None:

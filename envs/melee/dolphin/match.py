@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from envs.melee.dolphin.roster import Seat
     from envs.melee.state import GameState
 
-MEMORY_FRAMES: Final = 1800  # between two looks at the memory of a Dolphin that plays
+MEMORY_FRAMES: Final = 1800  # between two checks of the memory during a game
 
 
 @dataclass(frozen=True, slots=True)
 class Recycling:
     """When a Dolphin is restarted: between two games, because of its memory also within one. 0: never."""
 
-    frames: int = 0  # since its start; the first time earlier, by slot, so that not all restart at once
-    megabytes: int = 0  # by which its processes grew since their first game began
+    frames: int = 0  # since its start; fewer for the first one, by slot, so that not all restart at once
+    megabytes: int = 0  # of growth since its first game began
 
 
 @dataclass
@@ -40,8 +40,8 @@ class _Age:
     """Age of the running emulator."""
 
     limit: float = float("inf")  # frames
-    megabytes: float | None = None  # as its first game began
-    renewed: bool = False  # whether there was one at all
+    megabytes: float | None = None  # when its first game began
+    renewed: bool = False  # whether it is not the first emulator
 
 
 class Dolphin:
@@ -64,7 +64,7 @@ class Dolphin:
         self._emulator: Emulator | None = None
         self._pads_of: tuple[int | None, ...] = ()  # place of each seat's pad; None: a person
         self._over = True
-        self._is_worn = False  # and is to be closed before the next game
+        self._is_worn = False  # whether to restart before the next game
         self._asked: tuple[tuple[Seat, ...], str] | None = None  # of the last game
         self._age = _Age()
 
@@ -226,8 +226,5 @@ class Dolphin:
     def _differences(self, state: Any) -> Iterator[str]:  # noqa: ANN401 # melee.GameState
         reader, console = self.emulator.reader, self.emulator.console
         if state is not None and reader.frame == reader.first:
-            yield from differences(reader.state, self._zero_based(), state, console.zero_indices)
-
-    def _zero_based(self) -> tuple[int, int]:
-        first, second = self._ports
-        return first - 1, second - 1
+            first, second = self._ports
+            yield from differences(reader.state, (first - 1, second - 1), state, console.zero_indices)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 STUCK: Final = 600  # frames on one screen after which a cursor that does not arrive is nudged
 NUDGE: Final = 7  # frames that a nudge takes
-WAIT: Final = 180  # frames in which a person may change their mind
-AGAIN: Final = 240  # frames on the stages after which one that was chosen is chosen once more
+WAIT: Final = 180  # frames in which a person can still change characters
+AGAIN: Final = 240  # frames on the stage screen after which the stage is chosen again
 _CHOICES: Final = (Menu.CHARACTER_SELECT, Menu.SLIPPI_ONLINE_CSS)
 _SCREENS: Final = (*_CHOICES, Menu.STAGE_SELECT)  # with cursors
 
@@ -57,7 +57,7 @@ class Menus:
         """Press the buttons for this frame of a menu; whether inputs must not be late from here on."""
         self._frames = self._frames + 1 if state.menu_state is self._screen else 0
         self._screen = state.menu_state
-        state.frame = self._frames  # libmelee waits by it and presses on every other one; its own may start anywhere
+        state.frame = self._frames  # libmelee times button presses by it, and its own may start at any number
         if self._screen in _CHOICES:
             self._choose_characters(state)
         elif self._screen is Menu.STAGE_SELECT:
@@ -71,7 +71,7 @@ class Menus:
             self._release()
             if self._screen is Menu.MAIN_MENU:
                 self._help(state, 0, autostart=False)
-            elif self._screen is not Menu.IN_GAME and self._frames % 2:  # the title, results: libmelee knows no way on
+            elif self._screen is not Menu.IN_GAME and self._frames % 2:  # title, results: not in libmelee
                 self._plans[0].pad.controller.press_button(Button.BUTTON_START)
         return self._frames == 0 and self._screen in _SCREENS
 
@@ -80,11 +80,12 @@ class Menus:
         self._ready = self._ready + 1 if settled and state.ready_to_start == 0 else 0
         start = settled and self._ready >= self._wait
         for i, plan in enumerate(self._plans):
+            status = state.players[plan.port].controller_status
             if self._frames % STUCK > STUCK - NUDGE:
-                # A cursor that stops exactly at the rim of its target would stay there for ever.
+                # A cursor exactly at the rim of its target would never move again.
                 plan.pad.release()
                 plan.pad.controller.tilt_analog(Button.BUTTON_MAIN, 0.8, 0.7)
-            elif not plan.cpu_level and _is_computer(state.players[plan.port]):
+            elif not plan.cpu_level and status is ControllerStatus.CONTROLLER_CPU:
                 self._make_human(state, plan)
             else:
                 self._help(state, i, autostart=start and i == 0)
@@ -120,7 +121,3 @@ def _is_settled(plan: Plan, player: Any) -> bool:  # noqa: ANN401
     wanted = Character.ZELDA if plan.character == Character.SHEIK.value else Character(plan.character)
     right = player.character is wanted and player.cpu_level == plan.cpu_level
     return bool(right and player.coin_down and not player.is_holding_cpu_slider)
-
-
-def _is_computer(player: Any) -> bool:  # noqa: ANN401
-    return bool(player.controller_status is ControllerStatus.CONTROLLER_CPU)

@@ -1,6 +1,6 @@
 """libmelee's connection to a running Dolphin, with deadlines and access to the raw events.
 
-libmelee alone waits for ever for a hung Dolphin, and takes seven seconds to notice a dead one.
+libmelee alone never times out on a hung Dolphin, and takes seven seconds to notice a dead one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from melee.slippstream import EnetDisconnected, SlippstreamClient
 from envs.errors import DolphinError
 from envs.melee.dolphin.frames import MENU
 
-LOOK_S: Final = 0.25  # between two looks at the process while nothing comes
+LOOK_S: Final = 0.25  # between two checks of the process without messages
 ADDRESS: Final = "127.0.0.1"
 _EVENTS: Final = ("game_event", "menu_event")
 
@@ -29,7 +29,7 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         port: UDP port on this machine.
         idle: Called while no message comes, with the seconds since the last one; returns the seconds until the next
             call, and raises to stop waiting.
-        feed: Reads the events of a game before libmelee does, which would loop for ever on some damaged ones.
+        feed: Reads the events of a game before libmelee, which never returns for some damaged ones.
     """
 
     _worker: Any  # process that talks to Dolphin, None once it has ended
@@ -37,10 +37,10 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
     def __init__(self, port: int, idle: Callable[[float], float], feed: Callable[[bytes], bool | None]) -> None:
         super().__init__(ADDRESS, port)
         self._idle = idle
-        self._coming = select.poll()  # made once: a connection's own way to ask takes as long as to read a frame
+        self._coming = select.poll()  # made once: ``Connection.poll`` takes as long as reading a frame
         self._coming.register(self._buffer, select.POLLIN)
         self._feed = feed
-        self.fed: bool | None = None  # what ``feed`` made of the last message
+        self.fed: bool | None = None  # result of ``feed`` for the last message
 
     def connect(self) -> bool:
         """Connect once; libmelee tries for ten seconds.
@@ -87,7 +87,7 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         return bool(self._coming.poll(seconds * 1000.0))
 
     def _wait(self, silent_s: float = 0.0) -> None:
-        """Until something comes; it is so long since something did."""
+        """Wait for a message; ``silent_s`` is the time since the last one."""
         begun = time.monotonic() - silent_s
         while not self.has_message(self._idle(time.monotonic() - begun)):
             pass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import PASS_STICK
 from envs.melee.physics.landing import land
 from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, is_animated, toward

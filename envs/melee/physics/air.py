@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.attack import air_attack
 from envs.melee.physics.change import enter, lock_hull, start_fall, start_fall_special
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import TRIGGERS, jump_pressed
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import drift, fall, fast_fall

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.change import enter, finished, rest
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import C_STICK, DASH_AGE, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
 from envs.melee.physics.motion import sign
 

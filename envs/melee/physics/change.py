@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.compile import rule
 from envs.melee.physics.memory import NEVER, STALE_QUEUE
 from envs.melee.physics.stage import surface_height
 from envs.melee.tables.layout import HULL_FRAMES

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, leave_ground, rest, touch_ground
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import SMASH_AGE, TILT, dash_direction, jump_pressed, shield_held
 from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED, TUMBLE, decay, hitstun, influence
 from envs.melee.physics.motion import toward

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.change import enter, forget_moves, forget_presses, start_fall
-from envs.melee.physics.compile import rule
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.shield import FULL_SHIELD
 from envs.melee.physics.stage import blast_zone

@@ -7,10 +7,10 @@ first, so swapping the seats and mirroring x gives the mirrored result, bit for 
 
 from __future__ import annotations
 
+from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
 from envs.melee.physics.change import forget_moves, forget_presses
-from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import hold_hits, resolve_hits, resolve_holds

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_around
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import TILT
 from envs.melee.physics.motion import sign
 from envs.melee.physics.stage import over_floor

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_D_UP, BUTTON_Z
 from envs.melee.physics.attack import ground_attack, up_smash_asked
 from envs.melee.physics.change import enter, leave_ground
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
     DASH_AGE,

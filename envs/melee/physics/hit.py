@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.attack import charge_factor
 from envs.melee.physics.change import enter
-from envs.melee.physics.compile import rule
 from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_throw
 from envs.melee.physics.grab import FULL_WEIGHT, follow, is_held, is_holding, let_go, release, start_hold
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE

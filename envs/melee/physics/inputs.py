@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from envs.compile import rule
 from envs.melee.controller import (
     BUTTON_A,
     BUTTON_B,
@@ -14,7 +15,6 @@ from envs.melee.controller import (
     BUTTON_Y,
     BUTTON_Z,
 )
-from envs.melee.physics.compile import rule
 from envs.melee.physics.memory import NEVER
 
 DEAD_ZONE = 0.28  # stick positions below this count as 0, per axis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from envs.melee.physics.compile import rule
+from envs.compile import rule
 
 LAUNCH_SPEED = 0.03  # units a frame per unit of knockback
 DECAY = 0.051  # of launch speed, units a frame a frame

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics import damage, special
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import enter, touch_ground
-from envs.melee.physics.compile import rule
 from envs.melee.tables.layout import PATH
 
 SOFT_LANDING = -1.0  # falling slower than this has no landing animation

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, start_fall
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import C_STICK, TILT, jump_pressed, shield_held
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import is_special, takes_ledge

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import flicked_down
 
 AT_REST = 1e-4  # upward speed below which a jump is over its top, where single precision leaves a trace of falling

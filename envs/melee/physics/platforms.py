@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from envs.melee.physics.compile import rule
+from envs.compile import rule
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.tables.layout import FOUNTAIN, MAX_MOVERS, RANDALL, STILL
 

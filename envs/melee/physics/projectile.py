@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
+from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.compile import rule
 from envs.melee.physics.grab import is_held
 from envs.melee.physics.hit import hit_shield, hurt, note_damage, stale_share, touches_body_at, touches_shield_at
 from envs.melee.physics.knockback import hitlag

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A
 from envs.melee.physics.attack import ground_attack
 from envs.melee.physics.change import enter
-from envs.melee.physics.compile import rule
 from envs.melee.physics.ground import grab_asked, ground_options, start_guard, start_jump_squat, start_turn
 from envs.melee.physics.inputs import (
     CROUCH_STICK,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.attack import up_smash_asked
 from envs.melee.physics.change import enter, leave_ground
-from envs.melee.physics.compile import rule
 from envs.melee.physics.ground import drop_through, platform_drop_asked, start_jump_squat
 from envs.melee.physics.inputs import C_STICK, DODGE_STICK, SMASH_AGE, TRIGGERS, jump_pressed, shield_held
 from envs.melee.physics.special import start_special, up_special_asked

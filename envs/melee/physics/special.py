@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
+from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_B
 from envs.melee.physics.change import enter, leave_ground, rest, start_fall_special
-from envs.melee.physics.compile import rule
 from envs.melee.physics.inputs import jump_pressed
 from envs.melee.physics.motion import drift, fall, fast_fall, sign, toward
 from envs.melee.tables.layout import FALL, FLIGHT, FREE, HELD, HELPLESS, PATH, PRESSED

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from envs.melee.physics.compile import rule
+from envs.compile import rule
 from envs.melee.physics.motion import sign
 
 LONGEST_STEP = 4.0  # units that a player moves before collisions are looked at again

@@ -25,7 +25,7 @@ SAME = {
         )
     },
 }
-# PLAYER column that is worked out -> the post-frame field that it needs.
+# Computed PLAYER column -> the post-frame field that it needs.
 WORKED_OUT = {"on_ground": "airborne", "invulnerable": "hurtbox_state", "hitstun": "misc"}
 HITSTUN_FLAG: Final = (3, 0x02)  # byte of the flags, bit
 
@@ -61,7 +61,7 @@ class Source:
         fields = (*FRAME_HEAD, *self.recorded())
         if offsets.size == 0:
             return np.zeros(offsets.shape, native(self.fields))
-        # one overlapping record for every byte of the file: NumPy copies those that are asked for, and checks bounds
+        # one overlapping record at every byte of the file: indexing copies the selected ones, and checks bounds
         count = len(self.data) - self.size
         everywhere: NDArray[np.void] = np.ndarray((count,), f"V{self.size + 1}", self.data, strides=(1,))
         return everywhere[offsets].view(packed(fields, self.size))

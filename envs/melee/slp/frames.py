@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,32 +17,14 @@ from envs.melee.slp.columns import (
     names,
     player_columns,
 )
-from envs.melee.slp.layout import Field, native
+from envs.melee.slp.layout import EVENTS, native
 from envs.melee.state import records
 
 if TYPE_CHECKING:
     from envs.melee.slp.stream import Opened
 
-
-# Events of a frame that belong to no player: their kind in the scan, and their fields.
-_OTHERS: Final[dict[int, tuple[int, Sequence[Field]]]] = {
-    layout.FRAME_START: (scan.OPENS_FRAME, layout.START_FIELDS),
-    layout.ITEM: (scan.IN_FRAME, layout.ITEM_FIELDS),
-    layout.FRAME_BOOKEND: (scan.IN_FRAME, layout.BOOKEND_FIELDS),
-    layout.FOUNTAIN: (scan.IN_FRAME, layout.FOUNTAIN_FIELDS),
-    layout.WHISPY: (scan.IN_FRAME, layout.WHISPY_FIELDS),
-    layout.STADIUM: (scan.IN_FRAME, layout.STADIUM_FIELDS),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """Moving parts of a stage on each of T frames; recorded when they change, carried forward here."""
-
-    fod_platforms: NDArray[np.float32]  # [T, 2]
-    whispy: NDArray[np.int16]  # [T]
-    stadium: NDArray[np.int32]  # [T, 2]
-    absent: frozenset[str]
+_OTHERS: Final = tuple(command for command in EVENTS if command not in (layout.PRE_FRAME, layout.POST_FRAME))
+"""Events of a frame that belong to no player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +38,9 @@ class Frames:
     post: NDArray[np.void]  # [T, 2]
     items: NDArray[np.void]  # [K]
     timing: NDArray[np.void]  # [T]
-    stage: Stage
+    fod_platforms: NDArray[np.float32]  # [T, 2]
+    whispy: NDArray[np.int16]  # [T]
+    stadium: NDArray[np.int32]  # [T, 2]
     rolled_back: NDArray[np.bool_]  # [T]
     missing: NDArray[np.int64]  # numbers of frames of the game without a whole recording
     outside: int  # events with an impossible frame number
@@ -84,13 +67,12 @@ def read_frames(opened: Opened) -> Frames:
 
 
 def _columns(opened: Opened, chosen: _Chosen) -> Frames:
-    pre = _source(opened, layout.PRE_FRAME, layout.PRE_FIELDS)
-    post = _source(opened, layout.POST_FRAME, layout.POST_FIELDS)
+    pre, post = _source(opened, layout.PRE_FRAME), _source(opened, layout.POST_FRAME)
     pre_columns = pre.columns(pre.events(chosen.offsets[:, :2]))
     post_columns = post.columns(post.events(chosen.offsets[:, 2:]))
     items, absent_items = _items(opened, chosen)
     timing, absent_timing = _timing(opened, chosen)
-    stage = _stage(opened, chosen)
+    fod_platforms, whispy, stadium, absent_stage = _stage(opened, chosen)
     absent = names("players", absent_players(post.absent())) | names("pre", pre.absent())
     return Frames(
         chosen.numbers,
@@ -100,20 +82,22 @@ def _columns(opened: Opened, chosen: _Chosen) -> Frames:
         post_columns,
         items,
         timing,
-        stage,
+        fod_platforms,
+        whispy,
+        stadium,
         chosen.rolled_back,
         chosen.missing,
         chosen.outside,
-        absent | names("post", post.absent()) | absent_items | absent_timing | stage.absent,
+        absent | names("post", post.absent()) | absent_items | absent_timing | absent_stage,
     )
 
 
 def _choose(opened: Opened) -> _Chosen:
     kinds = np.zeros(256, np.uint8)
     kinds[layout.PRE_FRAME], kinds[layout.POST_FRAME] = scan.PLAYER_BEFORE, scan.PLAYER_AFTER
-    for command, (kind, fields) in _OTHERS.items():
-        if opened.sizes[command] >= layout.smallest(fields):
-            kinds[command] = kind
+    for command in _OTHERS:
+        if opened.sizes[command] >= layout.smallest(EVENTS[command]):
+            kinds[command] = scan.OPENS_FRAME if command == layout.FRAME_START else scan.IN_FRAME
     events = scan.Events(opened.array, opened.first, opened.whole, opened.sizes)
     first = layout.FIRST_FRAME
     limit = min(scan.MAX_FRAMES, 1024 + scan.GAPS * int(opened.counts[layout.POST_FRAME]))
@@ -145,13 +129,13 @@ def _choose(opened: Opened) -> _Chosen:
     )
 
 
-def _source(opened: Opened, command: int, fields: Sequence[Field]) -> Source:
-    return Source(opened.data, opened.version, int(opened.sizes[command]), tuple(fields))
+def _source(opened: Opened, command: int) -> Source:
+    return Source(opened.data, opened.version, int(opened.sizes[command]), tuple(EVENTS[command]))
 
 
 def _others(opened: Opened, chosen: _Chosen, command: int) -> tuple[Source, NDArray[np.void], NDArray[np.int64]]:
     """The events of one command that belong to no player, and their rows."""
-    source = _source(opened, command, _OTHERS[command][1])
+    source = _source(opened, command)
     which = opened.array[chosen.others] == command
     return source, source.events(chosen.others[which]), chosen.rows[which]
 
@@ -176,26 +160,21 @@ def _timing(opened: Opened, chosen: _Chosen) -> tuple[NDArray[np.void], frozense
     return timing, absent
 
 
-def _stage(opened: Opened, chosen: _Chosen) -> Stage:
+def _stage(
+    opened: Opened, chosen: _Chosen
+) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.int32], frozenset[str]]:
+    """Moving parts of the stage, recorded when they change and carried forward, and names of those not recorded."""
     count = len(chosen.numbers)
-    absent = set()
-
-    source, events, rows = _others(opened, chosen, layout.FOUNTAIN)
+    fountain, events, rows = _others(opened, chosen, layout.FOUNTAIN)
     heights = []
     for platform in (layout.LEFT_PLATFORM, layout.RIGHT_PLATFORM):
         which = events["platform"] == platform
         heights.append(carried_forward(rows[which], events["height"][which].astype(np.float32), count))
-    if source.absent():
-        absent.add("fod_platforms")
-
-    source, events, rows = _others(opened, chosen, layout.WHISPY)
+    trees, events, rows = _others(opened, chosen, layout.WHISPY)
     whispy = carried_forward(rows, events["direction"].astype(np.int16), count)
-    if source.absent():
-        absent.add("whispy")
-
-    source, events, rows = _others(opened, chosen, layout.STADIUM)
+    screen, events, rows = _others(opened, chosen, layout.STADIUM)
     changes = np.stack([events["event"], events["type"]], axis=-1).astype(np.int32)
     stadium = carried_forward(rows, changes, count)
-    if source.absent():
-        absent.add("stadium")
-    return Stage(np.stack(heights, axis=-1), whispy, stadium, frozenset(absent))
+    sources = {"fod_platforms": fountain, "whispy": trees, "stadium": screen}
+    absent = frozenset(name for name, source in sources.items() if source.absent())
+    return np.stack(heights, axis=-1), whispy, stadium, absent

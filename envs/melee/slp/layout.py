@@ -125,6 +125,17 @@ END_FIELDS: Final = (
     Field("lras_initiator", 0x2, "i1", (2, 0, 0)),
     Field("placements", 0x3, "4i1", (3, 13, 0)),
 )
+EVENTS: Final[dict[int, Sequence[Field]]] = {
+    PRE_FRAME: PRE_FIELDS,
+    POST_FRAME: POST_FIELDS,
+    FRAME_START: START_FIELDS,
+    ITEM: ITEM_FIELDS,
+    FRAME_BOOKEND: BOOKEND_FIELDS,
+    FOUNTAIN: FOUNTAIN_FIELDS,
+    WHISPY: WHISPY_FIELDS,
+    STADIUM: STADIUM_FIELDS,
+}
+"""Fields of the events of a frame, without frame number and port."""
 RIGHT_PLATFORM, LEFT_PLATFORM = 0, 1  # of the Fountain, as its event numbers them
 
 

@@ -57,4 +57,4 @@ class Replay:
     absent: frozenset[str]
     end: End | None  # None: the file has no game end event
     complete: bool  # the file has an end, and every event and frame before it
-    problems: tuple[str, ...]  # what is wrong with the file, for people
+    problems: tuple[str, ...]  # defects of the file, as messages

@@ -95,6 +95,9 @@ def replay_of(
     if stage not in external:
         raise GameError(f"stage {stage} has no number in replay files, valid are {sorted(external)}")
     count = len(state.game)
+    if end is None:
+        players = state.players
+        end = end_of(players["stocks"][-1], players["percent"][-1]) if count else End(NO_CONTEST, None, None)
     pre, post = _pre_columns(state), _post_columns(state)
     heights = np.full((count, 2), np.nan, np.float32)
     if stage == FOUNTAIN_STAGE:
@@ -118,7 +121,7 @@ def replay_of(
         stadium=np.full((count, 2), -1, np.int32),
         rolled_back=np.zeros(count, bool),
         absent=frozenset(),
-        end=end or _end_of(state),
+        end=end,
         complete=True,
         problems=(),
     )
@@ -163,12 +166,6 @@ def _post_columns(state: GameState) -> NDArray[np.void]:
     post["flags"][..., byte] = np.where(players["hitstun"] > 0, bit, 0)
     post["last_hit_by"] = NO_SEAT
     return post
-
-
-def _end_of(state: GameState) -> End:
-    if not len(state.game):
-        return End(NO_CONTEST, None, None)
-    return end_of(state.players["stocks"][-1], state.players["percent"][-1])
 
 
 def end_of(stocks: NDArray[np.int32], percent: NDArray[np.float64], *, timer: bool = False) -> End:

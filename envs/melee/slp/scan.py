@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.physics.compile import compiled, rule
+from envs.compile import compiled, rule
 
 MAX_FRAMES: Final = 1 << 19  # more than two hours of play
-GAPS: Final = 4  # frame numbers beyond so many times the recorded frames, and some, are taken for damage
+GAPS: Final = 4  # frame numbers far beyond this multiple of the recorded frames count as damage
 
 # What the scan does with an event.
 SKIPPED, PLAYER_BEFORE, PLAYER_AFTER, IN_FRAME, OPENS_FRAME = range(5)
@@ -149,7 +149,7 @@ def choose_events(
 
 @rule
 def _take(position: int, place: int, slot: int, pending: NDArray[np.int64], choice: Choice) -> None:
-    """Note a player's event; a recording that is now whole is the one that counts so far."""
+    """Store a player's event; a recording that is now whole replaces the previous one."""
     pending[place] = position
     if pending[0] > 0 and pending[1] > 0 and pending[2] > 0 and pending[3] > 0:
         for i in range(4):

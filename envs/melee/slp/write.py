@@ -12,19 +12,9 @@ from numpy.typing import NDArray
 
 from envs.melee.slp import layout
 from envs.melee.slp.container import HEADER, METADATA_KEY, Value
-from envs.melee.slp.layout import FRAME_HEAD, PLAYER_HEAD, Field, Version, packed, recorded, size_of
+from envs.melee.slp.layout import EVENTS, FRAME_HEAD, PLAYER_HEAD, Field, Version, packed, recorded, size_of
 
 _COMMAND: Final = Field("command", 0x0, "u1")
-_EVENTS: Final[dict[int, Sequence[Field]]] = {
-    layout.PRE_FRAME: layout.PRE_FIELDS,
-    layout.POST_FRAME: layout.POST_FIELDS,
-    layout.FRAME_START: layout.START_FIELDS,
-    layout.ITEM: layout.ITEM_FIELDS,
-    layout.FRAME_BOOKEND: layout.BOOKEND_FIELDS,
-    layout.FOUNTAIN: layout.FOUNTAIN_FIELDS,
-    layout.WHISPY: layout.WHISPY_FIELDS,
-    layout.STADIUM: layout.STADIUM_FIELDS,
-}
 _SINCE: Final = {
     layout.FRAME_START: (2, 2, 0),
     layout.ITEM: (3, 0, 0),
@@ -41,7 +31,7 @@ class DoesNotFit(ValueError):
 
 def known_events(version: Version) -> list[int]:
     """Commands of the frame events that files of this version have."""
-    return [command for command in _EVENTS if _SINCE.get(command, version) <= version]
+    return [command for command in EVENTS if _SINCE.get(command, version) <= version]
 
 
 def pack_events(
@@ -52,7 +42,7 @@ def pack_events(
     Raises:
         DoesNotFit: a number does not fit into its field.
     """
-    fields = _EVENTS[command]
+    fields = EVENTS[command]
     size = size_of(fields, version)
     head = PLAYER_HEAD if "port" in heads else FRAME_HEAD
     events = np.zeros(columns.shape, packed((_COMMAND, *head, *recorded(fields, version, size)), size))
@@ -97,7 +87,7 @@ def join_events(frames: Sequence[tuple[NDArray[np.void], NDArray[np.int64] | Non
 def size_table(version: Version, start: bytes) -> bytes:
     """The event that opens a stream: the sizes of all others."""
     sizes = {layout.GAME_START: len(start) - 1, layout.GAME_END: size_of(layout.END_FIELDS, version)}
-    sizes |= {command: size_of(_EVENTS[command], version) for command in known_events(version)}
+    sizes |= {command: size_of(EVENTS[command], version) for command in known_events(version)}
     pairs = b"".join(struct.pack(">BH", command, size) for command, size in sorted(sizes.items()))
     return bytes((layout.EVENT_PAYLOADS, len(pairs) + 1)) + pairs
 

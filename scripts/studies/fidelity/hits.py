@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.hit import ELECTRIC_HITLAG, NO_HIT, damage_of, find_hit, knockback_on
 from envs.melee.physics.knockback import LAUNCH_SPEED, hitlag, hitstun
 from envs.melee.physics.memory import MEMORY

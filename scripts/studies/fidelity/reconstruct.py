@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
-from envs.melee.physics.compile import compiled, rule
 from envs.melee.physics.damage import RECOIL_FRICTION
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick

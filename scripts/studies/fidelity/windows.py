@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import compiled
 from envs.melee import actions as a
-from envs.melee.physics.compile import compiled
 from envs.melee.physics.frame import advance_frame
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, records

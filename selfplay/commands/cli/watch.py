@@ -13,7 +13,7 @@ from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""Keys of a terminal, one at a time, as they are pressed."""
+"""Key presses of a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final
 
 _NAMES: Final = {
     b" ": "space", b"\x1b[D": "left", b"\x1b[C": "right", b"\x1bOD": "left", b"\x1bOC": "right", b"\x1b[H": "home",
@@ -17,20 +17,15 @@ _NAMES: Final = {
 }  # fmt: skip
 
 
-class Keys(Protocol):
-    """Where keys come from."""
+class Keys:
+    """Key presses read from a file descriptor."""
 
-    def wait(self, seconds: float) -> str | None:
-        """The name of the next key, None if none is pressed in time; the key's own letters if it has no name."""
-        ...
-
-
-class _TerminalKeys:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._pressed = b""  # and not yet given: keys may come faster than they are asked for
+        self._pressed = b""  # but not returned yet
 
     def wait(self, seconds: float) -> str | None:
+        """The name, or else the letter, of the next key; None if none is pressed in time."""
         if not self._pressed:
             ready, _, _ = select.select([self._descriptor], [], [], max(seconds, 0.0))
             if not ready:
@@ -45,10 +40,10 @@ class _TerminalKeys:
 
 @contextmanager
 def terminal_keys(descriptor: int) -> Iterator[Keys]:
-    """Keys of the terminal behind a file descriptor, which shows nothing of them meanwhile."""
+    """Key presses of the terminal with a file descriptor, without echo."""
     before = termios.tcgetattr(descriptor)
     tty.setcbreak(descriptor)
     try:
-        yield _TerminalKeys(descriptor)
+        yield Keys(descriptor)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

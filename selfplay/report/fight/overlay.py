@@ -1,4 +1,4 @@
-"""What lies over a picture: names, percents, stocks, the timer, and a map of the blast zone."""
+"""The overlay of a picture: names, percents, stocks, the timer, and a map of the blast zone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from envs.melee.drawing.story import clock
+
 if TYPE_CHECKING:
-    from selfplay.report.fight.scene import FightScene
+    from envs.melee.drawing.scene import FightScene
 
 Colour = tuple[int, ...]
 Point = tuple[float, float]
@@ -21,13 +23,12 @@ TIMER_FRAMES: Final = 28_800
 
 
 def draw_overlay(image: Image.Image, scene: FightScene, t: int) -> None:
-    """All of it, for moment t; sizes follow the height of the image."""
+    """Draw the overlay of moment t; sizes follow the height of the image."""
     draw = ImageDraw.Draw(image, "RGBA")
     unit = image.height / HEIGHT
     _draw_map(draw, image.width, unit, scene, t)
     left = max(TIMER_FRAMES - max(int(scene.film.frames[t]), 0), 0) / 60
-    clock = f"{int(left // 60)}:{left % 60:04.1f}"
-    draw.text((image.width / 2, 8 * unit), clock, LIGHT, _font(15 * unit), anchor="ma")
+    draw.text((image.width / 2, 8 * unit), clock(left), LIGHT, _font(15 * unit), anchor="ma")
     for seat in range(len(COLOURS)):
         _draw_seat(draw, (image.width * (2 * seat + 1) / 4, image.height), unit, scene, t, seat)
 

@@ -1,7 +1,7 @@
-"""A fight as one page for browsers, with everything in it (see ``standalone_page``).
+"""A fight as one self-contained HTML page (see ``standalone_page``).
 
-The page holds the scene as numbers and the script in ``player/`` that draws them. The same player is a part of other
-pages: ``player`` has its pieces, and ``document`` is what it plays.
+The page holds the scene as numbers and the script in ``player/`` that draws them. Other pages contain the same player:
+``player`` has its parts, and ``document`` its data.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.controller import AXES
-from selfplay.report.fight.camera import still_camera
-from selfplay.report.fight.figure import JOINTS
-from selfplay.report.fight.saving import saved
-from selfplay.report.fight.scene import FROZEN, SAFE, scene_of
-from selfplay.report.fight.story import action_name, action_names, losses
+from envs.melee.drawing.camera import still_camera
+from envs.melee.drawing.figure import JOINTS
+from envs.melee.drawing.scene import FROZEN, SAFE, scene_of
+from envs.melee.drawing.story import action_name, losses
+from selfplay.report.fight.saving import save_text
 from selfplay.report.standalone_page import read, standalone_page
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
-    from selfplay.report.fight.scene import FightScene
+    from envs.melee.drawing.film import Film
+    from envs.melee.drawing.scene import FightScene
 
 UNIT: Final = 32  # places are whole numbers of 1/32 unit
 FIGURE_UNIT: Final = 64  # joints are finer
@@ -42,9 +42,7 @@ def write_html(film: Film, path: Path) -> int:
     Raises:
         ConfigError: the file cannot be written.
     """
-    with saved(path) as temporary:
-        temporary.write_text(page(film), "utf-8")
-    return path.stat().st_size
+    return save_text(path, page(film))
 
 
 def page(film: Film) -> str:
@@ -62,7 +60,7 @@ def page(film: Film) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlayerAssets:
-    """What the player is made of: its element, its style sheet with the colours of all pages, and its script."""
+    """Element, style sheet (with the colours of all pages) and script of the player."""
 
     html: str
     style: str
@@ -70,7 +68,7 @@ class PlayerAssets:
 
 
 def player(heading: str) -> PlayerAssets:
-    """The player, as a part of a page on which who fights is a heading of this kind (``h1`` to ``h6``)."""
+    """The player as a part of a page; ``heading`` (``h1`` to ``h6``) is the element of the players' names."""
     folder = resources.files(__package__) / "player"
     element = string.Template(read(folder, "player.html")).substitute(heading=heading)
     return PlayerAssets(element, read(folder, "theme.css", "player.css"), read(folder, *_SCRIPTS))
@@ -79,7 +77,6 @@ def player(heading: str) -> PlayerAssets:
 def document(film: Film) -> dict[str, Any]:
     """The film as the script reads it, see ``player/data.js``."""
     scene = scene_of(film)
-    names = action_names()
     percent = np.nan_to_num(film.players["percent"])
     known = film.values is not None and np.isfinite(film.values).any()
     return {
@@ -103,7 +100,7 @@ def document(film: Film) -> dict[str, Any]:
         "joints": len(JOINTS),
         "platforms": scene.moving.shape[1],
         "still": _whole(still_camera(scene.scenery)).tolist(),
-        "actions": {int(a): action_name(int(a), names) for a in np.unique(film.players["action"])},
+        "actions": {int(a): action_name(int(a)) for a in np.unique(film.players["action"])},
         "losses": [[int(film.frames[loss.t] - film.frames[0]), loss.seat] for loss in losses(film)],
         "highest_percent": float(percent.max()),
         "highest_value": float(np.nanmax(np.abs(film.values))) if known and film.values is not None else 0.0,
@@ -111,8 +108,14 @@ def document(film: Film) -> dict[str, Any]:
     }
 
 
+def end_document(film: Film, longest_s: float) -> tuple[dict[str, Any], float]:
+    """The document of the last ``longest_s`` of a film, and the seconds before them that it leaves out."""
+    cut_s = max(film.seconds - longest_s, 0.0)
+    return document(film.part(cut_s)), cut_s
+
+
 def _columns(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
-    """Everything that has a length of its own, by the name that the script knows it by."""
+    """The arrays of the document, by the names in the script."""
     film, shots = scene.film, scene.shots
     players, pads = film.players, film.controllers
     flags = (shots["facing"] > 0) + 2 * (shots["tint"] == FROZEN) + 4 * (shots["tint"] == SAFE)

@@ -1,7 +1,7 @@
 """Draws one frame of a scene with Pillow.
 
-Where the camera stands still, pictures differ only where something moved. Who leaves the picture is shown in a bubble
-at its edge; the map in the corner shows the whole blast zone.
+With a still camera, pictures differ only where something moved. A player outside of the picture is shown by a bubble at
+its edge; the map in the corner shows the whole blast zone.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from selfplay.report.fight.camera import still_camera
-from selfplay.report.fight.items import DECORATION, LASER
+from envs.melee.drawing.camera import still_camera
+from envs.melee.drawing.items import DECORATION, LASER
+from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
 from selfplay.report.fight.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
-from selfplay.report.fight.scene import FROZEN, RAYS, SAFE
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.figure import BodyPart
-    from selfplay.report.fight.scene import FightScene
+    from envs.melee.drawing.figure import BodyPart
+    from envs.melee.drawing.scene import FightScene
 
 Points = NDArray[Any]  # [N, 2]
 Place = Sequence[float] | NDArray[Any]  # x, y
@@ -37,7 +37,7 @@ class Painter:
     """Draws the frames of a scene.
 
     Args:
-        scene: What happens.
+        scene: The scene to draw.
         size: Width and height of pictures in pixels.
         follow: The camera follows the players; else it stands still.
         texts: Names, percents and the timer are drawn into the picture.
@@ -50,17 +50,12 @@ class Painter:
         self._size = size
         self._follow = follow
         self._texts = texts
-        self._still = _canvas(size, still_camera(scene.scenery))
-        _draw_sky(self._still, scene)
+        self._still = _background(scene, size, still_camera(scene.scenery))
 
     def picture(self, t: int) -> Image.Image:
         """Moment t of the film."""
         scene = self._scene
-        if self._follow:
-            canvas = _canvas(self._size, scene.camera[t])
-            _draw_sky(canvas, scene)
-        else:
-            canvas = self._still.copy()
+        canvas = _background(scene, self._size, scene.camera[t]) if self._follow else self._still.copy()
         _draw_stage(canvas, scene, t)
         for seat, shot in enumerate(scene.shots[t]):
             _draw_player(canvas, scene, shot, COLOURS[seat])
@@ -74,7 +69,7 @@ class Painter:
 
 
 class _Canvas:
-    """A picture whose coordinates are the game's."""
+    """A picture with the coordinates of the game."""
 
     def __init__(self, image: Image.Image, camera: NDArray[np.float32]) -> None:
         self.image = image
@@ -112,21 +107,18 @@ class _Canvas:
         self.draw.polygon([self.at(point) for point in points], fill=fill, outline=fill, width=width)
 
 
-def _canvas(size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
-    image = Image.new("RGB", (size[0] * SCALE, size[1] * SCALE), SKY)
-    return _Canvas(image, camera)
-
-
-def _draw_sky(canvas: _Canvas, scene: FightScene) -> None:
-    """Stars, the same ones for a stage."""
+def _background(scene: FightScene, size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
+    """A sky with stars, the same for each picture of a stage."""
+    canvas = _Canvas(Image.new("RGB", (size[0] * SCALE, size[1] * SCALE), SKY), camera)
     left, right, bottom, top = scene.scenery.blast
     stars = np.random.default_rng(scene.film.stage + 1).uniform(0, 1, (160, 3))
-    for x, y, size in stars:
-        canvas.circle((left + x * (right - left), bottom + y * (top - bottom)), 0.2 + 0.3 * size, STAR)
+    for x, y, radius in stars:
+        canvas.circle((left + x * (right - left), bottom + y * (top - bottom)), 0.2 + 0.3 * radius, STAR)
+    return canvas
 
 
 def _draw_stage(canvas: _Canvas, scene: FightScene, t: int) -> None:
-    """Platforms that move, solid bodies before them, and floors."""
+    """Moving platforms, then solid bodies and floors."""
     for left, right, height in scene.moving[t]:
         canvas.line([(left, height - 0.6), (right, height - 0.6)], 1.4, EDGE)
     for body in scene.scenery.bodies:
@@ -178,7 +170,7 @@ def _draw_part(canvas: _Canvas, part: BodyPart, joints: Points, colour: Colour, 
 
 
 def _draw_circles(canvas: _Canvas, scene: FightScene, shot: np.void) -> None:
-    """What hits on this frame."""
+    """Hit circles of this frame."""
     for forward, up, radius in scene.circles[int(shot["circles"])]:
         centre = (float(shot["x"] + shot["facing"] * forward), float(shot["y"] + up))
         canvas.circle(centre, float(radius), (255, 196, 84, 150), (255, 240, 190, 220))
@@ -206,7 +198,7 @@ def _draw_sparks(canvas: _Canvas, centre: Place, radius: float, turn: int) -> No
 
 
 def _draw_rays(canvas: _Canvas, shot: np.void, colour: Colour) -> None:
-    """Rays from the edge where the player left, shorter and shorter."""
+    """Shrinking rays from the edge where the player was knocked out."""
     left = float(shot["rays"]) / RAYS
     width, height = canvas.image.size
     x, y = canvas.at((shot["x"], shot["y"]))
@@ -221,7 +213,7 @@ def _draw_rays(canvas: _Canvas, shot: np.void, colour: Colour) -> None:
 
 
 def _draw_bubble(canvas: _Canvas, point: Point, colour: Colour) -> None:
-    """A circle at the edge of the picture with an arrow to who is outside."""
+    """A circle at the edge of the picture with an arrow to the player outside."""
     width, height = canvas.image.size
     unit = height / 120
     x = min(max(point[0], 7 * unit), width - 7 * unit)

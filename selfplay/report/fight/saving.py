@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written atomically."""
 
 from __future__ import annotations
 
@@ -7,30 +7,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from envs.files import replacing
 from selfplay.errors import ConfigError, boundary
 
 
 @contextmanager
 def saved(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written there stands at ``path`` afterwards, or nothing new does.
+    """Write ``path`` atomically: the block writes the temporary file that it gets.
 
     Raises:
         ConfigError: the file cannot be written.
     """
     temporary = path.with_name(f".{path.name}.tmp")
-    with boundary(ConfigError, f"cannot write {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            yield temporary
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with boundary(ConfigError, f"cannot write {path}"), replacing(path, temporary):
+        yield temporary
+
+
+def save_text(path: Path, text: str) -> int:
+    """Write a UTF-8 file atomically; returns its size in bytes.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    with saved(path) as temporary:
+        temporary.write_text(text, "utf-8")
+    return path.stat().st_size
 
 
 def check_writable(path: Path) -> None:
-    """Say before long work begins that its result could not be written.
+    """Check before long work that its result can be written.
 
     Raises:
         ConfigError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""From a film to what people look at: a file, whose ending says what it is, or the terminal."""
+"""Shows a film: as a file, whose suffix gives the format, or in the terminal."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 from rich.console import Console
 
+from envs.melee.drawing.film import FPS, film_of
+from envs.melee.drawing.story import summary
 from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
 from selfplay.errors import ConfigError
-from selfplay.report.fight.film import FPS, film_of
 from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.page import write_html
-from selfplay.report.fight.story import summary
 from selfplay.report.fight.terminal import play_terminal
 from selfplay.report.fight.video import write_gif, write_mp4
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 REPLAY: Final = ".slp"
-GIF_SECONDS: Final = 20.0  # of a GIF, where nothing else is asked for
+GIF_SECONDS: Final = 20.0  # of a GIF, by default
 
 
 def is_replay(name: str | None) -> bool:
-    """Whether a name means a replay file rather than a run: it ends like one, or is a file."""
+    """Whether a name is a replay file and not a run: it has the suffix of one, or is a file."""
     return name is not None and (name.lower().endswith(REPLAY) or Path(name).is_file())
 
 
@@ -37,7 +38,7 @@ def replay_film(path: str | Path) -> Film:
 
     Raises:
         ReplayError: it cannot be read.
-        ConfigError: it holds no frame.
+        GameError: it holds no frame.
     """
     return film_of(read_replay(path))
 
@@ -50,10 +51,7 @@ def write_slp(film: Film, path: Path) -> int:
     """
     characters = film.players["character"][0]
     seats = [seat_of(port, int(characters[port]), name=name) for port, name in enumerate(film.names)]
-    seen = np.zeros(0, ITEM) if film.items is None else film.items
-    items = np.zeros(len(seen), ITEM)
-    for field in seen.dtype.names or ():
-        items[field] = seen[field]
+    items = np.zeros(0, ITEM) if film.items is None else require_fields(film.items, ITEM)
     write_replay(path, film.state(), (seats[0], seats[1]), film.stage, items=items)
     return path.stat().st_size
 
@@ -67,7 +65,7 @@ WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = {
 
 
 def check(what: str | None, out: Path | None, start: float, seconds: float | None, *, terminal: bool) -> None:
-    """Say before the work begins what cannot be done.
+    """Check the options before the work begins.
 
     Raises:
         ConfigError: two ways of showing at once, another ending than those that can be written, a copy of a replay,
@@ -86,13 +84,13 @@ def check(what: str | None, out: Path | None, start: float, seconds: float | Non
 
 
 def seconds_for(path: Path | None, seconds: float | None) -> float | None:
-    """How much to show: what was asked for; else 20 seconds in a GIF, all in another file or the terminal (None)."""
+    """The seconds to show: ``seconds``, else 20 in a GIF, else all (None)."""
     gif = path is not None and path.suffix.lower() == ".gif"
     return GIF_SECONDS if seconds is None and gif else seconds
 
 
 def write(film: Film, path: Path) -> str:
-    """Write the file; a line that says what was written.
+    """Write the file; returns a line about it.
 
     Raises:
         ConfigError: the file cannot be written.
@@ -103,7 +101,7 @@ def write(film: Film, path: Path) -> str:
 
 
 def play(film: Film) -> list[str]:
-    """Play in the terminal; where there is none, say so. Lines to print afterwards."""
+    """Play in the terminal, if standard output is one; returns lines to print afterwards."""
     console = Console()
     if not console.is_terminal or not sys.stdin.isatty():
         return [*summary(film), "This is no terminal to play in; --out FIGHT.html writes a page for the browser."]

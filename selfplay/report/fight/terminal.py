@@ -1,4 +1,4 @@
-"""A fight played in a terminal: two pixels a character, at the speed of the game."""
+"""Plays a fight in a terminal, two pixels a character."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from envs.melee.controller import BUTTONS
-from selfplay.report.fight.film import FPS
+from envs.melee.drawing.film import FPS
+from envs.melee.drawing.scene import scene_of
+from envs.melee.drawing.story import action_name, clock
 from selfplay.report.fight.overlay import COLOURS
 from selfplay.report.fight.picture import Painter
-from selfplay.report.fight.scene import scene_of
-from selfplay.report.fight.story import action_name, action_names, clock
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
     from selfplay.report.fight.keys import Keys
 
 PICTURES_PER_S: Final = 30
@@ -36,7 +36,7 @@ _ARROWS: Final = "→↗↑↖←↙↓↘"
 
 
 class Playback:
-    """Where a film stands while it plays, and what keys do to it."""
+    """Position in a film, and the effects of keys on it."""
 
     def __init__(self, film: Film) -> None:
         self._moments = film.moments(FPS)
@@ -47,22 +47,22 @@ class Playback:
 
     @property
     def length(self) -> int:
-        """In frames of the game."""
+        """Length in frames of the game."""
         return len(self._moments)
 
     @property
     def moment(self) -> int:
-        """What is to be shown."""
+        """Index of the moment to show."""
         return int(self._moments[int(self.position)])
 
     def advance(self, seconds: float) -> None:
-        """Let time go by; a film that plays to its last frame has ended."""
+        """Advance by some seconds; the playback ends with the last frame."""
         if self.playing:
             self._go(self.position + seconds * FPS * self.speed)
             self.ended |= self.position >= self.length - 1
 
     def press(self, key: str) -> None:
-        """What a key does; another key does nothing."""
+        """Handle a key; unknown keys are ignored."""
         if key == "quit":
             self.ended = True
         elif key == "space":
@@ -82,13 +82,13 @@ class Playback:
 
 
 def play_terminal(film: Film, console: Console, keys: Keys, now: Callable[[], float] = time.monotonic) -> None:
-    """Play until the end, or until a key says so.
+    """Play until the end, or until a key ends it.
 
     Args:
         film: The fight.
         console: Of the terminal.
-        keys: Pressed meanwhile; waiting for them is also what passes the time.
-        now: Counts seconds and never goes back.
+        keys: Source of keys; waiting for one also paces the playback.
+        now: A monotonic clock in seconds.
     """
     columns, rows = picture_size(console.width, console.height)
     painter = Painter(scene_of(film), (columns * SHARP, 2 * rows * SHARP), follow=True, texts=False)
@@ -134,14 +134,13 @@ def _rgb(colour: NDArray[np.uint8] | tuple[int, ...]) -> str:
 def _screen(film: Film, playback: Playback, picture: Text) -> RenderableType:
     t = playback.moment
     seats = Table.grid(padding=(0, 2))
-    names = action_names()
     for seat, player in enumerate(film.players[t]):
         percent = f"{np.nan_to_num(player['percent']):.0f}%"
         seats.add_row(
             Text(film.names[seat], Style(color=_rgb(COLOURS[seat]), bold=True), overflow="ellipsis", no_wrap=True),
             Text(f"{percent:>4}", "bold"),
             Text("●" * min(max(int(player["stocks"]), 0), 8), Style(color=_rgb(COLOURS[seat]))),
-            Text(f"{action_name(int(player['action']), names):<20}", no_wrap=True),
+            Text(f"{action_name(int(player['action'])):<20}", no_wrap=True),
             Text(inputs(film.controllers[t, seat]), "cyan", no_wrap=True),
         )
     line = Table.grid(padding=(0, 1), expand=True)
@@ -155,7 +154,7 @@ def _screen(film: Film, playback: Playback, picture: Text) -> RenderableType:
 
 
 def inputs(controller: np.void) -> str:
-    """A controller in a few letters: where the sticks point, buttons, and how far the trigger is in."""
+    """A controller as text: directions of the sticks, buttons, and the trigger."""
     shown = [_arrow(float(controller[f"{stick}_x"]), float(controller[f"{stick}_y"])) for stick in ("main", "c")]
     held = [name for i, name in enumerate(BUTTONS) if int(controller["buttons"]) >> i & 1]
     trigger = float(np.nan_to_num(controller["shoulder"]))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from PIL import Image
 
+from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
 from selfplay.report.fight.picture import Painter
 from selfplay.report.fight.saving import saved
-from selfplay.report.fight.scene import scene_of
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 GIF_FPS: Final = 20
 MP4_FPS: Final = 60
@@ -28,8 +28,8 @@ QUALITY: Final = "23"  # constant rate factor of x264: lower is better and large
 def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
     """Write a GIF that repeats for ever, atomically; its size in bytes.
 
-    The camera stands still, all pictures share one palette, made from a sample of them, and none is dithered: what
-    does not move stays the same, and only the part of a picture that changed is stored.
+    The camera stands still, all pictures share one palette, made from a sample of them, and none is dithered, so that
+    only the part of a picture that changed is stored.
 
     Raises:
         ConfigError: the file cannot be written.

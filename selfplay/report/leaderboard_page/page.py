@@ -6,16 +6,16 @@ and plays the games. The page loads nothing from outside, see ``standalone_page`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.report.fight.page import document, player
-from selfplay.report.fight.saving import saved
+from selfplay.report.fight.page import player
+from selfplay.report.fight.saving import save_text
 from selfplay.report.leaderboard_page.curves import rating_curve, training
 from selfplay.report.leaderboard_page.facts import (
     about_ratings,
@@ -35,7 +35,6 @@ from selfplay.report.tree import counted
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
-    from selfplay.report.fight.film import Film
     from selfplay.report.leaderboard_page.records import RunRecords
     from selfplay.report.transcripts import Transcript
 
@@ -52,7 +51,8 @@ class PageReplay:
     kind: str
     why: str
     command: str  # replays it outside the page
-    film: Film
+    film: Mapping[str, Any]  # for the script, see ``fight.page.document``
+    left_out_s: float = 0.0  # seconds at the start of the game that ``film`` leaves out
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,13 @@ def write_page(subject: PageContent, path: Path) -> int:
     Raises:
         ConfigError: the file cannot be written.
     """
-    text = page(subject)
-    with saved(path) as temporary:
-        temporary.write_text(text, "utf-8")
-    return path.stat().st_size
+    return save_text(path, page(subject))
 
 
 def page(subject: PageContent) -> str:
     """The page as HTML."""
     folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
     parts = player("h3")
-    films = [_shown(replay) for replay in subject.replays]
     return standalone_page(
         read(folder, "page.html"),
         parts.style + read(folder, "board.css"),
@@ -92,7 +88,7 @@ def page(subject: PageContent) -> str:
             "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
             "data-maps": maps(subject.study),
             "data-training": training(records) if records else None,
-            **{f"film-{i}": document(film) for i, film in enumerate(films)},
+            **{f"film-{i}": replay.film for i, replay in enumerate(subject.replays)},
         },
         title=escape(subject.name),
         headline=escape(headline(board)),
@@ -104,7 +100,7 @@ def page(subject: PageContent) -> str:
         cycles=_cycles(subject.study),
         rewards=rewards(board),
         watch="Games to read" if subject.transcripts else "Games to watch",
-        replays=transcripts(subject.transcripts) or _replays(subject, films, parts.html),
+        replays=transcripts(subject.transcripts) or _replays(subject, parts.html),
         training=_training(records),
         settings=_settings(records),
     )
@@ -122,17 +118,12 @@ def _cycles(study: LeaderboardAnalysis) -> str:
     return "<h3>Cycles</h3>" + points(found)
 
 
-def _shown(replay: PageReplay) -> Film:
-    film = replay.film
-    return film.part(film.seconds - LONGEST_S) if film.seconds > LONGEST_S else film
-
-
-def _replays(subject: PageContent, films: Sequence[Film], element: str) -> str:
-    if not films:
+def _replays(subject: PageContent, element: str) -> str:
+    if not subject.replays:
         return paragraphs(subject.notes or ["This page has no game to watch."], "quiet")
     choices, captions = [], []
-    for i, (replay, film) in enumerate(zip(subject.replays, films, strict=True)):
-        cut = replay.film.seconds - film.seconds
+    for i, replay in enumerate(subject.replays):
+        cut = replay.left_out_s
         left_out = f" The first {cut:.0f} seconds are left out here." if cut > 0.1 else ""
         choices.append(f'<button class="choice" data-film="{i}" aria-pressed="false">{escape(replay.kind)}</button>')
         captions.append(

@@ -1,11 +1,11 @@
-"""One training from its settings to its last line: folder, games, signals, what next."""
+"""Runs one training: folder, games, signals, and the final report."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -54,9 +54,9 @@ def train(
     Args:
         config: Of a new training; of a resumed one only what ``explicit`` names.
         resume: Continue the training of ``--checkpoint``, or the newest below it.
-        explicit: Values that the user gave, by dotted name.
+        explicit: Values given by the user, by dotted name.
         preset: Its name, for the header.
-        stream: Where a person looks; by default standard output.
+        stream: Of the terminal; by default standard output.
 
     Raises:
         SelfPlayError: with the message and exit code for the user.
@@ -73,7 +73,7 @@ def train(
     resolved = resolve_imitation(config, explicit or {})
     config = resolved.config
     library = _library(config.data, parent, stream)
-    games = Games.of(library, config)  # before the folder is made: a mistake leaves none
+    games = Games.of(library, config)  # before the folder is made, so that an error leaves none
     run = new_folder(parent)
     with run.lock():
         return _start(library, games, run, resolved.device, None, preset, stream)
@@ -81,7 +81,7 @@ def train(
 
 def _library(data: DataConfig, parent: Path, stream: TextIO) -> Library:
     with Ticker(stream, "Reading replays") as ticker:
-        return open_library(data, parent, ticker.of)
+        return open_library(data, parent, ticker.at)
 
 
 def _start(
@@ -99,8 +99,7 @@ def _start(
     if replays not in (None, games.description()["hash"]):
         raise ConfigError(f"--replays {config.data.replays}: not the games that {run.path} began with")
     write_settings(run, {"started": datetime.now(UTC).isoformat(), "config": config.model_dump(mode="json")})
-    reports = Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)
-    try:
+    with closing(Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)) as reports:
         reports.header(header.lines("Imitation Learning", _header(config, run, standing, device, preset)))
         for line in (*(state.skipped if state else ()), *_findings(library, games)):
             reports.notice(line)
@@ -109,17 +108,13 @@ def _start(
         reports.bad_files(library.bad)
         with _stop_signal() as stopped:
             action_counts = _action_counts(games, state, stream)
-            training = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
-            try:
+            made = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
+            with closing(made) as training:
                 if state is not None:
                     training.resume(state, standing)
                 training.run()
-            finally:
-                training.close()
         _finish(training, games, run, reports)
         return 128 + stopped[0] if stopped and not training.standing.ended else 0
-    finally:
-        reports.close()
 
 
 def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> ActionCounts:
@@ -131,7 +126,7 @@ def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> 
 
 
 def _findings(library: Library, games: Games) -> Iterator[str]:
-    """What the user should know of the replays before anything is learned."""
+    """Notices about the replays."""
     config = games.config
     if config.temporal and not config.learn.temporal:
         yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"
@@ -152,7 +147,7 @@ def _findings(library: Library, games: Games) -> Iterator[str]:
 
 @contextmanager
 def _stop_signal() -> Iterator[list[int]]:
-    """SIGINT or SIGTERM: the list is no longer empty. A second one ends the program at once."""
+    """A list that gets the number of the first SIGINT or SIGTERM; a second one raises KeyboardInterrupt."""
     seen: list[int] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -169,7 +164,7 @@ def _stop_signal() -> Iterator[list[int]]:
 
 
 def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> None:
-    """The last figures, and what to do next."""
+    """Report the results, and commands to continue with."""
     standing = training.standing
     for which, found in ((BEST, training.best), (LATEST, training.last)):
         if found is not None:
@@ -195,7 +190,7 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
 
 
 def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
-    """Flags that undo what ended a training, since a resumed one would end at once for the same reason."""
+    """Flags without which a resumed training would end at once for the same reason."""
     more = ""
     if training.standing.ended:
         over = training.standing.epoch >= learn.epochs

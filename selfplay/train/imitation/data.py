@@ -1,4 +1,4 @@
-"""The games of a training: which teach, which judge, and both as lessons."""
+"""The games for training and validation, and their batches."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from selfplay.replays.batches import Loader
     from selfplay.replays.games import Game
 
-CACHE: Final = ".replay_cache"  # hidden: what looks for runs does not look there
+CACHE: Final = ".replay_cache"  # hidden from the search for runs
 
 
 def open_library(data: DataConfig, parent: Path, progress: Callable[[int, int], None]) -> Library:
-    """The replays that the settings name, scanned; ``parent`` holds the cache unless they say otherwise.
+    """Scan the replays of the settings; ``parent`` holds the cache by default.
 
     Raises:
         ConfigError: a setting cannot be used, or there is no game to learn from.
@@ -46,7 +46,7 @@ def open_library(data: DataConfig, parent: Path, progress: Callable[[int, int], 
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """The games of a scanned library in two parts."""
+    """Training and validation games of a scanned library."""
 
     library: Loader
     train: Sequence[Game]
@@ -55,11 +55,10 @@ class Games:
 
     @staticmethod
     def of(library: Library, config: ImitationConfig) -> Games:
-        """Split by game: no game has decisions on both sides.
+        """Split a library by game.
 
         Raises:
-            ConfigError: the games are too short for a single decision to learn from, or nobody in them plays a
-                character that could be played.
+            ConfigError: the training games are too short for a single decision, or have no known character.
         """
         train, validation = split(library.games, config.run.seed, config.folds)
         if not sum(game.rows for game in train):
@@ -74,19 +73,19 @@ class Games:
 
     @property
     def rows(self) -> int:
-        """Decisions of a pass over the games that teach."""
+        """Number of decisions of the training games."""
         return sum(game.rows for game in self.train)
 
     def lessons(self, epoch: int) -> Generator[Lesson, None, None]:
-        """Everything that teaches, once, in the order of this epoch."""
+        """All training decisions once, in the order of this epoch."""
         return self._lessons(self.train, epoch, shuffle=True)
 
     def judging(self) -> Generator[Lesson, None, None]:
-        """What the network is judged by, in a fixed order: the validation games, or, without any, those that teach."""
+        """The validation games, or else the training games, in a fixed order."""
         return self._lessons(self.validation or self.train, 0, shuffle=False)
 
     def action_counts(self, heads: Heads, done: Callable[[int], None]) -> ActionCounts:
-        """Of the players of the games that teach; ``done`` is told after each game how many decisions were counted."""
+        """Count the actions in the training games; ``done`` gets the number of decisions after each game."""
         found = ActionCounts.none(heads)
         for game in self.train:
             for seat in self.library.load(game):
@@ -95,7 +94,7 @@ class Games:
         return found
 
     def description(self) -> dict[str, Any]:
-        """What a policy file tells of the replays; ``hash`` is that of the files that teach and of those that judge."""
+        """Description of the replays for policy files; ``hash`` covers the files of both parts."""
         sides = {"train": self.train, "validation": self.validation}
         digest = hashlib.sha256()
         for name, games in sides.items():
@@ -109,12 +108,12 @@ class Games:
 
     @property
     def characters(self) -> tuple[str, ...]:
-        """Who is imitated, the most frequent first; those without tables have no name that could be played."""
+        """Characters of the players that have a table, the most frequent first."""
         return tuple(name for name in self._rows_by_character() if name in CHARACTERS)
 
     @property
     def stage(self) -> str:
-        """The most frequent one."""
+        """The most frequent stage."""
         return Counter(game.stage for game in self.train).most_common(1)[0][0]
 
     def _rows_by_character(self) -> dict[str, int]:

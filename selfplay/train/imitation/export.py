@@ -1,4 +1,4 @@
-"""Policies of a training: the one of now and the best so far, each as a folder that self-play starts from."""
+"""Exports the latest and the best policy of a training as folders that self-play can start from."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def network_of(net: StructureConfig) -> tuple[NetworkSpec, ActionHeads]:
 
 
 def exported(parent: Path, which: str) -> Path:
-    """Where users find a policy."""
+    """The folder of a policy, for users."""
     return parent / SHARED_NAME.format(which)
 
 
 def kept(run: RunDir, which: str) -> Path:
-    """The training's own copy, which no other training replaces."""
+    """The training's own copy of a policy, which no other training replaces."""
     return run.path / OWN_NAME.format(which)
 
 
 def owner_of_best(run: RunDir) -> str | None:
-    """Which other training the best policy is of that this one will replace, and where it stays; None: of none."""
+    """A notice if the best policy there is of another training and will be replaced; None otherwise."""
     place = exported(run.path.parent, BEST)
     if (meta := _meta(place)) is None:
         return None
@@ -60,7 +60,7 @@ def owner_of_best(run: RunDir) -> str | None:
 
 
 def _meta(place: Path) -> PolicyMeta | None:
-    """What lies there; None where it is no policy that can be read."""
+    """Metadata of the policy in a folder, or None."""
     try:
         return read_policy_meta(place)
     except CheckpointError:
@@ -70,12 +70,12 @@ def _meta(place: Path) -> PolicyMeta | None:
 def export(
     run: RunDir, which: str, games: Games, standing: Standing, network: ActorCritic, found: ImitationMetrics | None
 ) -> Path:
-    """Write a policy where users find it, in the place of the one before, and a copy into the training's own folder.
+    """Write a policy in place of the previous one, and a copy into the training's own folder.
 
-    ``found`` is what is known of these very weights; None: nobody has looked yet.
+    ``found`` are the metrics of these weights, or None.
 
     Raises:
-        CheckpointError: it cannot be written; what was there before is untouched.
+        CheckpointError: it cannot be written; the previous policy is unchanged.
     """
     config = games.config
     spec, heads = network_of(config.net)
@@ -88,7 +88,7 @@ def export(
         encoder_version=find_game(GAME).encoder_version,
         frame_skip=config.data.frame_skip,
         delay=config.data.delay,
-        characters=games.characters[:1],  # whom it plays, in a mirror game; config has all
+        characters=games.characters[:1],  # for both seats; config has all
         stage=games.stage,
         created=datetime.now(UTC),
         config={
@@ -102,7 +102,7 @@ def export(
 
 
 def _losses(found: ImitationMetrics | None) -> dict[str, JsonValue]:
-    """In nats a decision, on the games that judge."""
+    """Losses on the validation games, nats per decision."""
     if found is None:
         return {}
     sides = {"policy": found.model, "repeat": found.repeat, "marginals": found.marginals}

@@ -1,4 +1,4 @@
-"""What a person and other programs see of a training: terminal, log.txt, metrics.jsonl, TensorBoard."""
+"""Reports of a training: terminal, log.txt, metrics.jsonl, TensorBoard."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from selfplay.learner.imitation_metrics import ImitationMetrics
     from selfplay.train.imitation.standing import Sums
 
-LINE_EVERY_S: Final = 30.0  # where no bar can be drawn
+LINE_EVERY_S: Final = 30.0  # without a terminal
 SHOWN_BAD: Final = 3  # files that the terminal names
-ALIKE: Final = 0.02  # distinct actions for each of the player's, below which a policy looks collapsed
-VARIED: Final = 50  # distinct actions of a player from whom that can be told
-RARELY: Final = 0.1  # share of the player's presses below which a button looks forgotten
-PRESSES: Final = 20  # of a player from whom that can be told
+ALIKE: Final = 0.02  # share of the player's distinct actions below which a policy counts as collapsed
+VARIED: Final = 50  # minimum of the player's distinct actions for this check
+RARELY: Final = 0.1  # share of the player's presses below which a button counts as forgotten
+PRESSES: Final = 20  # minimum of the player's presses for this check
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class EpochReport:
 
     @property
     def train_loss(self) -> float:
-        """Nats a decision while the epoch went on."""
+        """Mean loss during the epoch, nats per decision."""
         return self.sums.loss / max(self.sums.rows, 1)
 
     def flat(self) -> dict[str, float]:
-        """Every figure under its tag."""
+        """All values by tag."""
         found, sums = self.metrics, self.sums
         side = "validation" if self.validated else "check"
         values: dict[str, float | None] = {
@@ -71,7 +71,7 @@ class EpochReport:
         return {tag: value for tag, value in values.items() if value is not None}
 
     def line(self) -> str:
-        """For people."""
+        """The line for terminal and log."""
         found, sums = self.metrics, self.sums
         side = "validation" if self.validated else "same games"
         parts = [f"train {self.train_loss:.3f}", f"{side} {found.model.all:.3f}"]
@@ -84,7 +84,7 @@ class EpochReport:
 
 
 def warnings(found: ImitationMetrics) -> list[str]:
-    """What looks as if the policy has collapsed."""
+    """Signs that the policy has collapsed."""
     lines = []
     if found.distinct[1] >= VARIED and found.diversity < ALIKE:
         lines.append(
@@ -99,7 +99,7 @@ def warnings(found: ImitationMetrics) -> list[str]:
 
 
 def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
-    """The figures of the latest or the best policy, side by side with those of the players."""
+    """A table of the latest or the best policy and the players."""
     where = "validation games" if validated else "games that it learned from"
     lines = [
         f"═══ The {which} policy on the {where} ═══",
@@ -123,15 +123,16 @@ def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
 
 
 class Reports:
-    """Everything that a training tells, to everyone whom it tells it."""
+    """Writes to terminal, log and metrics."""
 
     def __init__(self, folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None) -> None:
-        """``resumed``: epoch and rows of the state that the training goes on from."""
+        """``resumed``: epoch and rows of the state that the training is resumed from."""
         metrics = folder / "metrics.jsonl"
         if resumed is not None:
             trim_metrics(metrics, resumed[0])
         self._log = PlainReporter(LogFileSink(folder / "log.txt"))
         self._terminal = PlainReporter(StreamSink(stream))
+        self._texts = (self._log, self._terminal)
         self._files = (
             MetricsReporter(metrics),
             TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
@@ -139,17 +140,17 @@ class Reports:
         self._stream = stream
 
     def header(self, lines: Sequence[str]) -> None:
-        """The configuration."""
-        for reporter in (self._log, self._terminal):
+        """Show the configuration."""
+        for reporter in self._texts:
             reporter.header(lines)
 
     def notice(self, text: str) -> None:
-        """One line."""
-        for reporter in (self._log, self._terminal):
+        """Show one line."""
+        for reporter in self._texts:
             reporter.notice(text)
 
     def bad_files(self, bad: Sequence[tuple[Path, str]]) -> None:
-        """Files that cannot be learned from: their count, and by name all in the log, the first few on the terminal."""
+        """Report unusable files: their number, and the names of all in the log and of the first few in the terminal."""
         for i, (path, reason) in enumerate(bad):
             line = f"Left out {path}: {reason}"
             self._log.notice(line)
@@ -160,7 +161,7 @@ class Reports:
             self.notice(f"Files left out: {len(bad)}{more}")
 
     def epoch(self, report: EpochReport) -> None:
-        """A pass over the games is over."""
+        """Report a finished epoch."""
         for file in self._files:
             file.iteration(report)
         self.notice(report.line())
@@ -168,22 +169,22 @@ class Reports:
             self.notice(line)
 
     def paragraph(self, text: str) -> None:
-        """Lines without a time, set off by an empty one, as self-play does with its leaderboard."""
-        for reporter in (self._log, self._terminal):
+        """Show lines without a time, after an empty one."""
+        for reporter in self._texts:
             reporter.leaderboard(text)
 
     def ticker(self, label: str, total: int) -> Ticker:
-        """Says how far something is that takes long."""
+        """A progress bar."""
         return Ticker(self._stream, label, total)
 
     def close(self) -> None:
-        """Let go of all files."""
-        for reporter in (*self._files, self._log, self._terminal):
+        """Close all files."""
+        for reporter in (*self._files, *self._texts):
             reporter.close()
 
 
 class Ticker:
-    """A bar on a terminal, a line now and then elsewhere. Nothing else may write while it is open."""
+    """A progress bar in a terminal, else a line every ``LINE_EVERY_S``. Nothing else may write while it is open."""
 
     def __init__(self, stream: TextIO, label: str, total: int = 0) -> None:
         self._label, self._total = label, total
@@ -203,15 +204,10 @@ class Ticker:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def of(self, done: int, total: int) -> None:
-        """So many of so many are done."""
-        self._total = total
-        self._bar.update(self._task, total=total)
-        self.at(done)
-
-    def at(self, done: int) -> None:
-        """So many are done."""
-        self._bar.update(self._task, completed=done)
+    def at(self, done: int, total: int | None = None) -> None:
+        """Show that ``done`` of ``total`` are done; None: the same total as before."""
+        self._total = self._total if total is None else total
+        self._bar.update(self._task, completed=done, total=total)
         if self._bar.disable and time.monotonic() >= self._next:
             self._next = time.monotonic() + LINE_EVERY_S
             self._lines.notice(f"{self._label}: {done:,} of {self._total:,}")

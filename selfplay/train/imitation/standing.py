@@ -1,8 +1,8 @@
-"""Where a training stands, and the files that it goes on from.
+"""Progress of a training, and the files to resume it from.
 
-The training's own folder is a ``RunDir``; its settings stand in ``imitation.json`` and not in ``run.json``, so that
-self-play, which resumes the newest run, does not take it for one. States lie in ``learner/iter_N``, N being the number
-of minibatches learned from; ``selfplay.checkpoint.learner_state`` says what is promised about them.
+The folder of a training is a ``RunDir``. Its settings are in ``imitation.json`` and not in ``run.json``, so that
+self-play, which resumes the newest run, ignores it. States are in ``learner/iter_N`` (see
+``selfplay.checkpoint.learner_state``), where N is the number of minibatches.
 """
 
 from __future__ import annotations
@@ -33,23 +33,22 @@ SETTINGS: Final = "imitation.json"
 
 
 class Sums(BaseModel):
-    """What an epoch was like so far: sums over its minibatches."""
+    """Sums over the minibatches of the current epoch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     loss: float = 0.0
     changed: float = 0.0
     changed_rows: int = 0
-    rows: int = 0  # that were learned from
-    seen: int = 0  # rows, with those of minibatches that were skipped
+    rows: int = 0  # without skipped minibatches
+    seen: int = 0  # rows, with skipped minibatches
     minibatches: int = 0
     skipped: int = 0
-    grad_norm: float = 0.0  # of the others
-
+    grad_norm: float = 0.0  # of minibatches that were not skipped
     seconds: float = 0.0  # of learning
 
     def add(self, learned: Learned, seconds: float) -> Sums:
-        """With one minibatch more."""
+        """The sums with one more minibatch."""
         values = self.model_dump()
         values["seconds"] += seconds
         values["seen"] += learned.rows
@@ -66,7 +65,7 @@ class Sums(BaseModel):
 
 
 class Standing(BaseModel):
-    """Where a training stands: after ``epoch`` whole passes, and so far in the next."""
+    """Progress of a training: ``epoch`` whole passes, and ``sums`` of the next."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,23 +74,23 @@ class Standing(BaseModel):
     minibatches: int = Field(0, ge=0)  # of all epochs
     rows: int = Field(0, ge=0)  # of all epochs
     elapsed_s: float = Field(0.0, ge=0)
-    best: float | None = None  # lowest loss so far
+    best: float | None = None  # lowest loss
     best_epoch: int = Field(0, ge=0)
-    bar: float | None = None  # what the next epoch has to be below, by min_delta, to count as better
-    stale: int = Field(0, ge=0)  # epochs since one was
-    ended: str = ""  # why the training is over, "" if it is not
+    bar: float | None = None  # losses below it count as better
+    stale: int = Field(0, ge=0)  # epochs since the last better one
+    ended: str = ""  # why the training has ended, "" before
 
 
 def new_folder(parent: Path) -> RunDir:
-    """The folder of a new training, under the next free name."""
+    """Create the folder of a new training under the next free name."""
     return create_run(parent / NAME, is_default=True)
 
 
 def find_training(path: Path) -> RunDir:
-    """The training in a folder, or the newest of those below it that have a state to go on from.
+    """The training in a folder, or the newest training below it that has a state.
 
     Raises:
-        NotARunError: there is none; names those that failed before their first state.
+        NotARunError: there is none; names trainings without a state.
     """
     if (path / SETTINGS).is_file():
         return RunDir(path)
@@ -114,10 +113,10 @@ def save(
     run: RunDir, config: ImitationConfig, standing: Standing, replays: str, imitator: Imitator,
     action_counts: ActionCounts, generator: torch.Generator,
 ) -> None:  # fmt: skip
-    """Write everything that the training goes on from; the newest two states are kept.
+    """Write a state to resume from; the newest two are kept.
 
     Raises:
-        CheckpointError: it cannot be written; older states are untouched.
+        CheckpointError: it cannot be written; older states are unchanged.
     """
     meta = LearnerMeta(
         iteration=standing.minibatches,
@@ -135,20 +134,20 @@ def save(
 
 
 def standing_of(state: LearnerState) -> tuple[Standing, str]:
-    """Where a saved training stands, and the hash of its replays.
+    """Progress of a saved training, and the hash of its replays.
 
     Raises:
-        IncompatibleError: the state is of something else.
+        IncompatibleError: the state is not one of imitation.
     """
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
         return Standing.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
 
 
 def saved_action_counts(state: LearnerState, heads: Heads) -> ActionCounts:
-    """The action counts that were taken when the training began.
+    """The action counts from the start of the training.
 
     Raises:
-        IncompatibleError: the state has none that fit.
+        IncompatibleError: the state has none of the right shape.
     """
     action_counts = ActionCounts.none(heads)
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
@@ -158,7 +157,7 @@ def saved_action_counts(state: LearnerState, heads: Heads) -> ActionCounts:
 
 
 def restore(state: LearnerState, imitator: Imitator, generator: torch.Generator) -> None:
-    """Put network, optimiser, memory and generator back.
+    """Restore network, optimiser, memory and generator.
 
     Raises:
         IncompatibleError: the state is of a network of another structure.

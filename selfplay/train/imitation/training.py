@@ -1,4 +1,4 @@
-"""The loop: epochs of minibatches, judged and exported after each, resumable after any minibatch, bit for bit."""
+"""The training loop: epochs of minibatches, with validation and export after each. Resumes bit for bit."""
 
 from __future__ import annotations
 
@@ -31,22 +31,17 @@ STICKS: Final[dict[str, Stick]] = {"main": (MAIN_X, CENTRE), "c": (C_X, CENTRE)}
 
 
 class Training:
-    """One call's share of a training. ``stop`` is asked after every minibatch: True ends it there."""
+    """The training in this process. ``stop`` is called after every minibatch; True ends the training."""
 
     def __init__(
         self, run: RunDir, games: Games, action_counts: ActionCounts, reports: Reports, device: str, threads: int,
         stop: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.standing = Standing()
-        self.last: ImitationMetrics | None = None  # of the last epoch of this call
-        self.best: ImitationMetrics | None = None  # of the best epoch, if that was in this call
-        self._run, self._games, self._action_counts, self._reports, self._stop = (
-            run,
-            games,
-            action_counts,
-            reports,
-            stop,
-        )
+        self.last: ImitationMetrics | None = None  # of the last epoch in this process
+        self.best: ImitationMetrics | None = None  # of the best epoch, if that was in this process
+        self._run, self._games, self._action_counts = run, games, action_counts
+        self._reports, self._stop = reports, stop
         self._config, learn = games.config, games.config.learn
         self._replays = str(games.description()["hash"])
         self._generator = torch.Generator().manual_seed(derive(self._config.run.seed, "imitation", "samples"))
@@ -57,7 +52,7 @@ class Training:
         )
         self._imitator = Imitator(network, emphasis, learn.learning_rate, learn.max_grad_norm, threads)
         self._began = self._saved = time.monotonic()
-        self._before_s = 0.0  # of earlier calls
+        self._before_s = 0.0  # of earlier processes
 
     def _fresh_network(self) -> ActorCritic:
         torch.set_num_threads(1)  # the imitator's threads share the work
@@ -68,7 +63,7 @@ class Training:
         return network
 
     def resume(self, state: LearnerState, standing: Standing) -> None:
-        """Go on from there; the planned end may lie further away now."""
+        """Continue from a state; the planned end may be later now."""
         restore(state, self._imitator, self._generator)
         ended = standing.ended if standing.epoch >= self._config.learn.epochs or self._stale(standing) else ""
         self.standing = standing.model_copy(update={"ended": ended})
@@ -84,17 +79,17 @@ class Training:
 
     @property
     def elapsed_s(self) -> float:
-        """Of all calls."""
+        """Seconds of training in all processes."""
         return self._before_s + time.monotonic() - self._began
 
     @property
     def time_is_up(self) -> bool:
-        """Whether all calls together took the minutes that they may."""
+        """Whether the limit of minutes is reached."""
         limit = self._config.run.max_minutes
         return limit is not None and self.elapsed_s >= 60 * limit
 
     def run(self) -> None:
-        """Learn until the epochs are over, the loss has stopped falling, the time is up or somebody stops it."""
+        """Learn until all epochs are done, the loss no longer falls, the time is up, or a signal comes."""
         if not self.standing.minibatches:
             self.save()
         while not self.standing.ended:
@@ -107,11 +102,11 @@ class Training:
                 break
 
     def close(self) -> None:
-        """Let the threads go."""
+        """End the threads."""
         self._imitator.close()
 
     def _pass(self) -> bool:
-        """The rest of an epoch; whether it was learned to its end."""
+        """Learn the rest of an epoch; whether it was completed."""
         lessons, began = self._games.lessons(self.standing.epoch), self.standing.sums.minibatches
         if not began:
             self._imitator.forget()
@@ -138,13 +133,13 @@ class Training:
         )
 
     def _learning_rate(self) -> float:
-        """Along a cosine from the first to the last row that is planned."""
+        """The learning rate: a cosine over all planned rows."""
         learn, standing = self._config.learn, self.standing
         done = min((standing.epoch + standing.sums.seen / self._games.rows) / learn.epochs, 1.0)
         return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
 
     def _judge(self, *, whole: bool) -> bool:
-        """Look at the games that judge, report and export; whether that came to its end.
+        """Validate, report and export; whether that was completed.
 
         After a whole epoch the training moves on to the next.
         """
@@ -153,9 +148,9 @@ class Training:
         with closing(lessons):
             decisions = look(self._imitator.network, self._until_stopped(lessons))
             found = imitation_metrics(self._imitator.network.heads, decisions, self._baselines, STICKS, self._generator)
-        stopped = found is None or self._stop()  # asked once: it may change at any moment
+        stopped = found is None or self._stop()  # called once, since it can change at any time
         if not whole or stopped:
-            self._generator.set_state(before)  # as if nobody had looked: the epoch goes on when it is resumed
+            self._generator.set_state(before)  # the epoch continues when the training is resumed
         if found is None or stopped:
             return False
         self.last = found
@@ -170,7 +165,7 @@ class Training:
         return True
 
     def _take(self, found: ImitationMetrics, *, whole: bool) -> bool:
-        """Note a loss; whether it is the best so far. Without validation the latest is; what learned nothing is not."""
+        """Record a loss; whether it is the best. Without validation games the latest is, if it has learned anything."""
         standing, learn, loss = self.standing, self._config.learn, found.model.all
         best = not self._games.validation or standing.best is None or loss < standing.best
         best = best and standing.rows > 0

@@ -13,7 +13,7 @@ from envs.errors import GameError
 from tests.support.fake_dolphin.disc import CLOCKS, PERSONAS, disc_of
 from tests.support.fake_dolphin.write import write_stand_in
 
-PROGRAM: Final = "fake_dolphin.py"
+PROGRAM: Final = "fake_dolphin"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from envs.compile import is_compiled
 from envs.errors import UnknownNameError
 from envs.melee.episodes import play_frame
-from envs.melee.physics.compile import is_compiled
 from envs.melee.rng import mix
 from envs.melee.slp import layout
 from envs.melee.tables import CHARACTERS, STAGES

@@ -83,7 +83,7 @@ def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch, tmp_path):
     stream = io.StringIO()
     with Ticker(stream, "Counting", 2000) as ticker:
         ticker.at(1000)
-        ticker.of(3, 4)
+        ticker.at(3, 4)
     assert [line[11:] for line in stream.getvalue().splitlines()] == ["Counting: 1,000 of 2,000", "Counting: 3 of 4"]
     reports = Reports(tmp_path, stream)
     reports.epoch(replace(EPOCH, metrics=replace(FOUND, distinct=(1, 100))))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.dolphin.launch import LOG, guarded, last_output
+from envs.files import last_line
+from envs.melee.dolphin.launch import LOG, guarded
 from tests.scripts.commands import is_alive, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
@@ -27,7 +28,7 @@ def test_it_becomes_the_program_with_its_arguments(tmp_path):
     done = subprocess.run([script, "-e", "a file"], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (7, b"", b"")
     assert (tmp_path / LOG).read_text() == f"{tmp_path / 'program'} has 2 arguments: a file\nalso this\n"
-    assert last_output(tmp_path) == "also this"
+    assert last_line(tmp_path / LOG) == "also this"
 
 
 def test_a_limit_of_the_worker_s_memory_is_not_the_program_s(tmp_path):
@@ -54,12 +55,12 @@ def test_it_ends_with_who_started_it(tmp_path):
 def test_a_program_that_is_not_there(tmp_path):
     script = guarded(tmp_path / "none", tmp_path)
     assert subprocess.run([script], check=False).returncode == 1
-    assert last_output(tmp_path) == f"{tmp_path / 'none'}: No such file or directory"
+    assert last_line(tmp_path / LOG) == f"{tmp_path / 'none'}: No such file or directory"
 
 
 def test_last_words(tmp_path):
-    assert last_output(tmp_path) == ""
+    assert last_line(tmp_path / LOG) == ""
     (tmp_path / LOG).write_bytes(b"first\n" + b"x" * (1 << 20) + b"\nlast \xff one\n\n")
-    assert last_output(tmp_path) == "last � one"
+    assert last_line(tmp_path / LOG) == "last � one"
     (tmp_path / LOG).write_bytes(b"")
-    assert last_output(tmp_path) == ""
+    assert last_line(tmp_path / LOG) == ""

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from envs.compile import compiled
 from envs.melee import actions as a
-from envs.melee.physics.compile import compiled
 from envs.melee.physics.stage import (
     EDGE_SLACK,
     bottom,

@@ -1,7 +1,6 @@
-"""What is to be drawn on each frame of a film, as numbers: one description for pictures and for the page.
+"""What to draw on each frame of a film, as numbers; pictures and the page draw the same scene.
 
-Everything is worked out once for a whole film. A figure, or a set of hit circles, that occurs on many frames stands
-in its table once.
+All frames are computed at once. Each different figure and set of hit circles is stored once.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
-from selfplay.report.fight import moves
-from selfplay.report.fight.camera import follow
-from selfplay.report.fight.figure import BodyPart, rig_of
-from selfplay.report.fight.items import drawn_as
-from selfplay.report.fight.looks import SHIELD_FULL, CharacterLook, look_of
-from selfplay.report.fight.scenery import Scenery, moving_platforms, scenery_of
+from envs.melee.drawing import moves
+from envs.melee.drawing.camera import follow
+from envs.melee.drawing.figure import BodyPart, rig_of
+from envs.melee.drawing.items import drawn_as
+from envs.melee.drawing.looks import SHIELD_FULL, CharacterLook, look_of
+from envs.melee.drawing.scenery import Scenery, moving_platforms, scenery_of
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 Floats = NDArray[np.float32]
 
-PLAIN, FROZEN, SAFE = range(3)  # tints: as ever; stopped by a hit; nothing can hit the player
+PLAIN, FROZEN, SAFE = range(3)  # tints: normal, in hitlag, invulnerable
 SHAKE: Final = 0.6  # units to both sides while a hit freezes a player
-RAYS: Final = 30  # frames for which rays show where a player left
+RAYS: Final = 30  # frames of the rays where a player was knocked out
 _DODGES: Final = ("spot_dodge", "roll", "air_dodge")
 
 # A player on one frame.
@@ -43,10 +42,10 @@ SHOT: Final = np.dtype(
         ("y", "f4"),
         ("facing", "i1"),  # +1 right, -1 left
         ("tint", "u1"),
-        ("gone", "?"),  # out of the game just now
+        ("gone", "?"),  # out of the game
         ("halo", "?"),  # on the platform that brings players back
-        ("sparks", "?"),  # thrown by a hit
-        ("rays", "u1"),  # frames of rays that are left, 0 none
+        ("sparks", "?"),  # in hitstun
+        ("rays", "u1"),  # remaining frames of rays, 0 none
         ("shield", "f4"),  # radius in units, 0 none
     ]
 )
@@ -54,7 +53,7 @@ SHOT: Final = np.dtype(
 
 @dataclass(frozen=True)
 class FightScene:
-    """All of a film."""
+    """The scene of a film."""
 
     film: Film
     scenery: Scenery
@@ -78,7 +77,7 @@ class FightScene:
 
 
 def scene_of(film: Film) -> FightScene:
-    """Work out what is to be drawn."""
+    """Compute the scene of a film."""
     players = film.players
     characters, look = np.unique(players["character"], return_inverse=True)
     looks = tuple(look_of(int(character)) for character in characters)
@@ -98,7 +97,7 @@ def scene_of(film: Film) -> FightScene:
 
 
 def _moves(players: NDArray[np.void]) -> tuple[list[moves.Move], NDArray[np.intp]]:
-    """The different moments of actions that occur, and for each player and frame which of them it is, [T, 2]."""
+    """The different frames of actions, and their indices [T, 2] for each frame and player."""
     frame = np.clip(np.nan_to_num(players["action_frame"]), 0, 9_999).astype(np.int64)
     keys = np.stack([players["character"], np.maximum(players["action"], 0), frame], axis=-1)
     kinds, which = np.unique(keys.reshape(-1, 3), axis=0, return_inverse=True)
@@ -106,7 +105,7 @@ def _moves(players: NDArray[np.void]) -> tuple[list[moves.Move], NDArray[np.intp
 
 
 def _distinct(sets: Sequence[Floats]) -> tuple[tuple[Floats, ...], NDArray[np.intp]]:
-    """The different arrays of a list, and which of them each is."""
+    """The different arrays of a list, and the index of each array in them."""
     index: dict[bytes, int] = {}
     which = np.array([index.setdefault(one.tobytes(), len(index)) for one in sets])
     first = {int(number): position for position, number in reversed(list(enumerate(which)))}
@@ -114,7 +113,7 @@ def _distinct(sets: Sequence[Floats]) -> tuple[tuple[Floats, ...], NDArray[np.in
 
 
 def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
-    """Place, direction, tint and what surrounds a player."""
+    """Fill in place, direction, tint and effects of the players."""
     actions = players["action"]
     known = np.where((actions >= 0) & (actions < len(CATEGORY_OF)), actions, 0)
     shots["category"] = np.where(known == actions, CATEGORY_OF[known], CATEGORIES.index("special"))
@@ -132,7 +131,7 @@ def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
 
 
 def _shield(shots: NDArray[np.void], players: NDArray[np.void], looks: Sequence[CharacterLook]) -> None:
-    """A shield shrinks with what is left of it, but never quite to nothing."""
+    """Fill in the shields; their radius falls with their health, but not to 0."""
     full = np.array([look.shield_radius for look in looks], np.float32)[shots["look"]]
     left = np.clip(np.nan_to_num(players["shield"]) / SHIELD_FULL, 0.0, 1.0)
     shots["shield"] = np.where(_among(shots, "shield", "shield_stun"), full * (0.15 + 0.85 * left), 0.0)

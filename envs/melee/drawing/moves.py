@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.drawing.figure import figure_of
+from envs.melee.drawing.looks import look_of
+from envs.melee.drawing.poses import ATTACKS, Timing, pose_at
 from envs.melee.tables import Tables, load_tables
 from envs.melee.tables.layout import ATTACK_HIT, GRAB_HIT
-from selfplay.report.fight.figure import figure_of
-from selfplay.report.fight.looks import look_of
-from selfplay.report.fight.poses import ATTACKS, Timing, pose_at
 
 Floats = NDArray[np.float32]
 
@@ -32,7 +32,7 @@ class Move(NamedTuple):
 
     @property
     def category(self) -> str:
-        """Group of the action; those beyond the table are special moves."""
+        """Group of the action; actions without a table are special moves."""
         return CATEGORIES[CATEGORY_OF[self.action]] if self.action < len(CATEGORY_OF) else "special"
 
 
@@ -54,7 +54,7 @@ def circles(move: Move) -> Floats:
 
 
 def _hits(move: Move) -> list[np.void]:
-    """Circles that attack or grab, of the whole action; none where there is no table."""
+    """Attack and grab circles of the whole action; none without a table."""
     tables = _tables()
     known = 0 <= move.character < len(tables.character_rows) and move.action < tables.actions.shape[1]
     row = int(tables.character_rows[move.character]) if known else -1

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
+from envs.errors import GameError
 from envs.melee import actions
+from envs.melee.drawing.film import ITEM, Recorder, film_of
+from envs.melee.drawing.items import LASER, drawn_as, lasers_of
+from envs.melee.drawing.scenery import NOWHERE
+from envs.melee.drawing.story import action_name, losses, summary
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import PLAYER
-from selfplay.errors import ConfigError
-from selfplay.report.fight.film import ITEM, Recorder, film_of
-from selfplay.report.fight.items import LASER, drawn_as, lasers_of
-from selfplay.report.fight.scenery import NOWHERE
-from selfplay.report.fight.story import action_name, action_names, losses, summary
-from tests.report.fights import film, replay, state
+from tests.envs.melee.drawing.fights import film, replay, state
 
 
 def test_a_recorder_keeps_copies_of_each_moment():
@@ -52,7 +52,7 @@ def test_a_part_of_a_film():
     assert len(whole.part(9.5, 100)) == 30
     assert whole.part() is whole
     for start in (10, 1e9):
-        with pytest.raises(ConfigError, match=r"lasts 10\.0 s"):
+        with pytest.raises(GameError, match=r"lasts 10\.0 s"):
             whole.part(start)
 
 
@@ -64,7 +64,7 @@ def test_a_replay_becomes_a_film():
     assert made.platforms is None
     assert film_of(replay(60, names=("Ann", ""))).names == ("Ann", "CPU 3")
     assert film_of(replay(60, names=("Ann", "Ann"))).names == ("Ann P1", "Ann P3")
-    with pytest.raises(ConfigError, match="holds no frame"):
+    with pytest.raises(GameError, match="holds no frame"):
         film_of(replay(0))
 
 
@@ -89,11 +89,10 @@ def test_stocks_lost_are_told_with_their_percent():
 
 
 def test_actions_have_names():
-    names = action_names()
-    assert names[actions.FSMASH] == "fsmash"
-    assert action_name(actions.JUMP_SQUAT, names) == "jump squat"
-    assert action_name(359, names) == "special 359"
-    assert action_name(300, names) == "action 300"
+    assert action_name(actions.FSMASH) == "fsmash"
+    assert action_name(actions.JUMP_SQUAT) == "jump squat"
+    assert action_name(359) == "special 359"
+    assert action_name(300) == "action 300"
 
 
 def test_a_film_of_what_no_table_knows():

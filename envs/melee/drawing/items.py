@@ -1,4 +1,4 @@
-"""How things that are neither player nor stage are drawn."""
+"""How items are drawn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.drawing.film import ITEM
 from envs.melee.slp.record import LASER_ITEMS
-from selfplay.report.fight.film import ITEM
 
 THING, LASER, DECORATION = range(3)
 
@@ -21,7 +21,7 @@ DRAWN: Final = np.dtype([("t", "i4"), ("kind", "u1"), ("x", "f4"), ("y", "f4"), 
 
 
 def drawn_as(items: NDArray[np.void] | None) -> NDArray[np.void]:
-    """DRAWN [N] of items (``film.ITEM``): what is to be seen of them, ``way`` being where they fly, in radians."""
+    """DRAWN [N] of the visible items (``film.ITEM``); ``way`` is the direction of flight in radians."""
     if items is None:
         return np.zeros(0, DRAWN)
     items = items[~np.isin(items["type"], _UNSEEN)]
@@ -36,7 +36,7 @@ def drawn_as(items: NDArray[np.void] | None) -> NDArray[np.void]:
 
 
 def lasers_of(players: NDArray[np.void], memory: NDArray[np.void]) -> NDArray[np.void]:
-    """ITEM [N]: the lasers of one game of the mock, of its PLAYER and MEMORY records [2]; t is 0."""
+    """ITEM [N] of the lasers in one game of the mock, from its PLAYER and MEMORY records [2]; t is 0."""
     seats, slots = np.nonzero(memory["laser_life"] > 0)
     items = np.zeros(len(seats), ITEM)
     items["type"] = [LASER_ITEMS.get(int(players["character"][seat]), _LASERS[0]) for seat in seats]

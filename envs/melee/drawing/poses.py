@@ -1,4 +1,4 @@
-"""How a figure holds itself on each frame of an action.
+"""The pose of a figure on each frame of an action.
 
 A pose is ten angles in degrees, ``ANGLES``: limbs from straight down, positive towards where the figure faces.
 """
@@ -116,7 +116,7 @@ def pose_at(category: str, frame: float, timing: Timing | None = None) -> Pose:
     Args:
         category: Group of the action, of ``envs.melee.actions.CATEGORIES``.
         frame: Of the action.
-        timing: Of an attack; a guess where it is not known.
+        timing: Of an attack; None: a guess.
     """
     pose = POSES.get(category, _STAND)
     if category in ATTACKS:
@@ -137,7 +137,7 @@ def pose_at(category: str, frame: float, timing: Timing | None = None) -> Pose:
 
 
 def _reach(frame: float, timing: Timing) -> float:
-    """How far an attack is out: 0 at rest, below while winding up, 1 while it hits."""
+    """Extension of an attack: 0 at rest, negative during the wind-up, 1 while it hits."""
     if frame >= timing.first:
         if frame <= timing.last:
             return 1.0
@@ -150,7 +150,7 @@ def _reach(frame: float, timing: Timing) -> float:
 
 
 def _stride(pose: Pose, frame: float, swing: float, pace: float) -> Pose:
-    """Legs and arms go to and fro against each other, the leg that comes forward bent at the knee."""
+    """A walk cycle: legs and arms swing in opposition, the forward leg bent at the knee."""
     step = swing * math.sin(frame * pace)
     bend = max(0.0, math.cos(frame * pace)) * swing
     pose = pose.copy()

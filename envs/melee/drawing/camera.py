@@ -1,4 +1,4 @@
-"""Where the camera looks: it follows both players, ahead of nothing and behind nothing, without a jerk."""
+"""Camera positions: one that follows both players smoothly and without lag, and one that stands still."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
-    from selfplay.report.fight.scenery import Scenery
+    from envs.melee.drawing.film import Film
+    from envs.melee.drawing.scenery import Scenery
 
 ASPECT: Final = 16 / 9
-SMOOTHING: Final = 0.07  # share of the way to its target that the camera goes in a frame, forwards and backwards
+SMOOTHING: Final = 0.07  # share of the way to its target per frame, forwards and backwards
 AROUND: Final = (34.0, 24.0)  # units beside and above or below the players
 NARROWEST: Final = 110.0  # width of the picture in units
 RISE: Final = 2.0  # of the middle of the picture above the players' feet
@@ -24,7 +24,7 @@ Camera = NDArray[np.float32]  # [3] middle x, middle y, width, in units
 
 
 def still_camera(scenery: Scenery) -> Camera:
-    """One that shows the whole floor and what is above it."""
+    """A camera that shows the whole floor and what is above it."""
     width = 2 * (scenery.edge + BESIDE)
     return np.array([0.0, width / ASPECT / 2 - BELOW, width], np.float32)
 
@@ -35,7 +35,7 @@ def follow(film: Film, scenery: Scenery, gone: NDArray[np.bool_]) -> NDArray[np.
     Args:
         film: What is filmed.
         scenery: Around it.
-        gone: [T, 2] who is out of the game just now.
+        gone: [T, 2] whether the player is out of the game.
     """
     left, right, bottom, top = scenery.blast
     x = _hold(np.clip(np.nan_to_num(film.players["x"]), left, right), gone)
@@ -52,7 +52,7 @@ def follow(film: Film, scenery: Scenery, gone: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _hold(places: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Places [T, 2], with the last one kept of who is gone; the opponent's of who was never there."""
+    """Places [T, 2]: a player that is gone keeps its last place, or has its opponent's if it had none yet."""
     rows = np.where(gone, -1, np.arange(len(places))[:, None])
     rows = np.maximum.accumulate(rows, axis=0)
     held: NDArray[np.float64] = np.take_along_axis(places, np.maximum(rows, 0), axis=0)

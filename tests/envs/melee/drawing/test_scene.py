@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from envs.melee import actions
+from envs.melee.drawing.camera import NARROWEST, still_camera
+from envs.melee.drawing.film import film_of
+from envs.melee.drawing.items import DECORATION, LASER, THING
+from envs.melee.drawing.scene import FROZEN, PLAIN, SAFE, SHAKE, scene_of
+from envs.melee.drawing.scenery import NOWHERE, moving_platforms, scenery_of
 from envs.melee.tables import STAGES, load_tables
-from selfplay.report.fight.camera import NARROWEST, still_camera
-from selfplay.report.fight.film import film_of
-from selfplay.report.fight.items import DECORATION, LASER, THING
-from selfplay.report.fight.scene import FROZEN, PLAIN, SAFE, SHAKE, scene_of
-from selfplay.report.fight.scenery import NOWHERE, moving_platforms, scenery_of
-from tests.report.fights import film, replay
+from tests.envs.melee.drawing.fights import film, replay
 
 
 def with_seat_0(**fields):

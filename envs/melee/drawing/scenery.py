@@ -1,4 +1,4 @@
-"""What stands around a fight: body and floors of the stage, blast zone, and platforms that move."""
+"""Stages as shapes: body, floors, blast zone and moving platforms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from envs.melee.tables import STAGES, load_tables
 from envs.melee.tables.layout import RANDALL
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.film import Film
+    from envs.melee.drawing.film import Film
 
 Floats = NDArray[np.float32]
 
@@ -29,20 +29,20 @@ class Scenery:
 
     name: str
     bodies: tuple[Floats, ...]  # solid polygons [N, 2]
-    floors: tuple[Floats, ...]  # what one stands on and does not move, [N, 2] from left to right; the main floor first
-    movers: Floats  # [M, 3] platforms that move, where they are at first: left end, right end, height
+    floors: tuple[Floats, ...]  # still floors, [N, 2] from left to right; the main floor first
+    movers: Floats  # [M, 3] moving platforms at the start: left end, right end, height
     blast: tuple[float, float, float, float]  # left, right, bottom, top
     cloud: bool = False  # the one mover is the cloud of Yoshi's Story
 
     @property
     def edge(self) -> float:
-        """How far the main floor reaches from the middle."""
+        """Distance of the main floor's edge from the middle."""
         return float(np.abs(self.floors[0][:, 0]).max()) if self.floors else 80.0
 
 
 @cache
 def scenery_of(stage: int) -> Scenery:
-    """Of a stage id; without a table, an empty place."""
+    """The scenery of a stage id; an empty place if it has no table."""
     tables = load_tables()
     if not 0 <= stage < len(tables.stage_rows) or tables.stage_rows[stage] < 0:
         return Scenery(NOWHERE, (), (), np.zeros((0, 3), np.float32), (-230.0, 230.0, -120.0, 200.0))
@@ -70,7 +70,7 @@ def _points(row: np.void, name: str, count: int) -> Floats:
 
 
 def moving_platforms(film: Film, scenery: Scenery) -> Floats:
-    """Platforms that move, [T, M, 3]: left end, right end and height."""
+    """Moving platforms [T, M, 3]: left end, right end and height."""
     moving = np.repeat(scenery.movers[None], len(film), axis=0)
     if scenery.cloud:
         start = RANDALL_PATH[0, 0]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from envs.melee import actions
+from envs.melee.drawing import moves
+from envs.melee.drawing.figure import JOINTS, figure_of, rig_of
+from envs.melee.drawing.looks import CharacterLook, look_of
+from envs.melee.drawing.poses import ATTACKS, POSES, Timing, pose_at
 from envs.melee.tables import CHARACTERS, load_tables
-from selfplay.report.fight import moves
-from selfplay.report.fight.figure import JOINTS, figure_of, rig_of
-from selfplay.report.fight.looks import CharacterLook, look_of
-from selfplay.report.fight.poses import ATTACKS, POSES, Timing, pose_at
 
 FEET = [JOINTS.index(name) for name in ("foot", "back_foot")]
 TIMING = Timing(first=10, last=12, end=30)

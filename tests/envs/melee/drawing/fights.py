@@ -6,10 +6,10 @@ import numpy as np
 
 from envs.melee import actions
 from envs.melee.controller import BUTTON_A
+from envs.melee.drawing.film import Recorder
 from envs.melee.slp.layout import ITEM_FIELDS, native
 from envs.melee.state import CONTROLLER, GAME, PLAYER, GameState
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.report.fight.film import Recorder
 
 NAMES = ("gen_5", "random")
 ITEM = np.dtype([("t", "i4"), *native(ITEM_FIELDS).descr])

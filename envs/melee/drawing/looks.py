@@ -1,4 +1,4 @@
-"""How each character looks: its name, and the build of the figure that stands for it.
+"""Name and proportions of each character's figure.
 
 Heights are of the drawing, in units, judged by eye from the game; a character with a table has its own.
 """
@@ -71,7 +71,7 @@ _LOOKS: Final = {
 
 @cache
 def look_of(character: int) -> CharacterLook:
-    """Of an internal character id; of any other number, a plain figure."""
+    """The look of an internal character id; an unknown id has a plain figure."""
     look = _LOOKS.get(character, CharacterLook(f"Character {character}"))
     tables = load_tables()
     if not 0 <= character < len(tables.character_rows) or tables.character_rows[character] < 0:

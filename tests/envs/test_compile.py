@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.physics import compile as compiling
+from envs import compile as compiling
 from envs.melee.physics import frame
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -32,6 +32,14 @@ def test_an_edit_of_any_source_changes_the_cache_folder(elsewhere, file):
     (elsewhere / file).write_text("HARD = 3")
     compiling.cache_folder.cache_clear()
     assert compiling.cache_folder() != before
+
+
+@pytest.mark.parametrize("folder", ["dolphin", "drawing"])
+def test_an_edit_of_a_folder_without_rules_keeps_the_cache_folder(elsewhere, folder):
+    before = compiling.sources_hash()
+    (elsewhere / folder).mkdir()
+    (elsewhere / folder / "frames.py").write_text("FIRST = 1")
+    assert compiling.sources_hash() == before
 
 
 def test_another_numba_changes_the_cache_folder(elsewhere, monkeypatch):
@@ -77,6 +85,6 @@ def test_is_compiled_tells_whether_a_first_call_would_wait(elsewhere):
 
 
 def test_uncompiled_rules_need_no_waiting():
-    code = "from envs.melee.physics import compile, frame; assert compile.is_compiled(frame.advance_frame)"
+    code = "import envs.compile, envs.melee.physics.frame as f; assert envs.compile.is_compiled(f.advance_frame)"
     environment = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": "/nonexistent"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)

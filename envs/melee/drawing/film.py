@@ -1,4 +1,4 @@
-"""A fight, frame by frame, wherever it came from."""
+"""The recording of a fight that is drawn."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 from numpy.typing import NDArray
 
+from envs.errors import GameError
 from envs.melee.replay import Recording
 from envs.melee.state import GAME, GameState, records
-from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
 
 FPS: Final = 60  # frames of a second of game time
 
-# Something that is neither player nor stage: its moment, Melee's number of its kind, place and speed.
+# An item: its moment, Melee's item type, place and speed.
 ITEM: Final = np.dtype([("t", "i4"), ("type", "i4"), ("x", "f4"), ("y", "f4"), ("vx", "f4"), ("vy", "f4")])
 
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """T moments of a fight in order, usually every frame of it."""
+    """T moments of a fight in order, usually all frames."""
 
     title: str
     names: tuple[str, str]  # of the players, by seat
     stage: int  # Melee's stage id
-    frames: NDArray[np.int32]  # [T] frames played since GO, negative before; each higher than the one before it
+    frames: NDArray[np.int32]  # [T] frames played since GO, negative before; rising
     players: NDArray[np.void]  # PLAYER [T, 2]
     controllers: NDArray[np.void]  # CONTROLLER [T, 2]
     values: NDArray[np.float32] | None = None  # [T, 2] the reward to come as each seat estimates it, NaN: unknown
@@ -41,7 +42,7 @@ class Film:
 
     @property
     def seconds(self) -> float:
-        """From the first frame to the last, in game time."""
+        """Duration from the first frame to the last, in game time."""
         return float(self.frames[-1] - self.frames[0] + 1) / FPS
 
     def state(self) -> GameState:
@@ -54,16 +55,16 @@ class Film:
         return GameState(game, self.players.view(np.recarray), self.controllers.view(np.recarray))
 
     def part(self, start_s: float = 0.0, seconds: float | None = None) -> Film:
-        """From ``start_s`` after the first frame on, for ``seconds`` or to the end.
+        """The part that begins ``start_s`` after the first frame, ``seconds`` long or to the end.
 
         Raises:
-            ConfigError: nothing of the fight lies there.
+            GameError: the part has no frame.
         """
         first = float(self.frames[0]) + round(start_s * FPS)
         last = float(self.frames[-1]) if seconds is None else first + round(seconds * FPS) - 1
         i, j = np.searchsorted(self.frames, first), np.searchsorted(self.frames, last, side="right")
         if not start_s >= 0 or i >= j:
-            raise ConfigError(f"the fight lasts {self.seconds:.1f} s; nothing of it is to be shown from {start_s:g} s")
+            raise GameError(f"the fight lasts {self.seconds:.1f} s; nothing of it is to be shown from {start_s:g} s")
         if i == 0 and j == len(self):
             return self
         items = self.items
@@ -81,13 +82,13 @@ class Film:
         )
 
     def moments(self, fps: float) -> NDArray[np.intp]:
-        """What to show at even times, ``fps`` a second of game time: each time the last moment by then."""
+        """Indices of the moments to show at ``fps`` pictures per second of game time."""
         times = np.arange(self.frames[0], self.frames[-1] + 1, FPS / fps)
         return np.searchsorted(self.frames, times, side="right") - 1
 
 
 class Recorder:
-    """Keeps what one game of a block looks like, moment after moment."""
+    """Records one game of a block."""
 
     def __init__(self, game: int = 0) -> None:
         self._recording = Recording(game)
@@ -100,7 +101,7 @@ class Recorder:
         values: NDArray[np.float32] | None = None,
         items: NDArray[np.void] | None = None,
     ) -> None:
-        """Keep the state as it is now, each seat's estimate [2] and the items (ITEM, any t) where there are some."""
+        """Record the current state, the value estimates of both seats [2] and the items (ITEM, any t)."""
         if items is not None:
             items = items.copy()
             items["t"] = len(self._values)
@@ -109,10 +110,10 @@ class Recorder:
         self._values.append(np.full(2, np.nan, np.float32) if values is None else values.astype(np.float32))
 
     def film(self, title: str, names: tuple[str, str]) -> Film:
-        """The film of all that was kept.
+        """The film of all recorded moments.
 
         Raises:
-            ValueError: nothing was.
+            ValueError: nothing was recorded.
         """
         if not self._values:
             raise ValueError("nothing was recorded")
@@ -130,16 +131,14 @@ def film_of(replay: Replay) -> Film:
     """The film of a replay file.
 
     Raises:
-        ConfigError: the file holds no frame.
+        GameError: the file holds no frame.
     """
     if not len(replay.state.game):
-        raise ConfigError(f"{replay.path} holds no frame")
+        raise GameError(f"{replay.path} holds no frame")
     names = [seat.name or f"{'Player' if seat.human else 'CPU'} {seat.port + 1}" for seat in replay.seats]
     if names[0] == names[1]:
         names = [f"{name} P{seat.port + 1}" for name, seat in zip(names, replay.seats, strict=True)]
-    items = np.zeros(len(replay.items), ITEM)
-    for field in ITEM.names or ():
-        items[field] = replay.items[field]
+    items = require_fields(replay.items, ITEM)
     items = items[np.isfinite(items["x"]) & np.isfinite(items["y"])]
     return _film(Path(replay.path).name, (names[0], names[1]), replay.state, None, items)
 

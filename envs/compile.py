@@ -28,7 +28,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "_nrt": False}
 _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
 numba_config: Any = numba.config
-_MELEE = Path(__file__).resolve().parent.parent
+_MELEE = Path(__file__).resolve().parent / "melee"
+_UNCOMPILED = ("dolphin", "drawing")  # folders without compiled rules
 
 
 def rule(function: _Function) -> _Function:
@@ -78,12 +79,14 @@ def cache_folder() -> Path:
 def sources_hash() -> str:
     """Hash of everything that compiled rules depend on: the sources of the mock, and the versions of Numba and NumPy.
 
-    ``dolphin`` is left out: nothing in it is compiled.
+    ``_UNCOMPILED`` is left out.
     """
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    bridge = _MELEE / "dolphin"
-    for path in sorted(path for path in _MELEE.rglob("*.py") if bridge not in path.parents):
-        digest.update(path.relative_to(_MELEE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    digest.update(Path(__file__).read_bytes())
+    for path in sorted(_MELEE.rglob("*.py")):
+        name = path.relative_to(_MELEE)
+        if name.parts[0] not in _UNCOMPILED:
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

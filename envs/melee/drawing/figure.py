@@ -1,7 +1,6 @@
 """A player as a jointed figure.
 
-A *rig* says which joints the parts of a character connect; a *figure* is where all joints are. Whoever draws needs
-to know nothing else.
+A *rig* lists the parts of a character and the joints that they connect; a *figure* has the place of each joint.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from selfplay.report.fight.looks import CharacterLook
-    from selfplay.report.fight.poses import Pose
+    from envs.melee.drawing.looks import CharacterLook
+    from envs.melee.drawing.poses import Pose
 
 Kind = Literal["line", "polygon", "circle"]
 Paint = Literal["body", "behind", "light", "dark"]

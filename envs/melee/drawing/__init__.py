@@ -1,0 +1,5 @@
+"""A fight as numbers that can be drawn.
+
+``film`` has the fight frame by frame, from a replay file or recorded from a mock game; ``scene`` says what to draw on
+each frame.
+"""
