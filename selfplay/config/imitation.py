@@ -64,7 +64,8 @@ class LearnConfig(Group):
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
     temporal: bool = Field(
         False,
-        description="Train on windows of consecutive decisions; implied by recurrent backbones",
+        description="Train on windows of consecutive decisions; implied by recurrent backbones. "
+        "`mlp` still sees one frame at a time",
     )
     button_power: Annotated[float, Field(ge=0, le=1)] = Field(
         0.5,
