@@ -1,4 +1,4 @@
-"""Count what players of replay files do, and a policy in the mock: attacks, shields, approach and more a minute."""
+"""Compare statistics of players in replay files and of a policy in the mock: attacks, shields and more per minute."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Make train.parquet and val.parquet, a row for each seat of a game, of the games in a folder."""
+"""Convert the games of a folder to train.parquet and val.parquet, with a row for each seat of a game."""
 
 import sys
 from pathlib import Path

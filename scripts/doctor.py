@@ -1,4 +1,4 @@
-"""Examine this machine: what training needs, and what real games in Dolphin need, a line each with its remedy."""
+"""Check this machine for training and for real games in Dolphin, one line per check, with its remedy."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Play two players against each other and say how strong the first is: policy folders, runs or scripted players."""
+"""Play two players against each other and rate the first: policy folders, runs or scripted players."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write a policy as ONNX or as a graph of torch.export, checked against the policy itself on what games show."""
+"""Write a policy as ONNX or as a graph of torch.export, and compare its outputs with the policy's."""
 
 import sys
 from pathlib import Path

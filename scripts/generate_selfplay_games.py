@@ -1,4 +1,4 @@
-"""Let a model play games with itself and write them to selfplay_games.jsonl, with settings.json beside it."""
+"""Let a model play games against itself and write them to selfplay_games.jsonl and settings.json."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Print one dialogue game with its masks in columns: of a file that was written, or played now by a model."""
+"""Print one dialogue game with its masks in columns, from a file or played by a model."""
 
 import sys
 from pathlib import Path

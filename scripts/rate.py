@@ -1,4 +1,4 @@
-"""Play more rating games for a run, or measure where the scripted players stand under its settings."""
+"""Play more rating games for a run, or rate the scripted players under its settings."""
 
 import sys
 from pathlib import Path

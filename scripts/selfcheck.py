@@ -1,4 +1,4 @@
-"""Check that training learns: play games with known answers, and say how far from unbeatable what they gave is."""
+"""Train on games with known solutions and report the distance of the policies from equilibrium."""
 
 import sys
 from pathlib import Path

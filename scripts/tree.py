@@ -1,4 +1,4 @@
-"""Show the supervision tree of a run, while it trains and afterwards, and how its children died. Needs no torch."""
+"""Show the supervision tree of a run and its crashes, during training and afterwards. Needs no torch."""
 
 import sys
 from pathlib import Path

@@ -200,8 +200,8 @@ def pairs_table(pairs: Pairs, seeds: Sequence[int]) -> str:
     low, mean, high = between_runs(scores)
     games = sum(pair["games"] for pair in pairs.values())
     return (
-        f"{text}\n\nTogether {mean:.1%} of {games:,} games ({scores.min():.1%} to {scores.max():.1%}); had other seeds "
-        f"been drawn, {low:.0%} to {high:.0%} (95%). By seed with faults {_means(scores, 1)}, without "
+        f"{text}\n\nOverall {mean:.1%} of {games:,} games (pairs: {scores.min():.1%} to {scores.max():.1%}), with a "
+        f"95% interval over seeds of {low:.0%} to {high:.0%}. Means by seed with faults: {_means(scores, 1)}; without: "
         f"{_means(1 - scores, 0)}."
     )
 

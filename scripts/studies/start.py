@@ -156,7 +156,7 @@ def _pair(one: str, other: str, seed: int) -> str:
 def table(cells: Mapping[str, Sequence[Cell]]) -> str:
     """Scores, divergence and entropy of each run, in Markdown."""
     head = (
-        "start", "seed", "against the imitation policy", "against scratch, seeds in order",
+        "start", "seed", "against the imitation policy", "against scratch, by seed",
         "KL(teacher, policy) at the end", "entropy at the end", "minutes",
     )  # fmt: skip
     rows = []
@@ -176,7 +176,7 @@ def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
 def meetings(pairs: Mapping[tuple[str, str], Sequence[dict[str, Any]]]) -> str:
     """Scores of arms that start from imitation against each other, run against run of one seed, in Markdown."""
     rows = [(_shown(a), _shown(b), ", ".join(map(interval, found))) for (a, b), found in pairs.items() if found]
-    return markdown(("", "against", "score of the first, seeds in order"), rows)
+    return markdown(("", "against", "score, by seed"), rows)
 
 
 def _shown(arm: str) -> str:

@@ -43,29 +43,30 @@ class RunSettings(Group):
     """How long, where and how reproducibly."""
 
     checkpoint: Changeable[str] = Field(description="Folder of the run")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of everything random")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Random seed")
     max_minutes: Changeable[Minutes | None] = Field(None, description="Total minutes of the run")
     device: Changeable[str] = Field("cpu", description="`cpu`, `cuda`, `cuda:N` or `auto`")
     threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = one a core, 4 at most")
 
 
 class SelfPlaySettings(RunSettings):
-    """The same of self-play."""
+    """Settings of a run of self-play."""
 
     checkpoint: Changeable[str] = Field("checkpoints/self_play", description="Folder of the run")
     timesteps: Changeable[Positive | None] = None
     num_games: Positive
     save_interval: Changeable[Positive] = Field(10, description="Iterations between generations and checkpoints")
-    keep_checkpoints: Changeable[Positive] = Field(2, description="States to resume from that are kept, the newest")
+    keep_checkpoints: Changeable[Positive] = Field(2, description="Number of newest states to keep for --resume")
     keep_every: Changeable[Natural] = Field(
-        0, description="Keep the first state of every so many iterations for ever; 0 = none"
+        0, description="Keep the first state of every N iterations permanently; 0 = none"
     )
     keep_best: Changeable[bool] = Field(
-        False, description="Never delete the best generation, by gate or rating, nor its state; needs --track-elo"
+        False, description="Keep the best generation, by gate or rating, and its state; needs --track-elo"
     )
     host: Changeable[Literal["thread", "process", "ray"]] = "thread"
     ray_address: Annotated[str | None, Mark.MAY_CHANGE, Mark.JOINS_CLUSTER] = Field(
-        None, description="Ray cluster of `--host ray`: `auto` or `HOST:PORT`; by default one of its own, here"
+        None,
+        description="Ray cluster of `--host ray`: `auto` or `HOST:PORT`; by default a temporary one on this machine",
     )
     workers: Changeable[Natural] = 0
     runners: Natural = 0
@@ -73,28 +74,28 @@ class SelfPlaySettings(RunSettings):
 
 
 class StructureConfig(Group):
-    """What the policy network is made of."""
+    """Structure of the policy network."""
 
     backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
-        "mlp", description="`mlp` sees one moment; `gru`, `lstm`, `mamba` and `attention` remember"
+        "mlp", description="`mlp` sees the current observation only; `gru`, `lstm`, `mamba` and `attention` have memory"
     )
     hidden: tuple[Layer, ...] = Field(
         (128, 128),
         max_length=64,
-        description="Widths of the layers; with memory: a dense one, then layers that remember, all as wide",
+        description="Widths of the layers; with memory: a dense one, then recurrent ones, all of equal width",
     )
-    window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Decisions that `attention` looks back on")
+    window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Context of `attention`, in decisions")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
 
 
 class GuardConfig(Group):
-    """Limits of what supervision cannot mend: a thread can be neither killed nor restarted."""
+    """Limits for faults that supervision cannot handle: a thread can be neither killed nor restarted."""
 
     marks = frozenset({Mark.MAY_CHANGE})
 
     loop_timeout: Annotated[float, Field(ge=0)] = Field(
-        60.0, description="Seconds that the event loop may be blocked before the run ends itself; 0 = for ever"
+        60.0, description="Seconds after which a blocked event loop ends the run; 0 = never"
     )
     max_abandoned: Natural = Field(
-        16, description="Threads and children that may hang at once; one more and the run saves and ends"
+        16, description="Maximum number of hanging threads and children; with more the run saves and ends"
     )

@@ -87,7 +87,7 @@ def make_parser(program: Program[Settings]) -> Parser:
     group, _, name = path.partition(".")
     settings = parser.add_argument_group("Settings from elsewhere")
     presets = ", ".join(program.presets)
-    settings.add_argument("--preset", metavar="NAME", help=f"a set of values: {presets}; flags win over it")
+    settings.add_argument("--preset", metavar="NAME", help=f"a set of values: {presets}; flags override it")
     settings.add_argument("--config", metavar="FILE", help=f"settings in TOML, by group: [{group}] {name} = {value}")
     settings.add_argument("--set", metavar="NAME=VALUE", action="append", help=f"one setting: {path}={value}")
     settings.add_argument("--resume", action="store_true", help=program.resume)

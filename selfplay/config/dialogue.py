@@ -27,13 +27,13 @@ class DialogueGameConfig(Group):
         None, description="Turns of a game, of both seats together; by default the game's"
     )
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        None, description="Refused replies that a turn may have; by default the game's"
+        None, description="Retries after an invalid reply in a turn; by default the game's"
     )
     error_penalty: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Taken from a seat's reward for each refused reply"
+        0.0, description="Penalty on a seat's reward for each invalid reply"
     )
     table: Literal["csv", "triples"] | None = Field(
-        None, description="How the matching's table is told; by default `triples` to the embedded model, else `csv`"
+        None, description="Format of the matching's table; by default `triples` with the embedded model, else `csv`"
     )
 
     @property
@@ -50,25 +50,26 @@ class ModelConfig(Group):
     """Who plays and learns."""
 
     name: str = Field(TINY, description="`tiny`, a Hugging Face name, or a folder")
-    bf16: bool = Field(False, description="Forward passes in bfloat16; what trains stays float32")
+    bf16: bool = Field(False, description="Forward passes in bfloat16; trained parameters stay float32")
     rows: Literal["conversation", "turn"] = Field(
-        "conversation", description="What the learner gets of a game: a seat's conversation, or each `turn` by itself, "
+        "conversation", description="Training rows: a seat's conversation, or each `turn` separately, "
         "for chat templates that change earlier messages"
     )  # fmt: skip
     lora_rank: Annotated[int, Field(ge=0, le=4096)] = Field(
-        0, description="Rank of an adapter that is trained in the model's place; 0 = the model itself is"
+        0, description="Rank of a LoRA adapter to train instead of the model; 0 = none"
     )
-    lora_alpha: Positive = Field(32, description="Weight of the adapter, times its rank")
-    lora_targets: str = Field("all-linear", description="Modules that it adapts: `all-linear`, or names with commas")
+    lora_alpha: Positive = Field(32, description="LoRA alpha")
+    lora_targets: str = Field("all-linear", description="LoRA target modules: `all-linear`, or names with commas")
 
 
 class SamplingConfig(Group):
     """How replies are sampled."""
 
     temperature: Annotated[float, Field(gt=0, le=10)] = Field(1.0, description="Temperature")
-    top_p: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Nucleus that is sampled from; 1 = everything")
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Nucleus sampling; 1 = off")
     max_new_tokens: Annotated[int, Field(ge=2, le=32768)] | None = Field(
-        None, description="Tokens of a reply; one that is longer fails. By default 24 with the embedded model, else 512"
+        None,
+        description="Token limit of a reply, beyond which it fails; by default 24 with the embedded model, else 512",
     )
 
 
@@ -76,25 +77,25 @@ class ServerConfig(Group):
     """Who writes replies in place of this process."""
 
     url: Annotated[str | None, Mark.STARTS_PROGRAM] = Field(
-        None, description="SGLang or an OpenAI-compatible server that writes the replies"
+        None, description="URL of a SGLang or OpenAI-compatible server for the replies"
     )
     program: Annotated[Literal["sglang", "vllm"] | None, Mark.STARTS_PROGRAM] = Field(
-        None, description="Start `sglang` or `vllm` on the model's folder, and let it write the replies"
+        None, description="Start `sglang` or `vllm` on the model's folder for the replies"
     )
     arguments: Annotated[str, Mark.STARTS_PROGRAM] = Field(
-        "", description="More of that program's command line, as one string"
+        "", description="Additional arguments of that program, as one string"
     )
     start_timeout: Annotated[float, Field(gt=0)] = Field(
-        600.0, description="Seconds that it may take to start, or to load a generation"
+        600.0, description="Seconds until it must have started, or loaded a generation"
     )
-    in_flight: Positive = Field(64, description="Requests at once, of each runner")
-    timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds to the last byte of an answer")
+    in_flight: Positive = Field(64, description="Concurrent requests of each runner")
+    timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds until an answer must be complete")
     retries: Annotated[int, Field(ge=0, le=1000)] = Field(
-        5, description="Tries that follow a failed one, longer apart each time, before its game is dropped"
+        5, description="Retries of a request, with back-off, before its game is dropped"
     )
-    failures: Positive = Field(16, description="Replies that are given up in a row before the run ends")
+    failures: Positive = Field(16, description="Failed replies in a row that end the run")
     truncate: Annotated[float, Field(ge=1)] = Field(
-        2.0, description="Greatest weight with which a token is corrected that a server sampled by other probabilities"
+        2.0, description="Limit of the importance weight of a token sampled by a server"
     )
 
     @property
@@ -106,17 +107,19 @@ class ServerConfig(Group):
 class GRPOConfig(Group):
     """The learner."""
 
-    games_per_state: Positive = Field(8, description="Games on each initial state, whose rewards are compared")
+    games_per_state: Positive = Field(
+        8, description="Games on each initial state: the group whose rewards are compared"
+    )
     advantage: Literal["grpo", "dr_grpo", "rloo"] = Field(
         "dr_grpo",
         description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or above the "
         "mean of the others (`rloo`)",
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
-        "group", description="What rewards are compared with: the group, or a moving mean of the seat (`role-ema`)"
+        "group", description="Baseline of the rewards: the group, or a moving average for the seat (`role-ema`)"
     )
     loss_agg: Literal["constant", "seq-mean", "token-mean"] = Field(
-        "constant", description="What a token weighs: all the same (`constant`), all rows the same, all of a batch"
+        "constant", description="Weight of a token in the loss: equal for all (`constant`), per row, or per batch"
     )
     learning_rate: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="Learning rate of AdamW; by default 2e-4 for the embedded model, else 1e-6"
@@ -124,11 +127,11 @@ class GRPOConfig(Group):
     clip_low: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the ratio, below 1")
     clip_high: Annotated[float, Field(gt=0, lt=10)] = Field(0.2, description="Clip range of the ratio, above 1")
     kl: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="Weight of KL to the model of the start; by default 0 for the embedded model, else 0.001"
+        None, description="Weight of the KL to the initial model; by default 0 for the embedded model, else 0.001"
     )
     entropy: Annotated[float, Field(ge=0)] = Field(0.0, description="Weight of the entropy bonus")
     epochs: Positive = Field(1, description="Passes over an iteration's games")
-    batch_rows: Positive = Field(512, description="Rows, a seat of a game each, of a step of the optimiser")
+    batch_rows: Positive = Field(512, description="Rows (one seat of a game each) of an optimiser step")
     micro_rows: Positive = Field(32, description="Rows of a forward pass")
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
     anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run")
@@ -137,14 +140,14 @@ class GRPOConfig(Group):
 class StartConfig(Group):
     """How the embedded model is made before it plays."""
 
-    tokens: Positive = Field(4_000_000, description="Tokens that it is taught with, at most")
+    tokens: Positive = Field(4_000_000, description="Maximum number of tokens of its supervised training")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(2e-3, description="Learning rate of that")
     batch_rows: Positive = Field(32, description="Rows of a step of that")
     drills: Fraction = Field(0.25, description="Share of the tokens that begin it: exercises of one reply")
     mixed: tuple[Fraction, Fraction] = Field(
         (0.6, 0.2), description="Share of exercises among the rows after that: at first, and at the end"
     )
-    fresh: bool = Field(False, description="Make it anew, although one is there")
+    fresh: bool = Field(False, description="Train it again even if it exists")
 
 
 class DialogueLeagueConfig(Group):
@@ -159,19 +162,17 @@ class DialogueRunConfig(SelfPlaySettings):
 
     timesteps: Changeable[Positive | None] = Field(None, description="Total turns of the run, over all games")
     games: Changeable[Positive | None] = Field(10_240, description="Total games of the run")
-    num_games: Positive = Field(256, description="Games in play, and of an iteration: whole groups")
+    num_games: Positive = Field(256, description="Games of an iteration, all played at once; whole groups")
     host: Changeable[Literal["thread", "ray"]] = Field(
-        "thread", description="Where games are played: in threads, or in actors of a Ray cluster, on their processors"
+        "thread", description="Where games are played: in threads, or in actors of a Ray cluster on their CPUs"
     )
     workers: Changeable[Natural] = Field(
         0, description="Actors of `--host ray`, a CPU each; 0 = as many as --runners says"
     )
-    runners: Natural = Field(0, description="Threads that play; 0 = one a core, as groups allow")
-    evaluation_states: Changeable[Natural] = Field(
-        256, description="States that the run's end is judged on, never trained on"
-    )
+    runners: Natural = Field(0, description="Threads that play; 0 = one a core, limited by the groups")
+    evaluation_states: Changeable[Natural] = Field(256, description="Held-out states of the final evaluation")
     chaos: Changeable[str | None] = Field(
-        None, description="Faults on purpose: probabilities an order of games, such as `crash=1e-3,nan=1e-3,slow=1e-3`"
+        None, description="Fault injection: probabilities per batch of games, such as `crash=1e-3,nan=1e-3,slow=1e-3`"
     )
 
 

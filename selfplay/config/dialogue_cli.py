@@ -15,9 +15,9 @@ from selfplay.runner.chaos import FORCED, parse_plan
 
 EPILOG: Final = """examples:
   python scripts/train_self_play.py --game-type matching --preset laptop
-      makes the embedded model, then trains it by self-play
+      trains the embedded model, first supervised, then by self-play
   python scripts/train_self_play.py --game-type matching --model Qwen/Qwen2.5-0.5B-Instruct --device cuda
-      goes on with a model of your own
+      trains another model
 """
 FIGHTS: Final = f"the other games: --game-type {', '.join(GAMES)}"
 
@@ -40,7 +40,7 @@ def _check(config: DialogueConfig) -> None:
 
 
 PROGRAM: Final = Program(
-    description="Two copies of a language model play a dialogue game, thousands of games, and the model learns.",
+    description="Train a language model by self-play in dialogue games.",
     epilog=EPILOG,
     settings=DialogueConfig,
     options=OPTIONS,

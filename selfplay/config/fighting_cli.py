@@ -11,15 +11,15 @@ from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting import OPTIONS, RANDOM, Config
 from selfplay.league.modes import MODES
 
-EPILOG: Final = """dialogue games have flags of their own: --game-type matching --help
+EPILOG: Final = """for the flags of dialogue games: --game-type matching --help
 
 examples:
   python scripts/train_self_play.py --game-type mock --timesteps 1000 --num-games 4
-      a quick look, seconds
+      a smoke test, seconds
   python scripts/train_self_play.py --game-type mock --preset laptop --track-elo
-      learns to beat every scripted player and ends with a leaderboard
+      learns to beat every scripted player, prints a leaderboard
   python scripts/train_self_play.py --resume --timesteps 20000000
-      goes on with the newest run
+      continues the newest run
 """
 
 
@@ -45,7 +45,7 @@ def _check_names(config: Config) -> None:
 
 
 PROGRAM: Final = Program(
-    description="Two copies of a policy fight each other, thousands of games, and the policy learns.",
+    description="Train a policy by self-play.",
     epilog=EPILOG,
     settings=Config,
     options=OPTIONS,

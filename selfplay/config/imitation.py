@@ -16,19 +16,21 @@ class DataConfig(Group):
     """What is learned from."""
 
     replays: Changeable[str | None] = Field(None, description="Folder of .slp files, searched with its subfolders")
-    character: tuple[str, ...] = Field((), description="Learn only from players of these characters")
-    player: str | None = Field(None, description="Learn only from the player of this port, 1 to 4, or of this name")
-    max_files: Positive | None = Field(None, description="Games at most, the first by name that can be used")
+    character: tuple[str, ...] = Field((), description="Use only players with these characters")
+    player: str | None = Field(None, description="Use only the player at this port, 1 to 4, or with this name")
+    max_files: Positive | None = Field(None, description="Maximum number of games, the first usable ones by name")
     frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
     delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
     val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
-        0.1, description="Share of the games that is kept apart, to judge by"
+        0.1, description="Share of the games that is used for validation"
     )
     cache: Changeable[str | None] = Field(
-        None, description="Folder for what was made of the replays; by default in --checkpoint"
+        None, description="Cache folder for parsed replays; by default in --checkpoint"
     )
-    cache_gb: Changeable[Annotated[float, Field(gt=0)]] = Field(20.0, description="Gigabytes that the cache may take")
-    no_cache: Changeable[bool] = Field(False, description="Read the replays anew in every pass")
+    cache_gb: Changeable[Annotated[float, Field(gt=0)]] = Field(
+        20.0, description="Size limit of the cache in gigabytes"
+    )
+    no_cache: Changeable[bool] = Field(False, description="Parse the replays again in every pass")
 
     @field_validator("val_split")
     @classmethod
@@ -46,7 +48,7 @@ class NetworkConfig(StructureConfig):
     """What the policy network is made of."""
 
     window: Annotated[int, Field(ge=2, le=1024)] = Field(
-        60, description="Decisions of a window that is learned from, and that `attention` looks back on"
+        60, description="Decisions of a training window, and of the context of `attention`"
     )
 
 
@@ -62,7 +64,7 @@ class LearnConfig(Group):
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
     temporal: bool = Field(
         False,
-        description="Windows of consecutive decisions, in order. Backbones with memory need it; "
+        description="Train on windows of consecutive decisions; implied by recurrent backbones. "
         "`mlp` still sees one frame at a time",
     )
     button_power: Annotated[float, Field(ge=0, le=1)] = Field(
@@ -71,13 +73,13 @@ class LearnConfig(Group):
     )
     button_limit: Annotated[float, Field(ge=1)] = Field(20.0, description="Weight of a press at most")
     change_weight: Annotated[float, Field(ge=1)] = Field(
-        1.0, description="Weight of what differs from the controller before"
+        1.0, description="Weight of classes that differ from the previous controller"
     )
     patience: Changeable[Natural] = Field(
-        5, description="End after so many epochs without a better validation loss; 0 = never"
+        5, description="Stop after this many epochs without a better validation loss; 0 = never"
     )
     min_delta: Changeable[Annotated[float, Field(ge=0)]] = Field(
-        0.0, description="What counts as better: so many nats a decision"
+        0.0, description="Minimum improvement, in nats a decision"
     )
 
 
@@ -85,9 +87,9 @@ class ImitationRunConfig(RunSettings):
     """How long, where and how reproducibly."""
 
     checkpoint: Changeable[str] = Field(
-        "checkpoints", description="Folder that gets the policies and the training's own folder"
+        "checkpoints", description="Folder for the policies and the training's own folder"
     )
-    max_minutes: Changeable[Minutes | None] = Field(None, description="Total minutes of the training")
+    max_minutes: Changeable[Minutes | None] = Field(None, description="Time limit in minutes")
     save_minutes: Changeable[Minutes] = Field(10.0, description="Minutes between states within an epoch")
     threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = by cores")
 

@@ -13,11 +13,11 @@ from selfplay.errors import ConfigError
 
 EPILOG: Final = """examples:
   python scripts/train_from_replays.py --replays replays --preset quick
-      a quick look, less than two minutes
+      a smoke test, less than two minutes
   python scripts/train_from_replays.py --replays replays --epochs 10 --backbone gru --temporal
-      a policy that remembers
+      a recurrent policy
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
-      goes on from there by self-play
+      continues with self-play
 """
 BACKBONES: Final = get_args(NetworkConfig.model_fields["backbone"].annotation)
 
@@ -34,7 +34,7 @@ def _check_names(config: ImitationConfig) -> None:
 
 
 PROGRAM: Final = Program(
-    description="A policy learns to play as the players of replays did.",
+    description="Train a policy to imitate the players of replays.",
     epilog=EPILOG,
     settings=ImitationConfig,
     options=OPTIONS,

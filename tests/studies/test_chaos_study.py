@@ -83,7 +83,7 @@ def test_cells_are_made_once_and_shown(tmp_path, capsys):
     assert "old" not in text
     assert text.endswith("after\n")
     assert "| with | 0 | " in text
-    assert "Together " in text
+    assert "Overall " in text
     capsys.readouterr()
 
 

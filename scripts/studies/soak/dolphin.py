@@ -133,13 +133,13 @@ def table(figures: dict[str, Any]) -> str:
         "restarts of runners": figures["restarts"],
         "outages, median and longest": f"{figures['outages']}, {figures['median_outage_s']:.1f} s, "
         f"{figures['longest_outage_s']:.1f} s",
-        "longest outage of one fault that is seen at once": f"{figures['longest_single_outage_s']:.1f} s",
-        "outages that took too long": len(figures["too_long"]),
+        "longest outage of a fault that is detected at once": f"{figures['longest_single_outage_s']:.1f} s",
+        "outages over the limit": len(figures["too_long"]),
         "growth of the trainer after two minutes": f"{figures['memory_growth_mb']:.1f} MB",
         "processes, temporary files, ports left": f"{figures['processes_left']}, {figures['temporary_files_left']}, "
         f"{figures['ports_left']}",
     }
-    return f"{markdown(('fault', 'injected', 'told'), faults)}\n\n{markdown(('figure', 'value'), rows.items())}"
+    return f"{markdown(('fault', 'injected', 'reported'), faults)}\n\n{markdown(('figure', 'value'), rows.items())}"
 
 
 def _growth(samples: Points) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Count what players of replay files do, and a policy in the mock: attacks, shields, approach and more a minute."""
+"""Compare statistics of players in replay files and of a policy in the mock: attacks, shields and more per minute."""
 
 from __future__ import annotations
 
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
-    made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, and those below it")
-    made.add_argument("--character", metavar="NAME", help="whose seats count (default: all; policy: as trained)")
-    made.add_argument("--player", metavar="NAME", help="whose seats of the files count, by port or name (default: all)")
+    made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, with subfolders")
+    made.add_argument(
+        "--character", metavar="NAME", help="character of the seats to count (default: all; policy: as trained)"
+    )
+    made.add_argument("--player", metavar="NAME", help="players of the files to count, by port or name (default: all)")
     made.add_argument("--policy", metavar="PATH", help="policy or run folder")
-    made.add_argument("--opponent", metavar="NAME|PATH", help="whom the policy meets (default: itself)")
-    made.add_argument("--games", type=int, default=20, metavar="N", help="of the policy (default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of games and intervals (default: %(default)s)")
+    made.add_argument("--opponent", metavar="NAME|PATH", help="opponent of the policy (default: itself)")
+    made.add_argument("--games", type=int, default=20, metavar="N", help="games of the policy (default: %(default)s)")
+    made.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of games and intervals (default: %(default)s)"
+    )
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
 

@@ -1,4 +1,4 @@
-"""Make train.parquet and val.parquet, a row for each seat of a game, of the games in a folder."""
+"""Convert the games of a folder to train.parquet and val.parquet, with a row for each seat of a game."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--states", action="store_true", help="write states.parquet too: a row for each state, for on-policy training"
     )
-    made.add_argument("--resume", action="store_true", help="keep tables that were made of these games")
+    made.add_argument("--resume", action="store_true", help="reuse tables of these games")
     return made
 
 

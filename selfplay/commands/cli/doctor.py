@@ -1,4 +1,4 @@
-"""Examine this machine: what training needs, and what real games in Dolphin need, a line each with its remedy."""
+"""Check this machine for training and for real games in Dolphin, one line per check, with its remedy."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin: its folder or executable")
     made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image")
     made.add_argument("--fast", action="store_true", help="do not hash the image, which reads 1.4 GB")
-    made.add_argument("--headless", action="store_true", help="emulators are to run without windows")
-    made.add_argument("--fast-forward", action="store_true", help="they are to run as fast as the machine can")
+    made.add_argument("--headless", action="store_true", help="check for emulators without windows")
+    made.add_argument("--fast-forward", action="store_true", help="check for emulators without a speed limit")
     made.add_argument(
         "--slippi-port", type=int, default=SLIPPI_PORT, metavar="N", help="first of their ports (default: %(default)s)"
     )

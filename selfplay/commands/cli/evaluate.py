@@ -1,4 +1,4 @@
-"""Play two players against each other and say how strong the first is: policy folders, runs or scripted players."""
+"""Play two players against each other and rate the first: policy folders, runs or scripted players."""
 
 from __future__ import annotations
 
@@ -18,14 +18,20 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
     made.add_argument("b", metavar="B", help="its opponent")
-    made.add_argument("--games", type=int, default=200, metavar="N", help="seats are swapped (default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
-    made.add_argument("--game-type", metavar="TYPE", help="(default: that of the policies, of scripted players mock)")
-    made.add_argument("--character", metavar="NAME", help="of A (default: what it was trained with)")
-    made.add_argument("--opponent-character", metavar="NAME", help="of B; with two, each player plays each")
-    made.add_argument("--stage", metavar="NAME", help="(default: what A was trained on)")
-    made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap (default: as in training)")
-    made.add_argument("--greedy", action="store_true", help="policies take their likeliest action")
+    made.add_argument(
+        "--games",
+        type=int,
+        default=200,
+        metavar="N",
+        help="number of games, half of them with swapped seats (default: %(default)s)",
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
+    made.add_argument("--game-type", metavar="TYPE", help="(default: that of the policies; of scripted players, mock)")
+    made.add_argument("--character", metavar="NAME", help="character of A (default: as in training)")
+    made.add_argument("--opponent-character", metavar="NAME", help="character of B; each player plays both")
+    made.add_argument("--stage", metavar="NAME", help="stage (default: as in training of A)")
+    made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap of a game (default: as in training)")
+    made.add_argument("--greedy", action="store_true", help="policies choose the most likely action")
     made.add_argument("--result-rule", choices=("stocks_percent", "stocks"), default="stocks_percent")
     made.add_argument(
         "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),

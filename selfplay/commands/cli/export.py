@@ -1,4 +1,4 @@
-"""Write a policy as ONNX or as a graph of torch.export, checked against the policy itself on what games show."""
+"""Write a policy as ONNX or as a graph of torch.export, and compare its outputs with the policy's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--format", required=True, choices=("onnx", "torch"), help="onnx needs the extra 'export'")
     made.add_argument("--out", required=True, type=Path, metavar="FILE", help="file to write; FILE.json describes it")
     made.add_argument(
-        "--check", type=int, default=1000, metavar="N", help="observations to compare on (default: %(default)s)"
+        "--check",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="number of observations for the comparison (default: %(default)s)",
     )
     return made
 

@@ -1,4 +1,4 @@
-"""Let a model play games with itself and write them to selfplay_games.jsonl, with settings.json beside it."""
+"""Let a model play games against itself and write them to selfplay_games.jsonl and settings.json."""
 
 from __future__ import annotations
 
@@ -22,17 +22,23 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--games-per-state", type=int, default=8, metavar="N", help="games on each state (%(default)s)")
     made.add_argument("--baseline", default="group", metavar="NAME", help="group, or role-ema, across states (group)")
     made.add_argument("--max-length", type=int, default=100, metavar="N", help="turns of a conversation (%(default)s)")
-    made.add_argument("--temperature", default=0.7, metavar="F", help="of sampling (%(default)s)")
-    made.add_argument("--top-p", default=1.0, metavar="F", help="nucleus that is sampled from (%(default)s)")
-    made.add_argument("--max-new-tokens", metavar="N", help="of a reply (24 with tiny, else 512)")
-    made.add_argument("--exp-name", default="selfplay_gen", metavar="NAME", help="in every row (%(default)s)")
-    made.add_argument("--game", default="matching", metavar="NAME", help="that is played (%(default)s)")
-    made.add_argument("--game-size", metavar="N", help="of the matching (4 with tiny, else 8)")
-    made.add_argument("--start-tokens", metavar="N", help="that tiny is taught with, where it is made")
-    made.add_argument("--iteration", type=int, default=0, metavar="N", help="which of many: others have other states")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of everything random (%(default)s)")
+    made.add_argument("--temperature", default=0.7, metavar="F", help="sampling temperature (%(default)s)")
+    made.add_argument("--top-p", default=1.0, metavar="F", help="nucleus sampling (%(default)s)")
+    made.add_argument("--max-new-tokens", metavar="N", help="token limit of a reply (24 with tiny, else 512)")
+    made.add_argument(
+        "--exp-name", default="selfplay_gen", metavar="NAME", help="experiment name, written in every row (%(default)s)"
+    )
+    made.add_argument("--game", default="matching", metavar="NAME", help="dialogue game (%(default)s)")
+    made.add_argument("--game-size", metavar="N", help="size of the matching (4 with tiny, else 8)")
+    made.add_argument(
+        "--start-tokens", metavar="N", help="tokens of the supervised training of tiny, if it does not exist"
+    )
+    made.add_argument(
+        "--iteration", type=int, default=0, metavar="N", help="number of the iteration; each has different states"
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (%(default)s)")
     made.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda:N or auto (%(default)s)")
-    made.add_argument("--resume", action="store_true", help="keep games that were made with the same settings")
+    made.add_argument("--resume", action="store_true", help="reuse games with the same settings")
     return made
 
 

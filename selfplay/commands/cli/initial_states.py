@@ -1,6 +1,6 @@
 """Write states of the reviewer-paper matching, without conversations, as train.parquet and test.parquet.
 
-For trainers that play the games themselves: a row has what a player is told before the first word, and the state.
+For trainers that play the games themselves: a row has a player's initial prompt, and the state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--output_dir", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
     made.add_argument("--num_test", type=int, default=100, metavar="N", help="states in test.parquet (%(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the states (%(default)s)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the states (%(default)s)")
     made.add_argument("--size", type=int, default=8, metavar="N", help="reviewers, and papers (%(default)s)")
     made.add_argument(
         "--rows",

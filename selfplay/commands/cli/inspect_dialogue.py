@@ -1,4 +1,4 @@
-"""Print one dialogue game with its masks in columns: of a file that was written, or played now by a model."""
+"""Print one dialogue game with its masks in columns, from a file or played by a model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     what = made.add_mutually_exclusive_group(required=True)
-    what.add_argument("--games", type=Path, metavar="FILE", help="a selfplay_games.jsonl, its settings.json beside it")
+    what.add_argument(
+        "--games", type=Path, metavar="FILE", help="a selfplay_games.jsonl, with its settings.json beside it"
+    )
     what.add_argument("--model", metavar="NAME", help="tiny, a Hugging Face name, or a folder; plays a game")
-    made.add_argument("--game-id", metavar="ID", help="of the file (its first game)")
-    made.add_argument("--game", default="matching", metavar="NAME", help="that is played (%(default)s)")
-    made.add_argument("--game-size", metavar="N", help="of the matching (4 with tiny, else 8)")
-    made.add_argument("--temperature", default=1.0, metavar="F", help="of sampling (%(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the game that is played (%(default)s)")
-    made.add_argument("--start-tokens", metavar="N", help="that tiny is taught with, where it is made")
+    made.add_argument("--game-id", metavar="ID", help="game of the file (default: the first)")
+    made.add_argument("--game", default="matching", metavar="NAME", help="game to play (%(default)s)")
+    made.add_argument("--game-size", metavar="N", help="size of the matching (4 with tiny, else 8)")
+    made.add_argument("--temperature", default=1.0, metavar="F", help="sampling temperature (%(default)s)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the game (%(default)s)")
+    made.add_argument(
+        "--start-tokens", metavar="N", help="tokens of the supervised training of tiny, if it does not exist"
+    )
     return made
 
 

@@ -34,9 +34,9 @@ def parser() -> argparse.ArgumentParser:
         "--games", type=Path, metavar="FILE.csv", help="rate games of another program: columns first, second, score"
     )
     made.add_argument(
-        "--anchor", metavar="NAME", help="with --games: who stands at 1500 (default: random, or who played most)"
+        "--anchor", metavar="NAME", help="with --games: the player fixed at 1500 (default: random, or who played most)"
     )
-    made.add_argument("--all", action="store_true", help="every player, not the top 20 and the anchors only")
+    made.add_argument("--all", action="store_true", help="all players, not only the top 20 and the anchors")
     form = made.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")

@@ -1,4 +1,4 @@
-"""Play more rating games for a run, or measure where the scripted players stand under its settings."""
+"""Play more rating games for a run, or rate the scripted players under its settings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
-    made.add_argument(
-        "--calibrate", action="store_true", help="rate the scripted players by their own round robin, and nobody else"
-    )
-    made.add_argument("--games", type=int, metavar="N", help="of each pair, with --calibrate (default: 1000)")
-    made.add_argument("--dolphin", metavar="PATH", help="of a run of real games: Slippi Dolphin")
-    made.add_argument("--iso", metavar="PATH", help="of a run of real games: the Melee 1.02 disc image")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
+    made.add_argument("--calibrate", action="store_true", help="rate only the scripted players, by a round robin")
+    made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
+    made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin, for a run of real games")
+    made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image, for a run of real games")
     made.add_argument("--ship", action="store_true", help="with --calibrate: keep the table in the project")
     return made
 

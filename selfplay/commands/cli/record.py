@@ -18,21 +18,23 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument(
         "--bot", dest="players", action="append", type=lambda name: ("bot", name), metavar="NAME",
-        help="scripted player who plays; may be given again, and mixed with --policy",
+        help="scripted player; may be repeated, and combined with --policy",
     )  # fmt: skip
     made.add_argument(
         "--policy", dest="players", action="append", type=lambda path: ("policy", path), metavar="PATH",
-        help="policy or run folder that plays; may be given again",
+        help="policy or run folder; may be repeated",
     )  # fmt: skip
     made.add_argument(
         "--opponent", action="append", default=[], metavar="NAME|PATH",
-        help="whom they meet; may be given again (default: each other)",
+        help="opponent of the players; may be repeated (default: each other)",
     )  # fmt: skip
     made.add_argument("--games", type=int, default=20, metavar="N", help="(default: %(default)s)")
     made.add_argument("--out", type=Path, default=Path("replays"), metavar="DIR", help="(default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
-    made.add_argument("--character", metavar="NAME", help="of players (default: as the first policy was trained)")
-    made.add_argument("--opponent-character", metavar="NAME", help="of those they meet")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
+    made.add_argument(
+        "--character", metavar="NAME", help="character of the players (default: as the first policy was trained)"
+    )
+    made.add_argument("--opponent-character", metavar="NAME", help="character of the opponents")
     made.add_argument("--stage", metavar="NAME", help="(default: as the first policy was trained)")
     made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap (default: as in training)")
     return made

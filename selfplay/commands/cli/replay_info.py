@@ -1,4 +1,4 @@
-"""Say what is in replay files: version, stage, players, frames, how the game ended, and what is wrong with the file."""
+"""Print the content of replay files: version, stage, players, frames, end of the game, and problems of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that training learns: play games with known answers, and say how far from unbeatable what they gave is."""
+"""Train on games with known solutions and report the distance of the policies from equilibrium."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
-    made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="of the runs (default: %(default)s)")
+    made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="seeds of the runs (default: %(default)s)")
     made.add_argument("--games", metavar="NAME,NAME", help="only these (default: all)")
     made.add_argument("--json", action="store_true", help="as JSON")
     return made

@@ -1,6 +1,6 @@
 """Train the model that played the games of a folder on its train.parquet; leaves checkpoint/ there.
 
-One process, or those that torchrun starts: each takes a GPU of its own, of those that CUDA_VISIBLE_DEVICES shows.
+One process, or those of torchrun, each with its own GPU out of CUDA_VISIBLE_DEVICES.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from selfplay.config.command_line import Parser, exit_code
 from selfplay.verbs import program
 
 FLAGS = {
-    "batch_rows": ("--batch-rows", "rows, a seat of a game each, of a step of the optimiser (64)"),
+    "batch_rows": ("--batch-rows", "rows (one seat of a game each) of an optimiser step (64)"),
     "micro_rows": ("--micro-rows", "rows of a forward pass on each GPU (8)"),
     "epochs": ("--epochs", "passes over the games (2)"),
     "learning_rate": ("--learning-rate", "of AdamW (2e-4 for tiny, else 1e-6)"),
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     for name, (flag, text) in FLAGS.items():
         made.add_argument(flag, dest=name, default=argparse.SUPPRESS, metavar="N", help=text)
     made.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda:N or auto (%(default)s)")
-    made.add_argument("--resume", action="store_true", help="keep a checkpoint that was trained in the same way")
+    made.add_argument("--resume", action="store_true", help="reuse a checkpoint with the same settings")
     return made
 
 

@@ -1,4 +1,4 @@
-"""Show the supervision tree of a run, while it trains and afterwards, and how its children died. Needs no torch."""
+"""Show the supervision tree of a run and its crashes, during training and afterwards. Needs no torch."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
-    made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports as a whole")
+    made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports in full")
     form = made.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
-    form.add_argument("--watch", action="store_true", help="draw it again each second, until the trainer has ended")
+    form.add_argument("--watch", action="store_true", help="redraw every second until the trainer ends")
     return made
 
 

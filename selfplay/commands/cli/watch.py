@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--from", dest="start", type=float, default=0.0, metavar="S", help="start after S seconds")
     made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 20)")
     which = made.add_mutually_exclusive_group()
-    which.add_argument("--seed", type=int, default=0, help="of the game of a run (default: %(default)s)")
+    which.add_argument("--seed", type=int, default=0, help="seed of the game, for a run (default: %(default)s)")
     which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
     return made
 
