@@ -47,7 +47,6 @@ def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
 
 
 def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = LAST_TWO) -> Path:
-    """``write_learner``, then ``retain``."""
     path = write_learner(run, meta, arrays)
     retain(run, meta.iteration, retention)
     return path
@@ -160,7 +159,6 @@ def verified_meta(path: Path) -> LearnerMeta:
 
 
 def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
-    """Load and verify a state."""
     folder = open_folder(path)
     meta = _read_meta(folder)
     if path.name != f"iter_{meta.iteration}":

@@ -54,7 +54,6 @@ def find_policies(root: Path = CHECKPOINTS) -> list[Path]:
 
 
 def is_policy(path: Path) -> bool:
-    """Whether ``path`` is a policy folder."""
     with boundary(NotARunError, f"{str(path)[:200]}"):  # an invalid file name
         return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
 

@@ -112,7 +112,6 @@ class RunDir:
         return self.path / LOCK
 
     def holds_run(self) -> bool:
-        """Whether a run was started here."""
         return self.run_json.is_file()
 
     def read_run(self) -> JsonObject:
@@ -120,7 +119,6 @@ class RunDir:
         return _read_document(self.run_json)
 
     def write_run(self, document: JsonObject) -> None:
-        """Write ``run.json`` atomically."""
         write_file(self.run_json, encode_json(document, str(self.run_json)))
 
     def read_best(self) -> str | None:
@@ -137,7 +135,6 @@ class RunDir:
         return best
 
     def write_best(self, document: JsonObject) -> None:
-        """Write ``best.json`` atomically."""
         write_file(self.best_json, encode_json(document, str(self.best_json)))
 
     def read_summary(self) -> JsonObject:
@@ -145,7 +142,6 @@ class RunDir:
         return _read_document(self.summary_json)
 
     def write_summary(self, document: JsonObject) -> None:
-        """Write ``summary.json`` atomically."""
         write_file(self.summary_json, encode_json(document, str(self.summary_json)))
 
     @contextmanager

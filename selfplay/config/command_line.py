@@ -57,7 +57,6 @@ class Parser(argparse.ArgumentParser):
     """One clear line for a mistake, with the nearest valid name, and exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        """See ``argparse``."""
         self.exit(2, f"{self.prog}: {message}\n")
 
 

@@ -56,7 +56,6 @@ class Option:
 
     @property
     def field(self) -> FieldInfo:
-        """The setting."""
         return field_of(self.root, self.path)
 
     @property
@@ -66,7 +65,6 @@ class Option:
 
     @property
     def is_switch(self) -> bool:
-        """Whether the flag takes no value."""
         return isinstance(self.default, bool)
 
 
@@ -76,18 +74,15 @@ def options(root: type[Group], sections: Mapping[str, Sequence[Flag]]) -> tuple[
 
 
 def groups(root: type[Group]) -> dict[str, type[Group]]:
-    """The groups of settings by name."""
     return {name: type(group) for name, group in root()}
 
 
 def field_of(root: type[Group], path: str) -> FieldInfo:
-    """The field of the setting ``group.name``."""
     group, _, name = path.partition(".")
     return groups(root)[group].model_fields[name]
 
 
 def value_of(config: Group, path: str) -> Any:  # noqa: ANN401
-    """The value of the setting ``group.name``."""
     group, _, name = path.partition(".")
     return getattr(getattr(config, group), name)
 

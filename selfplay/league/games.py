@@ -71,7 +71,6 @@ class GameTable:
 
     @classmethod
     def of(cls, records: Iterable[MatchRecord | RewardRecord]) -> Self:
-        """Build a table from records."""
         columns = TableBuilder()
         for record in records:
             columns.add(record.row())

@@ -162,7 +162,6 @@ class Ledger:
 
     @property
     def rows(self) -> int:
-        """Number of games, without repeated rows."""
         return len(self._columns)
 
     @property

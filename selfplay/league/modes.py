@@ -69,7 +69,6 @@ class OpponentPool:
 
     @property
     def frozen(self) -> tuple[str, ...]:
-        """All frozen policies."""
         return (*self.generations, *self.exploiters, *self.guests)
 
 

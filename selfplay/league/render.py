@@ -60,7 +60,6 @@ def to_text(board: Leaderboard, show_all: bool = False) -> str:
 
 
 def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
-    """Table and notes for a rich console."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -111,7 +110,6 @@ def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
 
 
 def head(board: Leaderboard) -> tuple[str, ...]:
-    """Column headers."""
     if board.kind != "words":
         return (*_HEAD, BY_STOCKS)
     return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD

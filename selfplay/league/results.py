@@ -44,7 +44,6 @@ class Results:
         self._quality = dict(state.quality)
 
     def state(self) -> ResultsState:
-        """The state, to restore from."""
         return ResultsState(games=dict(self._games), points=dict(self._points), quality=dict(self._quality))
 
     def add(self, opponent: str, score: float) -> None:

@@ -41,7 +41,6 @@ class Adam:
         self._eps = eps
 
     def zero_grad(self) -> None:
-        """Set all gradients to None."""
         for parameter in self.parameters:
             parameter.grad = None
 

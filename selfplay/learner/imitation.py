@@ -41,7 +41,6 @@ class Lesson:
 
     @property
     def rows(self) -> int:
-        """Number of decisions that train."""
         return len(self.obs) if self.mask is None else int(self.mask.sum())
 
     def part(self, lanes: slice) -> Lesson:
@@ -55,7 +54,6 @@ class Lesson:
         )
 
     def to(self, device: torch.device) -> Lesson:
-        """On a device."""
         mask, fresh = self.mask, self.fresh
         return Lesson(
             self.obs.to(device),
@@ -139,7 +137,6 @@ def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
 
 
 def plain_emphasis(heads: Heads) -> Emphasis:
-    """Equal weights."""
     return Emphasis(torch.ones(heads.binary))
 
 
@@ -183,7 +180,6 @@ class Imitator:
         self.memory = self.network.first_memory(0)
 
     def learn(self, lesson: Lesson) -> Learned:
-        """One optimiser step."""
         lesson = lesson.to(self.parallel_step.device)
         memory, rows, heads = _carried(self.network, self.memory, len(lesson)), lesson.rows, self.network.heads
         after = torch.zeros_like(memory)
@@ -205,7 +201,6 @@ class Imitator:
         return Learned(values[:-2], float(values[-2]), int(values[-1]), rows, float(norm), skipped=not finite)
 
     def close(self) -> None:
-        """End the worker threads."""
         self.parallel_step.close()
 
 

@@ -188,7 +188,6 @@ class PPO:
         self.optimizer.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
-        """End the worker threads."""
         self._step.close()
 
     def update(
@@ -320,7 +319,6 @@ class _Tally:
     skipped: int = 0  # the other minibatches
 
     def add(self, sums: Tensor, norm: Tensor, decisions: int) -> None:
-        """Count one minibatch."""
         if not bool(torch.isfinite(norm)):
             self.skipped += 1
             return

@@ -151,7 +151,6 @@ class Mamba(Remembering):
         self.output = nn.Linear(self.inner, width)
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Remembering``."""
         gate, mixed, delta = self._project(x)
         tail, h = self._split(memory)
         recent = torch.cat([tail, mixed[:, None]], 1)
@@ -248,12 +247,10 @@ class Attention(Remembering):
         self.narrow = nn.Linear(2 * width, width)
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Remembering``."""
         out, memory = self.unroll(x[:, None], memory, torch.zeros(x.shape[0], 1, dtype=torch.bool, device=x.device))
         return out[:, 0], memory
 
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Remembering``."""
         rows, steps, width = x.shape
         before = self.window - 1
         normed = self.norm(x)
@@ -289,5 +286,4 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
 
 
 def make_layer(kind: str, width: int, options: dict[str, Any]) -> Remembering:
-    """A layer of a backbone with memory."""
     return LAYERS[kind](width, **options)

@@ -53,7 +53,6 @@ class EventFile:
         self._records.write(event.SerializeToString())
 
     def discard(self) -> None:
-        """Close and remove the file."""
         self.close()
         with suppress(OSError):
             self._path.unlink()

@@ -31,14 +31,11 @@ WAITING: Final = 1000
 class _Silent:
     """The part of ``Reporter`` that metrics files ignore."""
 
-    def header(self, lines: Sequence[str]) -> None:
-        """Ignored."""
+    def header(self, lines: Sequence[str]) -> None: ...
 
-    def notice(self, text: str) -> None:
-        """Ignored."""
+    def notice(self, text: str) -> None: ...
 
-    def leaderboard(self, text: str) -> None:
-        """Ignored."""
+    def leaderboard(self, text: str) -> None: ...
 
 
 class MetricsReporter(_Silent):

@@ -62,7 +62,6 @@ class HealthMonitor(Generic[Report]):
         return new
 
     def findings(self) -> tuple[HealthFinding, ...]:
-        """All current problems."""
         if len(self._window) < ENOUGH:
             return ()
         reports = tuple(self._window)

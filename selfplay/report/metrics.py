@@ -17,18 +17,14 @@ class Figures(Protocol):
     """The part of a report that metrics files need."""
 
     @property
-    def iteration(self) -> int:
-        """Number of the iteration."""
-        ...
+    def iteration(self) -> int: ...
 
     @property
     def total_steps(self) -> int:
         """Position on the horizontal axis."""
-        ...
 
     def flat(self) -> dict[str, float]:
         """All metrics by tag."""
-        ...
 
 
 class _Record(BaseModel):

@@ -31,11 +31,9 @@ class Sink(Protocol):
 
     def write(self, line: str) -> None:
         """Write one line, given without the newline."""
-        ...
 
     def close(self) -> None:
         """Flush or close the output."""
-        ...
 
 
 class PlainReporter:
@@ -126,12 +124,10 @@ class LogFileSink:
 
 
 def collected_line(report: IterationReport) -> str:
-    """The line about collected experience."""
     return f"Iter {report.iteration}: Collected {report.experiences} experiences ({report.total_steps} total steps)"
 
 
 def update_line(report: IterationReport) -> str:
-    """The line about the update."""
     update = report.update
     line = (
         f"PPO update: loss={update.loss:.4f}, policy={update.policy_loss:.4f}, "
@@ -173,7 +169,6 @@ def time_split(report: IterationReport) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 

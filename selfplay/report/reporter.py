@@ -30,23 +30,16 @@ class Reporter(Protocol):
 
     def header(self, lines: Sequence[str]) -> None:
         """Show the configuration, once at the start."""
-        ...
 
     def notice(self, text: str) -> None:
         """Show one line about an event."""
-        ...
 
-    def iteration(self, report: Report) -> None:
-        """Show a finished iteration."""
-        ...
+    def iteration(self, report: Report) -> None: ...
 
-    def leaderboard(self, text: str) -> None:
-        """Show the table of ratings."""
-        ...
+    def leaderboard(self, text: str) -> None: ...
 
     def close(self) -> None:
         """Flush and close; closing twice is allowed."""
-        ...
 
 
 class Tee:

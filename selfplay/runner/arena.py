@@ -56,7 +56,6 @@ class _Tasks:
             return again
 
     def stop(self) -> None:
-        """Drop all matchups that are left."""
         with self._mutex:
             self._left.clear()
 

@@ -134,7 +134,6 @@ class Block:
         return self.game.kill()
 
     def close(self) -> None:
-        """Let go of the games."""
         self.game.close()
 
     def _act(self, order: SegmentOrder, segment: _Segment, t: int) -> NDArray[np.int8]:

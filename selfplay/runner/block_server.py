@@ -88,7 +88,6 @@ class BlockServer:
 
     @staticmethod
     def code() -> str:
-        """See ``serialization.code_hash``."""
         return code_hash()
 
     def open(self, document: Document, arrays: Arrays) -> None:
@@ -121,7 +120,6 @@ class BlockServer:
         return pack_segment(self._sent)
 
     def snapshot(self) -> Packed:
-        """See ``Games``."""
         return self.block.snapshot()
 
     @property

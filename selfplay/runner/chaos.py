@@ -157,7 +157,6 @@ class Chaos:
         return FaultPlan(self._plan, derive(self._seed, "chaos", runner, incarnation, iteration), steps)
 
     def struck(self, runner: str, kind: Kind) -> None:
-        """Count a fault that strikes a runner now."""
         with self._lock:
             self._tallies[kind].injected += 1
             self._open.setdefault(runner, []).append(_Struck(kind))
@@ -227,7 +226,6 @@ class FaultyGame:
         return getattr(self._game, name)
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``."""
         segment, step = divmod(self._steps, self._plan.steps)
         if step == 0:
             self._fault = self._plan.draw(segment)
@@ -280,9 +278,7 @@ Collected = TypeVar("Collected", covariant=True)
 class Collects(Protocol, Generic[Order, Collected]):
     """Games that play orders."""
 
-    def collect(self, order: Order) -> Collected:
-        """Play an order to its end."""
-        ...
+    def collect(self, order: Order) -> Collected: ...
 
 
 class CountedFaults(Generic[Order, Collected]):
@@ -298,7 +294,6 @@ class CountedFaults(Generic[Order, Collected]):
         return getattr(self._games, name)
 
     def collect(self, order: Order) -> Collected:
-        """Play an order to its end."""
         fault = self._plan.draw(self._segments)
         self._segments += 1
         if fault is not None:

@@ -105,7 +105,6 @@ class Pipe:
         self._answers.write(self._number + b" " + DONE)
 
     def answer(self, document: dict[str, Any]) -> None:
-        """Answer the last command."""
         self._answers.write(self._number + b" " + json.dumps(document).encode() + b"\n")
 
 

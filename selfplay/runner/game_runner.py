@@ -26,15 +26,12 @@ class Resource(Protocol):
 
     def cancel(self) -> None:
         """Make blocking work in progress end soon with an error. Called from another thread."""
-        ...
 
     def kill(self) -> bool:
         """End what can be ended by force; whether that frees a thread that hangs in it. Must not block."""
-        ...
 
     def close(self) -> None:
         """Let go of everything; called in the worker's thread."""
-        ...
 
 
 R = TypeVar("R", bound=Resource)
@@ -55,7 +52,6 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and have it."""
         await self._free.acquire()
         kept = [self._free]
 
@@ -97,7 +93,6 @@ class GameRunner(Generic[R]):
         self._opening = opening
 
     def child(self) -> Callable[[Context], Awaitable[None]]:
-        """The coroutine function for a ``ChildSpec``."""
         return self._run
 
     async def _run(self, ctx: Context) -> None:

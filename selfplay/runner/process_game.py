@@ -140,18 +140,15 @@ class ProcessGame:
 
     @property
     def pid(self) -> int:
-        """Of the child."""
         return self._process.pid
 
     def reset(self, seeds: Seeds) -> F32:
-        """See ``VectorGame.reset``."""
         self._shared["seeds"][:] = seeds
         self._ask({"do": "reset"})
         obs: F32 = self._shared["obs"]
         return obs
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``."""
         shared = self._shared
         shared["actions"][...] = actions
         if acts is not None:
@@ -168,12 +165,10 @@ class ProcessGame:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """See ``VectorGame.snapshot``."""
         self._ask({"do": "snapshot"})
         return copied(self._kept)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """See ``VectorGame.restore``."""
         put_back(self._kept, arrays)
         self._ask({"do": "restore"})
         obs: F32 = self._shared["obs"]

@@ -50,19 +50,16 @@ class RayLink:
         self.call("__ray_ready__")
 
     def call(self, method: str, *arguments: object, **named: object) -> Any:  # noqa: ANN401
-        """See ``Link``."""
         with _told(self._name):
             answer: Future[Any] = getattr(self._actor, method).remote(*arguments, **named).future()
         wait([answer, self._severed], return_when=FIRST_COMPLETED)
         return self._answer(answer)
 
     def sever(self) -> None:
-        """See ``Link``."""
         with suppress(InvalidStateError):  # it was already
             self._severed.set_result(None)
 
     def close(self) -> None:
-        """See ``Link``."""
         self.sever()
         with suppress(Exception):  # theirs: the cluster is gone, and the actor with it
             self._ray.util.remove_placement_group(self._place)  # and whatever is in it

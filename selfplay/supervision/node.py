@@ -110,7 +110,6 @@ class Node(ABC):
 
     @property
     def clock(self) -> Clock:
-        """The clock of the tree and its reports."""
         return self._tree.clock
 
     @property

@@ -40,7 +40,6 @@ class FailureRecord:
         return self._first_cause
 
     def started(self, now: float) -> None:
-        """Records a successful start."""
         self._up_since = now
 
     def allows_restart(self, now: float, cause: Cause, *, proven: bool) -> bool:

@@ -51,7 +51,6 @@ class TreeState:
         return ChildRef(child_id, attempt)
 
     def began(self, child: Child) -> None:
-        """Registers a running child."""
         self._living.add(child)
         self.empty.clear()
 

@@ -25,14 +25,10 @@ class Optimised(Protocol):
     """A network and what moves it."""
 
     @property
-    def network(self) -> nn.Module:
-        """Whose parameters it moves."""
-        ...
+    def network(self) -> nn.Module: ...
 
     @property
-    def optimizer(self) -> Adam | Optimizer:
-        """Adam, or AdamW."""
-        ...
+    def optimizer(self) -> Adam | Optimizer: ...
 
 
 def check_finite(network: nn.Module) -> None:

@@ -47,12 +47,9 @@ class ChaosSettings(Protocol):
     @property
     def chaos(self) -> str | None:
         """The plan, as ``--chaos`` gives it."""
-        ...
 
     @property
-    def seed(self) -> int:
-        """Of the run."""
-        ...
+    def seed(self) -> int: ...
 
 
 def chaos_of(run: ChaosSettings, resumed: LearnerState | None) -> Chaos:

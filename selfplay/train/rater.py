@@ -43,7 +43,6 @@ class Plays(Protocol):
         self, matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool], /
     ) -> Sequence[MatchRecord | RewardRecord]:
         """Play; returns early when ``stop()`` is true."""
-        ...
 
 
 class RaterResource:
@@ -81,16 +80,13 @@ class RaterResource:
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:
-        """See ``Resource``."""
         self.kill()
 
     def kill(self) -> bool:
-        """See ``Resource``."""
         self._cancelled = True
         return self._kill()
 
-    def close(self) -> None:
-        """See ``Resource``."""
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +133,6 @@ class Rater:
 
     @property
     def rows(self) -> int:
-        """Games in the ledger."""
         return self._ledger.rows
 
     def state(self) -> dict[str, JsonValue]:
@@ -154,7 +149,6 @@ class Rater:
             self.gate.state = GateState.model_validate(state["gate"])
 
     def gate_report(self) -> GateReport | None:
-        """The test under way, once it has games."""
         match self.gate:
             case Gate(state=GateState(candidate=str(candidate), best=best, llr=float(llr)), bounds=bounds):
                 return GateReport(candidate=candidate, best=best, llr=llr, low=bounds.low, high=bounds.high)
@@ -162,7 +156,6 @@ class Rater:
 
     @property
     def tested(self) -> set[str]:
-        """Generations that a gate needs."""
         state = GateState() if self.gate is None else self.gate.state
         return {name for name in (state.best, state.candidate) if name is not None}
 

@@ -60,7 +60,6 @@ class LedgerKeeper:
 
     @property
     def rows(self) -> int:
-        """Games in the ledger."""
         return 0 if self._ledger is None else self._ledger.rows
 
     async def games(self) -> GameTable:
@@ -108,27 +107,21 @@ class Rated(Protocol):
     @property
     def settings(self) -> str:
         """Hash of everything that makes games comparable."""
-        ...
 
     @property
     def group(self) -> str:
         """The same with how actions are drawn, as in ``Games.groups``."""
-        ...
 
     @property
     def games_each(self) -> int:
         """Games of a fixture."""
-        ...
 
     @property
     def anchors(self) -> tuple[str, ...]:
         """Players that are rated beside the generations."""
-        ...
 
     @property
-    def seed(self) -> int:
-        """Of the run."""
-        ...
+    def seed(self) -> int: ...
 
 
 def plan_games(
@@ -187,7 +180,6 @@ class RatingBudget:
         return max(0, int((self._share * part * total - self.spent) / self._cost))
 
     def pay(self, games: int, seconds: float) -> None:
-        """Count a batch of games."""
         if self._by_frames:
             self.spent += games * self._cap_frames
         else:

@@ -49,13 +49,10 @@ class Runners:
         await self._pool.start_child(spec)
 
     async def stop(self, runner: str) -> None:
-        """Stop one for good."""
         await self._pool.terminate_child(runner)
 
     def ids(self) -> list[str]:
-        """Of all runners, in start order."""
         return [child.id for child in self._pool.which_children()]
 
     def count(self) -> int:
-        """How many there are."""
         return len(self.ids())

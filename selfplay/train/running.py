@@ -43,7 +43,6 @@ class Stop(asyncio.Event):
         self.listeners: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """See ``asyncio.Event``."""
         super().set()
         for tell in self.listeners:
             tell()

@@ -58,7 +58,6 @@ class Saving:
         await self.checkpoint()
 
     async def save_last(self) -> None:
-        """Save the end of the run, unless it is saved."""
         family = self._family
         if family.is_last_saved:
             return

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, and those below it")
     made.add_argument("--character", metavar="NAME", help="whose seats count (default: all; policy: as trained)")
@@ -34,7 +33,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Count and print."""
     from selfplay.commands import behaviour as behaving
 
     if options.replays is None and options.policy is None:
@@ -71,6 +69,5 @@ def _of_policy(options: argparse.Namespace) -> Column:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
     return exit_code(program(), lambda: run(parser().parse_args()))

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the games")
     made.add_argument(
@@ -24,13 +23,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, convert, write."""
     from selfplay.commands.dialogue_files.rows import convert
 
     convert(options.folder, options.states, options.resume, lambda line: print(line, flush=True))
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
     options = parser().parse_args()
     return exit_code(program(), lambda: run(options))

@@ -82,7 +82,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         from selfplay.config.command_line import exit_code

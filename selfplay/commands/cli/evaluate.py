@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
     made.add_argument("b", metavar="B", help="its opponent")
@@ -36,7 +35,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play and print."""
     from selfplay.commands.evaluation import evaluate
     from selfplay.commands.players import chosen_rules, contender
     from selfplay.league.sprt import SprtBounds
@@ -60,5 +58,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     return exit_code(program(), lambda: run(parser().parse_args()))

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("policy", metavar="POLICY", help="policy folder, or run folder")
     made.add_argument("--format", required=True, choices=("onnx", "torch"), help="onnx needs the extra 'export'")
@@ -26,7 +25,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write and say how near it is."""
     from selfplay.commands.export import TOLERANCE, export
 
     done = export(options.policy, options.format, options.out, options.check)
@@ -38,6 +36,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # a few players are too little for two threads
     return exit_code(program(), lambda: run(parser().parse_args()))

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--model", default="tiny", metavar="NAME", help="tiny, a Hugging Face name, or a folder (tiny)")
@@ -37,7 +36,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Settle what is to be played, then play."""
     from selfplay.commands.dialogue_files.settings import announce, make_settings
 
     values = dict(vars(options))
@@ -51,7 +49,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
     options = parser().parse_args()
     return exit_code(program(), lambda: run(options))

@@ -9,7 +9,6 @@ from selfplay.verbs import program
 
 
 def run() -> int:
-    """Parse, train, exit code."""
     from selfplay.config.imitation_cli import parse
 
     invocation = parse(sys.argv[1:])
@@ -24,7 +23,6 @@ def run() -> int:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatever they are told

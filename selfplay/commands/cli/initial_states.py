@@ -18,7 +18,6 @@ EPILOG = """example:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(
         prog=program(),
         description=__doc__,
@@ -44,7 +43,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Draw, write, say where."""
     from selfplay.commands.game_init import Request, settings_of, write_states
 
     request = Request(
@@ -59,6 +57,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
     options = parser().parse_args()
     return exit_code(program(), lambda: run(options))

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--games", type=Path, metavar="FILE", help="a selfplay_games.jsonl, its settings.json beside it")
@@ -28,7 +27,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Find or play, then print."""
     from selfplay.commands.dialogue_files.settings import make_settings
     from selfplay.commands.inspect_dialogue import inspect_file, inspect_played
 
@@ -43,6 +41,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
     options = parser().parse_args()
     return exit_code(program(), lambda: run(options))

@@ -27,7 +27,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument(
@@ -53,7 +52,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def show(options: argparse.Namespace, checkpoints: Path) -> None:
-    """Read the ledger, rate, print."""
     from selfplay.checkpoint.named_runs import resolve_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
@@ -34,7 +33,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, checkpoints: Path) -> None:
-    """Play, keep, print."""
     from envs.registry import find_game
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.named_runs import resolve_run

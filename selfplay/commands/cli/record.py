@@ -39,7 +39,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play, write and print."""
     from selfplay.checkpoint import check_folder
     from selfplay.commands import record as recording
     from selfplay.commands.players import chosen_rules
@@ -68,6 +67,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
     return exit_code(program(), lambda: run(parser().parse_args()))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="of the runs (default: %(default)s)")
     made.add_argument("--games", metavar="NAME,NAME", help="only these (default: all)")
@@ -57,7 +56,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def row(finding: Finding) -> str:
-    """A line of the table."""
     return (
         f"{finding.game:<8} {finding.seed:>4} {finding.last:>7.3f} {finding.average:>8.3f} "
         f"{finding.recommended:>12.3f} {finding.band:>6.2f}{'' if finding.passed else '  outside'}"
@@ -65,7 +63,6 @@ def row(finding: Finding) -> str:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

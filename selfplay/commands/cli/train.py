@@ -9,7 +9,6 @@ from selfplay.verbs import program
 
 
 def run() -> int:
-    """Parse, train, exit code."""
     from selfplay.config.family import is_dialogue
 
     arguments = sys.argv[1:]
@@ -44,7 +43,6 @@ def _train_dialogue(arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatever they are told

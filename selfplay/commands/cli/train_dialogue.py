@@ -23,7 +23,6 @@ FLAGS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the tables")
     for name, (flag, text) in FLAGS.items():
@@ -34,7 +33,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Validate, train."""
     from selfplay.commands.dialogue_files.training import train, training_settings
 
     values = dict(vars(options))
@@ -43,7 +41,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
     options = parser().parse_args()
     return exit_code(program(), lambda: run(options))

@@ -27,7 +27,6 @@ EVERY_S = 1.0
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = argparse.ArgumentParser(prog=program(), description=__doc__, allow_abbrev=False)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports as a whole")
@@ -44,7 +43,6 @@ def _count(text: str) -> int:
 
 
 def show(options: argparse.Namespace, checkpoints: Path) -> None:
-    """Read, draw."""
     from rich.console import Console
 
     from selfplay.checkpoint.named_runs import resolve_run

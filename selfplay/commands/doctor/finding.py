@@ -19,7 +19,6 @@ class Finding:
     remedy: str = ""
 
     def line(self) -> str:
-        """As a person reads it."""
         return f"{self.level:<4}  {self.name}: {self.found}{f'; {self.remedy}' if self.remedy else ''}"
 
 

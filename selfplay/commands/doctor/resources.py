@@ -25,7 +25,6 @@ _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
 def checkpoint_disk(plan: Plan) -> Finding:
-    """Where runs are kept."""
     return _disk("checkpoints", plan.checkpoints.absolute(), "--checkpoint names another folder")
 
 

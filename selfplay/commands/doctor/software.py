@@ -25,7 +25,6 @@ def system() -> Finding:
 
 
 def python() -> Finding:
-    """New enough."""
     if sys.version_info[:2] >= LEAST_PYTHON:
         return Finding("ok", "Python", platform.python_version())
     least = ".".join(map(str, LEAST_PYTHON))

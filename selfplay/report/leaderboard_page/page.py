@@ -80,7 +80,6 @@ def write_page(subject: PageContent, path: Path) -> int:
 
 
 def page(subject: PageContent) -> str:
-    """The page as HTML."""
     folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
     parts = player("h3")
     films = [_shown(replay) for replay in subject.replays]

@@ -46,7 +46,6 @@ class Agent:
         return {"matchmaker": self.matchmaker.state(), "since": self.since, "began": self.began}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """From a checkpoint."""
         self.matchmaker.restore(state["matchmaker"])
         self.since = int(state.get("since", 0))
         self.began = int(state.get("began", 0))

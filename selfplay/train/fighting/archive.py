@@ -61,7 +61,6 @@ class Archive:
         return folder / name
 
     def has(self, names: Collection[str]) -> bool:
-        """Whether all of these lie on disk, sound."""
         return all(self._fault(name) is None for name in names)
 
     def save(self, meta: PolicyMeta, params: Arrays) -> str:
@@ -76,7 +75,6 @@ class Archive:
 
     @property
     def is_full(self) -> bool:
-        """Whether somebody has to leave."""
         return max(len(self.generations), len(self.exploiters)) > self._limit
 
     def prune(self, strengths: Mapping[str, float], keep: Collection[str]) -> list[str]:

@@ -90,11 +90,9 @@ class Learner:
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
-        """For the checkpoint."""
         return learner_arrays(self._ppo, self._generator)
 
     def restore(self, arrays: Arrays) -> None:
-        """From a checkpoint."""
         restore_learner(self._ppo, self._generator, arrays)
 
     def begin(self, network: ActorCritic) -> None:
@@ -124,5 +122,4 @@ class Learner:
         return meta, parameters_of(self._ppo.network)
 
     def close(self) -> None:
-        """Let the update's threads go."""
         self._ppo.close()

@@ -57,7 +57,6 @@ class CrashLog:
         self._timer: asyncio.Handle = asyncio.get_running_loop().call_soon(self._tick)
 
     def tell(self, report: Report) -> None:
-        """A report of the tree, as it comes."""
         crash = self._observer.tell(report)
         self._changed = True
         if crash is None:

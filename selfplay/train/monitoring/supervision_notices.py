@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 class Listener(Protocol):
     """Whoever is told."""
 
-    def notice(self, text: str) -> None:
-        """One line."""
-        ...
+    def notice(self, text: str) -> None: ...
 
 
 class SupervisionNotices:
@@ -44,7 +42,6 @@ class SupervisionNotices:
         self._restarted = restarted
 
     def tell(self, report: Report) -> None:
-        """A report, as it comes."""
         self._announce(report)
         for listener in self.listeners:
             listener(report)

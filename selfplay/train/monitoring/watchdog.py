@@ -38,7 +38,6 @@ class Loop(Protocol):
 
     def call_soon_threadsafe(self, callback: Callable[[], None]) -> object:
         """Have it call back; RuntimeError where it is closed."""
-        ...
 
 
 class Silence:
