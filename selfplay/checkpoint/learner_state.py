@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
@@ -19,8 +20,6 @@ from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arr
 from selfplay.errors import CorruptError, DiskError, IncompatibleError, NotARunError, boundary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay.checkpoint.run_dir import RunDir
 
 LEARNER_FILE: Final = "learner.json"

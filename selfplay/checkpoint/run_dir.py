@@ -6,19 +6,17 @@ import fcntl
 import os
 import stat
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.schema import GENERATION_ID
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
 from selfplay.files import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CHECKPOINTS: Final = Path("checkpoints")
 LOCK: Final = ".lock"

@@ -13,9 +13,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -32,10 +34,6 @@ from selfplay.errors import (
     describe,
 )
 from selfplay.files import opened, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 MANIFEST: Final = "MANIFEST.json"
 MANIFEST_VERSION: Final = 1

@@ -9,6 +9,7 @@ styles beat each other in a ring.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,8 +27,6 @@ from selfplay.policy.policy import Policy, load_policy
 from selfplay.train.app import train
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from envs.solved.table import Table
 
 

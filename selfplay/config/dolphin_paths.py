@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import DolphinError
@@ -12,9 +14,6 @@ from envs.registry import find_game
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from envs.melee.dolphin.disc import Verdict
     from envs.melee.dolphin.install import DolphinVersion
     from selfplay.config.fighting import Config

@@ -8,6 +8,7 @@ ordinary rows of the ledger.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
@@ -17,8 +18,6 @@ from selfplay.league.records import START, ResultRule, generation_number, scores
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from selfplay.league.games import Floats, GameTable, Ints
 
 SHARE: Final = 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
@@ -17,8 +18,6 @@ from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, gener
 from selfplay.league.rows import LeaderboardRow, make_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay.league.games import GameTable
 
 TOP: Final = 20

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Final, Self, TypeVar, final
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
@@ -19,11 +22,6 @@ from selfplay.errors import LeagueError, boundary, describe
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-    from types import TracebackType
 
 FILE_NAME: Final = "ledger.jsonl"
 MAX_BYTES: Final = 2**30  # two million games

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -17,9 +18,6 @@ from selfplay.errors import LeagueError
 from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, OpponentPool
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 class BenchPlace(NamedTuple):

@@ -16,14 +16,13 @@ a line in ``MODES`` and, if needed, one in ``CATEGORIES``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final
 
 from selfplay.league.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from selfplay.league.games import Floats
 
 Kind = Literal["current", "main", "generation", "scripted", "outsider"]

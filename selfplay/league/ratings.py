@@ -11,6 +11,7 @@ keeps the ratings finite for perfect scores and for players without games.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
@@ -22,8 +23,6 @@ from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladde
 from selfplay.league.statistics import Z95, normal_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from selfplay.league.games import Bools, Floats, GameTable, Ints
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard

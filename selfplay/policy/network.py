@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, cast
 
@@ -14,8 +15,6 @@ from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
     from selfplay.policy.backbones import Remembering
 

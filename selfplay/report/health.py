@@ -7,13 +7,12 @@ misfit, seats, islands) are warnings of the leaderboard.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from selfplay.report.metrics import IterationReport
 
 WINDOW: Final = 50

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
 
     from selfplay.supervision.child import Child
     from selfplay.supervision.exits import ChildRef

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from selfplay.supervision.tasks import spawn
 from selfplay.supervision.tree import TreeState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision.child import Child
     from selfplay.supervision.clock import Clock
     from selfplay.supervision.exits import Cause, ChildInfo, ChildRef, ExitReason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from selfplay.supervision.spec import SupervisorSpec, check_significance
 from selfplay.supervision.tree import TreeState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision.child import Child
     from selfplay.supervision.clock import Clock
     from selfplay.supervision.exits import Cause, ChildInfo, ChildRef

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from selfplay.errors import CorruptError, DiskError
 from selfplay.report.health import HealthFinding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 STATE: Final = "the state of training"
 GENERATION: Final = "the generation"

@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from selfplay.errors import SelfPlayError, boundary
@@ -16,8 +17,6 @@ from selfplay.train.monitoring.crash_log import CrashLog
 from selfplay.train.monitoring.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from selfplay.checkpoint import RunDir
     from selfplay.config.base import GuardConfig
     from selfplay.report.reporter import Feed

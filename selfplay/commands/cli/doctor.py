@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import Plan
 from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def parser() -> argparse.ArgumentParser:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from selfplay.config.command_line import Parser, exit_code
 from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def parser() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -12,8 +13,6 @@ from selfplay.errors import ConfigError
 from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    import argparse
-
     from selfplay.checkpoint import RunDir
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import time
@@ -13,8 +14,6 @@ from selfplay.errors import ConfigError
 from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    import argparse
-
     from selfplay.commands.selfcheck import Finding
 
 

@@ -6,6 +6,8 @@ Equal weights are kept once: whoever is saved with weights that somebody has alr
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import named_by_states, save_policy, weights_hash
@@ -16,9 +18,6 @@ from selfplay.league.pruning import prune
 from selfplay.league.records import generation_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
     from selfplay.checkpoint import PolicyMeta, RunDir
     from selfplay.checkpoint.learner_state import Named
     from selfplay.checkpoint.tensors import Arrays

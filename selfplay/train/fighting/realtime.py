@@ -6,6 +6,7 @@ A training run has one emulator a runner; those of the rating games have the slo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from selfplay.policy.recurrent_state import Infer, infer_directly
@@ -15,8 +16,6 @@ from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, MEDIANS
 from selfplay.supervision import ParkPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config, EmulatorConfig
 

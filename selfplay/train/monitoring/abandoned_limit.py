@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import HangingError
@@ -10,8 +11,6 @@ from selfplay.runner.worker import Worker
 from selfplay.supervision import SHUTDOWN, ChildAbandoned, ChildExited, walk_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision import Report
     from selfplay.supervision.node import Node
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from selfplay.checkpoint.documents import decode_json, parse
 from selfplay.checkpoint.store import write_file
 from selfplay.errors import CheckpointError, CorruptError, boundary
 from selfplay.files import read_file
 from selfplay.report.tree_status import Crash
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FULL: Final = 4 * 2**20  # bytes; some thousand crashes
 LIMIT: Final = 4 * FULL  # of what is read: more was not written here

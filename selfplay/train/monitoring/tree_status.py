@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -28,8 +29,6 @@ from selfplay.supervision import (
 from selfplay.train.monitoring.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.report.tree_status import Kind, State
     from selfplay.supervision import Cause
     from selfplay.supervision.exits import ChildKind

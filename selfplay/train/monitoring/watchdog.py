@@ -11,9 +11,11 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from selfplay.report.tree_status import LINE, TEXT, Crash, cut
@@ -21,9 +23,6 @@ from selfplay.train.monitoring.crash_file import append_crash
 from selfplay.train.monitoring.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType, TracebackType
-
     from selfplay.checkpoint import RunDir
 
 BLOCKED: Final = 3  # exit code of a process whose event loop was blocked
