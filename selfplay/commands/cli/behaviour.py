@@ -10,16 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.config.command_line import Parser, run_command
 from selfplay.errors import ConfigError
-from selfplay.verbs import program
 
 if TYPE_CHECKING:
     from selfplay.commands.behaviour import Column
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, and those below it")
     made.add_argument("--character", metavar="NAME", help="whose seats count (default: all; policy: as trained)")
     made.add_argument("--player", metavar="NAME", help="whose seats of the files count, by port or name (default: all)")
@@ -69,4 +68,4 @@ def _of_policy(options: argparse.Namespace) -> Column:
 
 def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the games")
     made.add_argument(
         "--states", action="store_true", help="write states.parquet too: a row for each state, for on-policy training"
@@ -26,5 +25,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

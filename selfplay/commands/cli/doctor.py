@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import Plan
-from selfplay.verbs import program
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line; flags that the training has, too, mean what they mean there."""
     from selfplay.config.command_line import Parser
 
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin: its folder or executable")
     made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image")
     made.add_argument("--fast", action="store_true", help="do not hash the image, which reads 1.4 GB")
@@ -79,10 +77,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        from selfplay.config.command_line import exit_code
+        from selfplay.config.command_line import run_command
     except ImportError:  # an old Python, or packages that are missing: that much can be told all the same
         print("\n".join(check().line() for check in (software.system, software.python, software.packages)))
         return 1
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

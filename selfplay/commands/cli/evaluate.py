@@ -7,12 +7,11 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
     made.add_argument("b", metavar="B", help="its opponent")
     made.add_argument("--games", type=int, default=200, metavar="N", help="seats are swapped (default: %(default)s)")
@@ -55,4 +54,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

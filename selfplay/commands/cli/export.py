@@ -6,12 +6,11 @@ import argparse
 import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("policy", metavar="POLICY", help="policy folder, or run folder")
     made.add_argument("--format", required=True, choices=("onnx", "torch"), help="onnx needs the extra 'export'")
     made.add_argument("--out", required=True, type=Path, metavar="FILE", help="file to write; FILE.json describes it")
@@ -34,4 +33,4 @@ def run(options: argparse.Namespace) -> None:
 
 def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # a few players are too little for two threads
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

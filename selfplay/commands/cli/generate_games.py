@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--model", default="tiny", metavar="NAME", help="tiny, a Hugging Face name, or a folder (tiny)")
     made.add_argument("--num-games", type=int, default=100, metavar="N", help="games in all (%(default)s)")
@@ -46,6 +44,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

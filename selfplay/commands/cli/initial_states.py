@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program, respelled
+from selfplay.config.command_line import Parser, run_command
+from selfplay.verbs import respelled
 
 EPILOG = """example:
   python scripts/dialop_game_init.py --output_dir data/dialop --num_train 1000 --num_test 100
@@ -19,11 +19,9 @@ EPILOG = """example:
 
 def parser() -> argparse.ArgumentParser:
     made = Parser(
-        prog=program(),
         description=__doc__,
         epilog=respelled(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     made.add_argument("--output_dir", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
@@ -57,5 +55,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--games", type=Path, metavar="FILE", help="a selfplay_games.jsonl, its settings.json beside it")
     what.add_argument("--model", metavar="NAME", help="tiny, a Hugging Face name, or a folder; plays a game")
@@ -38,5 +37,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

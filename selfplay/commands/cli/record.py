@@ -6,13 +6,13 @@ import argparse
 import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program, respelled
+from selfplay.config.command_line import Parser, run_command
+from selfplay.verbs import respelled
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line; ``players`` are pairs of a kind and a name, in the order of the line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument(
         "--bot", dest="players", action="append", type=lambda name: ("bot", name), metavar="NAME",
         help="scripted player who plays; may be given again, and mixed with --policy",
@@ -65,4 +65,4 @@ def run(options: argparse.Namespace) -> None:
 
 def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.config.command_line import Parser, run_command
 from selfplay.errors import ConfigError
-from selfplay.verbs import program
 
 if TYPE_CHECKING:
     from selfplay.commands.selfcheck import Finding
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="of the runs (default: %(default)s)")
     made.add_argument("--games", metavar="NAME,NAME", help="only these (default: all)")
     made.add_argument("--json", action="store_true", help="as JSON")
@@ -62,7 +60,4 @@ def row(finding: Finding) -> str:
 
 
 def main() -> int:
-    # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -6,11 +6,9 @@ One process, or those that torchrun starts: each takes a GPU of its own, of thos
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 FLAGS = {
     "batch_rows": ("--batch-rows", "rows, a seat of a game each, of a step of the optimiser (64)"),
@@ -23,7 +21,7 @@ FLAGS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the tables")
     for name, (flag, text) in FLAGS.items():
         made.add_argument(flag, dest=name, default=argparse.SUPPRESS, metavar="N", help=text)
@@ -41,6 +39,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.report.tree_status import printable
 from selfplay.verbs import program
@@ -26,7 +26,7 @@ EVERY_S = 1.0
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports as a whole")
     form = made.add_mutually_exclusive_group()
@@ -84,8 +84,6 @@ def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[f
 
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    for library in ("OPENBLAS", "OMP"):  # threads of numpy spin
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         show(parser().parse_args(), checkpoints)
     except SelfPlayError as error:
