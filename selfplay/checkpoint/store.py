@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from envs.files import chunks
 from selfplay.checkpoint.documents import decode_json, encode_json, parse, refuse_newer
@@ -47,19 +47,15 @@ FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class FileEntry(BaseModel):
+class FileEntry(BaseModel, frozen=True, extra="forbid"):
     """Size and hash of one file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bytes: int = Field(ge=0, le=MAX_FILE_BYTES)
     sha256: Sha256
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, frozen=True, extra="forbid"):
     """The files of a folder. It is written last, so a folder with a manifest is complete."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format_version: int = Field(ge=1, le=MANIFEST_VERSION)
     files: dict[FileName, FileEntry] = Field(max_length=MAX_FILES)

@@ -57,7 +57,8 @@ class Parser(argparse.ArgumentParser):
     """One clear line for a mistake, with the nearest valid name, and exit code 2."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
-        super().__init__(**{"prog": verbs.program(), "allow_abbrev": False} | settings)
+        named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
+        super().__init__(**named)
 
     def error(self, message: str) -> NoReturn:
         unknown = next((word for word in sys.argv[1:] if word.startswith("--") and word in message), "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.errors import LeagueError, boundary
@@ -24,10 +24,8 @@ FILE_NAME: Final = "anchors.json"
 Origin = Literal["shipped", "run"]
 
 
-class AnchorTable(BaseModel):
+class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Ratings of scripted players under one set of settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal[1] = 1
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from selfplay.league.records import START, ResultRule, generation_number, scores
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
@@ -24,10 +24,8 @@ SHARE: Final = 0.5
 """Share of the rating games that go to a test in progress."""
 
 
-class GateState(BaseModel):
+class GateState(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """State of the gate: part of a checkpoint, and the content of ``best.json``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal[1] = 1
     best: str = START

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from selfplay.errors import LeagueError
 from selfplay.league.alarms import warnings
@@ -26,11 +26,7 @@ Kind = Literal["fights", "words", "foreign"]
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Fit(_Frozen):
+class Fit(BaseModel, frozen=True, extra="forbid"):
     """How well the ratings describe the results; see ``diagnosis``."""
 
     misfit_p: float | None  # small: the ratings do not explain the results; None: too few games
@@ -39,7 +35,7 @@ class Fit(_Frozen):
     side: tuple[float, float, float] | None  # advantage of the first seat in Elo, with its 95% interval
 
 
-class Leaderboard(_Frozen):
+class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     """All players by rating, and how the ratings were computed."""
 
     rows: tuple[LeaderboardRow, ...]

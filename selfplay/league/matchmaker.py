@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
 from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, OpponentPool
@@ -27,10 +27,8 @@ class BenchPlace(NamedTuple):
     category: str
 
 
-class MatchmakerState(BaseModel):
+class MatchmakerState(BaseModel, frozen=True, extra="forbid"):
     """The state of a ``Matchmaker``, as JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generations: tuple[str, ...]
     exploiters: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from selfplay.league.games import Floats
@@ -23,10 +23,8 @@ QUALITY_STEP: Final = 0.01
 """Change of the loser's quality per win, divided by how often it is drawn."""
 
 
-class ResultsState(BaseModel):
+class ResultsState(BaseModel, frozen=True, extra="forbid"):
     """The state of ``Results``, as JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     games: dict[str, float] = Field(default_factory=dict)
     points: dict[str, float] = Field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from selfplay.update_metrics import Count, UpdateMetrics
 
@@ -27,11 +27,7 @@ class Figures(Protocol):
         """All metrics by tag."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Play(_Record):
+class Play(BaseModel, frozen=True, extra="forbid"):
     """Episodes of the learner's seats that ended in the iteration. Means are None without episodes."""
 
     episodes: Count = 0
@@ -48,7 +44,7 @@ class Play(_Record):
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
 
 
-class GateReport(_Record):
+class GateReport(BaseModel, frozen=True, extra="forbid"):
     """A sequential test in progress."""
 
     candidate: str
@@ -58,7 +54,7 @@ class GateReport(_Record):
     high: float  # the candidate is promoted above
 
 
-class IterationReport(_Record):
+class IterationReport(BaseModel, frozen=True, extra="forbid"):
     """One iteration of a run. Totals count from the start of the run, across resumptions."""
 
     iteration: Annotated[int, Field(ge=1)]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError
+from pydantic import BaseModel, JsonValue, NonNegativeInt, ValidationError
 
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import GameError
@@ -32,10 +32,8 @@ emulator's log, which JSON makes 96 KiB of, and a step has a few of them at most
 SHOWN: Final = 80  # bytes of a wrong answer, in an error
 
 
-class Strict(BaseModel):
+class Strict(BaseModel, strict=True, extra="forbid", frozen=True):
     """A part of an answer: exactly these fields, of these types."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class Hello(Strict):

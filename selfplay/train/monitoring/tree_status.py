@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from selfplay.supervision import Cause
     from selfplay.supervision.exits import ChildKind
     from selfplay.supervision.node import Node
+    from selfplay.supervision.reports import ChildReport
 
 STACKS: Final = 16  # of what hangs, at once: each costs the loop some tenths of a millisecond
 
@@ -181,7 +182,7 @@ class TreeObserver:
         return known
 
 
-def _path(report: ChildStarted | ChildParked | ChildExited | ChildStartFailed | ChildAbandoned) -> str:
+def _path(report: ChildReport) -> str:
     return f"{report.supervisor}/{report.child.id}"
 
 
