@@ -6,8 +6,8 @@ N rows or lanes, T decisions of a window, A parts of an action (buttons, then ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -45,23 +45,14 @@ class Lesson:
 
     def part(self, lanes: slice) -> Lesson:
         """Some rows or lanes, as views."""
-        return Lesson(
-            self.obs[lanes],
-            self.action[lanes],
-            self.last[lanes],
-            None if self.mask is None else self.mask[lanes],
-            None if self.fresh is None else self.fresh[lanes],
-        )
+        return self._map(lambda tensor: tensor[lanes])
 
     def to(self, device: torch.device) -> Lesson:
-        mask, fresh = self.mask, self.fresh
-        return Lesson(
-            self.obs.to(device),
-            self.action.to(device),
-            self.last.to(device),
-            None if mask is None else mask.to(device),
-            None if fresh is None else fresh.to(device),
-        )
+        return self._map(lambda tensor: tensor.to(device))
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Lesson:
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})
 
 
 @dataclass(frozen=True, slots=True)

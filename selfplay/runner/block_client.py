@@ -100,7 +100,7 @@ class LinkClient:
 
 
 class BlockClient(LinkClient):
-    """A block of games on the other end of a link (``Games``), served by a ``BlockServer``."""
+    """A block of games on the other end of a link (``GameBlock``), served by a ``BlockServer``."""
 
     def __init__(self, link: Link, weights: WeightStore, opening: Callable[[], Opening]) -> None:
         super().__init__(link)

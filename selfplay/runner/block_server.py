@@ -107,7 +107,7 @@ class BlockServer:
         """Play a segment; ``networks`` are those with the ``keys``, of the order's those that this end does not have.
 
         Raises:
-            RunnerError: see ``Games.collect``.
+            RunnerError: see ``GameBlock.collect``.
         """
         known = self._networks | {key: unpack_network(packed) for key, packed in zip(keys, networks, strict=True)}
         unpacked = unpack_order(order, known)

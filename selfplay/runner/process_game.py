@@ -39,7 +39,7 @@ class Strict(BaseModel, strict=True, extra="forbid", frozen=True):
 class Hello(Strict):
     """What the games are like, in the first answer."""
 
-    stats: JsonValue  # see ``describe_dtype``
+    stats: JsonValue  # see ``parse_dtype``
     seats: NonNegativeInt
     obs_width: NonNegativeInt
     actions: tuple[NonNegativeInt, tuple[int, ...], tuple[int, ...]]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
+from selfplay.runner.game_runner import Resource
+
 if TYPE_CHECKING:
     from collections import Counter
 
@@ -58,8 +60,8 @@ class Collected:
             self.buffers.give_back(self.rollout.obs)
 
 
-class Games(Protocol):
-    """A block of games, wherever it lives (``Resource``)."""
+class GameBlock(Resource, Protocol):
+    """A block of games, wherever it lives."""
 
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
@@ -70,9 +72,3 @@ class Games(Protocol):
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""
-
-    def cancel(self) -> None: ...
-
-    def kill(self) -> bool: ...
-
-    def close(self) -> None: ...

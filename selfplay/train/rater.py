@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -34,15 +34,9 @@ BATCH: Final = 256  # games side by side at most
 EACH, ENOUGH = 8, 96  # games per generation, or in all, worth starting for: loading a policy costs the same for few
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
-
-
-class Plays(Protocol):
-    """Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out."""
-
-    def __call__(
-        self, matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool], /
-    ) -> Sequence[MatchRecord | RewardRecord]:
-        """Play; returns early when ``stop()`` is true."""
+Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
+"""Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out, and so are those after
+``stop()`` has returned true."""
 
 
 class RaterResource:
@@ -51,11 +45,11 @@ class RaterResource:
     Args:
         run: Folder of the run.
         rated: Which games are rated together.
-        play: Plays matchups.
+        play: Play matchups.
         kill: Ends games by force; returns whether that frees a thread that hangs in one.
     """
 
-    def __init__(self, run: RunDir, rated: Rated, play: Plays, kill: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, run: RunDir, rated: Rated, play: Play, kill: Callable[[], bool] = lambda: False) -> None:
         self._run = run
         self._rated = rated
         self._play = play

@@ -1,12 +1,11 @@
-"""Runners in the pool of a training run, and how patient their supervisors are."""
+"""How patient the supervisors of a training run are."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from selfplay.errors import RunnerError
 from selfplay.runner.work_queue import Patience
-from selfplay.supervision import ChildSpec, ParkPolicy, Pool, Supervisor, SupervisorSpec
+from selfplay.supervision import ChildSpec, ParkPolicy, SupervisorSpec
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 PARK_ELSEWHERE: Final = ParkPolicy(max_restarts=3, period_s=300.0)
@@ -30,29 +29,3 @@ def patience(park: ParkPolicy, ray_address: str | None) -> Patience:
     """How long a run waits while all its runners are parked, which come back from there to try again."""
     nodes_s = NODES_BACK_S if ray_address else 0.0
     return Patience(max(BEGINNING_S, nodes_s), max(park.period_s, nodes_s))
-
-
-class Runners:
-    """Runners by id, in the pool that runs now."""
-
-    def __init__(self, root: Supervisor) -> None:
-        self._pool = root.find("runners", Pool)
-
-    async def start(self, spec: ChildSpec) -> None:
-        """Start one; returns when it is ready.
-
-        Raises:
-            RunnerError: a runner of this id is there already.
-        """
-        if spec.id in self.ids():
-            raise RunnerError(f"a runner {spec.id!r} is there already")
-        await self._pool.start_child(spec)
-
-    async def stop(self, runner: str) -> None:
-        await self._pool.terminate_child(runner)
-
-    def ids(self) -> list[str]:
-        return [child.id for child in self._pool.which_children()]
-
-    def count(self) -> int:
-        return len(self.ids())

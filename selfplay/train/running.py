@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import SelfPlayError, boundary
 from selfplay.train.monitoring.abandoned_limit import AbandonedLimit
@@ -20,22 +20,14 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.config.base import GuardConfig
     from selfplay.report.reporter import Feed
-    from selfplay.supervision import Supervisor
-    from selfplay.train.monitoring.supervision_notices import Listener, SupervisionNotices
+    from selfplay.train.tree import Tree
 
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
 
 
-class RunTree(Protocol):
-    """The supervision tree of a run."""
-
-    root: Supervisor
-    announcer: SupervisionNotices
-
-
 class Stop(asyncio.Event):
-    """Set when a run shall end in order; tells those who wait for something else."""
+    """Set when a run is to end in order; ``listeners`` are called then."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,11 +35,8 @@ class Stop(asyncio.Event):
 
     def set(self) -> None:
         super().set()
-        for tell in self.listeners:
-            tell()
-
-
-Tree = TypeVar("Tree", bound=RunTree)
+        for listener in self.listeners:
+            listener()
 
 
 async def run_tree(
@@ -103,7 +92,7 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
 
 
 @contextmanager
-def signals(stop: asyncio.Event, feed: Listener) -> Iterator[Callable[[], int]]:
+def signals(stop: asyncio.Event, feed: Feed) -> Iterator[Callable[[], int]]:
     """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
 
     Gives a function that says what exit code follows from the first one: 0 where there was none.

@@ -18,7 +18,7 @@ from selfplay.league.sprt import SprtBounds
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.runner.match import Contender, play
-from selfplay.runner.segment import Collected, Games, SegmentOrder
+from selfplay.runner.segment import Collected, GameBlock, SegmentOrder
 from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.train.family import Best, Family
 from selfplay.train.fighting.batch import iteration_report, scores_against
@@ -67,7 +67,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         config, live = session.config, session.game.live
         elsewhere = session.cluster is not None
         park = park_policy(config.emulator) if live else PARK_ELSEWHERE if elsewhere else PARK
-        board: WorkQueue[Games] = WorkQueue(
+        board: WorkQueue[GameBlock] = WorkQueue(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live,
             patience=patience(park, config.run.ray_address),
         )  # fmt: skip
@@ -114,7 +114,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
             self._teacher = await self._population.first_policy()
         orders = await self._orders()
         chaos = self.progress.chaos
-        jobs: dict[str, Job[Games]] = {
+        jobs: dict[str, Job[GameBlock]] = {
             runner: Job(partial(_collect, runner=runner, order=order, chaos=chaos)) for runner, order in orders.items()
         }
         roles = self.session.roles
@@ -216,7 +216,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         arrays = await self._population.arrays()
         opponents: dict[str, Any] = {}
         if self.progress.iteration and not self.session.game.live:
-            jobs: dict[str, Job[Games]] = {r: Job(_snapshot, timed=False) for r in self.session.blocks}
+            jobs: dict[str, Job[GameBlock]] = {r: Job(_snapshot, timed=False) for r in self.session.blocks}
             for runner, (games, document) in (await self.board.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
                 opponents[runner] = document
@@ -234,7 +234,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     async def prepare(self) -> None:
         await self._blocks.prepare()
 
-    def open_runner(self, runner: str, incarnation: int) -> Games:
+    def open_runner(self, runner: str, incarnation: int) -> GameBlock:
         return self._blocks.open(runner, incarnation)
 
     @property
@@ -319,14 +319,14 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         ]
 
 
-def _collect(block: Games, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
+def _collect(block: GameBlock, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
     """What a runner's thread does for a segment."""
     collected = block.collect(order)
     chaos.completed(runner)
     return collected
 
 
-def _snapshot(games: Games) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _snapshot(games: GameBlock) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return games.snapshot()
 
 
