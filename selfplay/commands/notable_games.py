@@ -85,8 +85,7 @@ def _clock(frames: int) -> str:
 
 
 UPSET: Final = "Biggest upset"
-DEPTH: Final = 3
-"""Games of a kind that are tried, since one may not be played again as it was."""
+DEPTH: Final = 3  # games of a kind that are tried, since one may not be played again as it was
 KINDS: Final[dict[str, Callable[[_Judged], float]]] = {
     UPSET: lambda one: one.expected if one.expected < 0.5 else math.inf,
     "Strongest pair": lambda one: -one.weaker,

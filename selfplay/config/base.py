@@ -33,8 +33,7 @@ FightsOnly = Annotated[T, Mark.FIGHTS_ONLY]
 class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Settings that belong together; also the root, whose fields are such groups."""
 
-    marks: ClassVar[frozenset[Mark]] = frozenset()
-    """Marks of all fields of the group."""
+    marks: ClassVar[frozenset[Mark]] = frozenset()  # marks of all fields of the group
 
 
 class RunSettings(Group):

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from envs.melee.dolphin.install import DolphinVersion
     from selfplay.config.fighting import Config
 
-DRIVER: Final = "melee"
-"""The module of libmelee."""
+DRIVER: Final = "melee"  # the module of libmelee
 
 
 def with_dolphin_paths(config: Config, tell: Callable[[str], object]) -> Config:

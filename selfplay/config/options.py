@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from selfplay.config.base import Group, Mark
 
-Flag = tuple[str, str, str]
-"""A flag, the setting ``group.name``, and the metavar of its value ("" for a switch)."""
+Flag = tuple[str, str, str]  # a flag, the setting ``group.name``, and the metavar of its value ("" for a switch)
 
 LENGTH_FLAGS: Final[tuple[Flag, ...]] = (
     ("--timesteps", "run.timesteps", "N"),

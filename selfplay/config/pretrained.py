@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
 """Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
-BURN_IN_SHARE: Final = 4
-"""By default the critic learns alone in a quarter of the run at most."""
+BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of the run at most
 
 
 def with_pretrained(

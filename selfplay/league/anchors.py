@@ -18,8 +18,7 @@ from selfplay.errors import LeagueError, boundary
 from selfplay.league.records import ANCHOR, check_player, first_problem, generation_number
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
-FILE_NAME: Final = "anchors.json"
-"""Name of a run's own table."""
+FILE_NAME: Final = "anchors.json"  # name of a run's own table
 
 Origin = Literal["shipped", "run"]
 

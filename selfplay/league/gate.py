@@ -20,8 +20,7 @@ from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 if TYPE_CHECKING:
     from selfplay.league.games import Floats, GameTable, Ints
 
-SHARE: Final = 0.5
-"""Share of the rating games that go to a test in progress."""
+SHARE: Final = 0.5  # share of the rating games that go to a test in progress
 
 
 class GateState(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 
 ANCHOR_ELO: Final = 1500.0
-ELO: Final = 400.0 / math.log(10.0)
-"""Elo points in one unit of strength."""
-PRIOR_DRAWS: Final = 1.0
-"""Virtual draws of each player with the previous generation or with the anchor."""
+ELO: Final = 400.0 / math.log(10.0)  # Elo points in one unit of strength
+PRIOR_DRAWS: Final = 1.0  # virtual draws of each player with the previous generation or with the anchor
 
 
 @final

@@ -23,8 +23,7 @@ ANCHORS: Final = {
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
-BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"
-"""Headers of the last column."""
+BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"  # headers of the last column
 ITSELF: Final = "itself"
 
 

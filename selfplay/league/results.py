@@ -15,12 +15,9 @@ from pydantic import BaseModel, Field
 if TYPE_CHECKING:
     from selfplay.league.games import Floats
 
-MEMORY: Final = 200.0
-"""Maximum effective number of games per opponent; older games are discounted."""
-PRIOR_GAMES: Final = 4.0
-"""Pseudo-games with score 0.5 that are added for each opponent."""
-QUALITY_STEP: Final = 0.01
-"""Change of the loser's quality per win, divided by how often it is drawn."""
+MEMORY: Final = 200.0  # maximum effective number of games per opponent; older games are discounted
+PRIOR_GAMES: Final = 4.0  # pseudo-games with score 0.5 that are added for each opponent
+QUALITY_STEP: Final = 0.01  # change of the loser's quality per win, divided by how often it is drawn
 
 
 class ResultsState(BaseModel, frozen=True, extra="forbid"):

@@ -22,8 +22,7 @@ from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, genera
 if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
 
-_SEEDS: Final = 2**53
-"""Seeds below this number are exact in every JSON reader."""
+_SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
 
 
 @final

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Number = TypeVar("Number", float, Tensor)
-Terms = dict[str, Tensor]
-"""Sums over decisions by the names in ``PER_DECISION``."""
+Terms = dict[str, Tensor]  # sums over decisions by the names in ``PER_DECISION``
 _Before = tuple[dict[str, Tensor], State]
 
 

@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-CHUNK: Final = 64
-"""Decisions that a parallel unroll takes at once: its work grows with their square."""
+CHUNK: Final = 64  # decisions that a parallel unroll takes at once: its work grows with their square
 HEAD_WIDTH: Final = 32
 
 

@@ -71,8 +71,7 @@ def _classes(logits: Tensor, group: Group) -> Tensor:
     return logits[:, group.first_logit : end].view(len(logits), group.count, group.size)
 
 
-NEVER: Final = -1e9
-"""Logit of what is not legal: its probability is exactly 0, and nothing becomes infinite."""
+NEVER: Final = -1e9  # logit of what is not legal: its probability is exactly 0, and nothing becomes infinite
 
 
 def masked(logits: Tensor, legal: Tensor | None) -> Tensor:

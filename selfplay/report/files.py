@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 MAX_LINE_BYTES: Final = 2**20  # of a row
-WAITING: Final = 1000
-"""Maximum number of rows that are kept while the disk is full."""
+WAITING: Final = 1000  # maximum number of rows that are kept while the disk is full
 
 
 class _Silent:

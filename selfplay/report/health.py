@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
-WINDOW: Final = 50
-"""Number of last iterations that the rules look at."""
-ENOUGH: Final = 20
-"""Minimum number of iterations."""
-EPISODES: Final = 50
-"""Minimum number of episodes to judge results."""
+WINDOW: Final = 50  # number of last iterations that the rules look at
+ENOUGH: Final = 20  # minimum number of iterations
+EPISODES: Final = 50  # minimum number of episodes to judge results
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 from selfplay.update_metrics import Count, UpdateMetrics
 
 Seconds = Annotated[float, Field(ge=0)]
-PHASES = ("collect", "update", "rate", "save")
-"""Phases of an iteration, in order."""
+PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
 
 
 class Figures(Protocol):

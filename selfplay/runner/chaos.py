@@ -106,8 +106,7 @@ class FaultPlan:
         return None
 
 
-Struck = Callable[[Kind], object]
-"""Called when a fault strikes."""
+Struck = Callable[[Kind], object]  # called when a fault strikes
 
 
 @dataclass(slots=True)

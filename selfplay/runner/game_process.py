@@ -30,8 +30,7 @@ from selfplay.runner.shared_block import layout, map_arrays, size_of, snapshot_o
 if TYPE_CHECKING:
     from envs.api import ScriptedGame, StepBatch
 
-STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"
-"""A step of all seats, a step of those in ``acts``, and an empty answer."""
+STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"  # a step of all seats, a step of those in ``acts``, and an empty answer
 
 
 def parse_dtype(description: Any) -> np.dtype[Any]:  # noqa: ANN401

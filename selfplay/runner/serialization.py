@@ -29,10 +29,8 @@ from selfplay.runner.segment import Collected, Episode, SegmentOrder
 Arrays = Mapping[str, NDArray[Any]]
 Document = dict[str, Any]
 Packed = tuple[Arrays, Document]
-Key = Callable[[ActorCritic], str]
-"""The key of a network; a new one gets a new key."""
-ARITHMETIC: Final = ("numpy", "numba", "torch")
-"""Libraries whose other releases compute other bits."""
+Key = Callable[[ActorCritic], str]  # the key of a network; a new one gets a new key
+ARITHMETIC: Final = ("numpy", "numba", "torch")  # libraries whose other releases compute other bits
 
 
 def pack_network(network: ActorCritic) -> Packed:

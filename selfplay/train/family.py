@@ -87,8 +87,7 @@ class Family(ABC, Generic[C, U]):
         health: Rules that watch the iterations.
     """
 
-    keeps_last_ratings: bool = True
-    """Whether a last state follows the rating of the last generation."""
+    keeps_last_ratings: bool = True  # whether a last state follows the rating of the last generation
     freeze_before_last_state: ClassVar[bool] = False
     """Whether the last state names the last generation. Where opponents are drawn from generations it must not."""
 

@@ -12,8 +12,7 @@ from selfplay.commands.doctor.finding import Finding, Plan
 from selfplay.machine import usable_cores
 
 MB: Final = 1 << 20
-DOLPHIN_MB: Final = 300
-"""Of one Dolphin, as a rule of thumb; the bench measures."""
+DOLPHIN_MB: Final = 300  # of one Dolphin, as a rule of thumb; the bench measures
 WORKER_MB: Final = 160
 """Of the process that drives it: 155 MB at its peak with compiled rules and libmelee, on Linux with Python 3.11."""
 LOW_DISK_MB: Final = 1000

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from selfplay.report.transcripts import Transcript
 
 _SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
-LONGEST_S: Final = 150.0
-"""Maximum length of a game on the page in seconds; longer games are cut at the start."""
+LONGEST_S: Final = 150.0  # maximum length of a game on the page in seconds; longer games are cut at the start
 GAPS: Final = 10  # maximum number of gaps that are listed
 
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from selfplay.train.fighting.session import Session
 
 ROLES: Final = (MAIN, *EXPLOITERS)
-WINS: Final = 0.7
-"""Score against all its targets at which an exploiter has done its work."""
+WINS: Final = 0.7  # score against all its targets at which an exploiter has done its work
 RESETS: Final = {"main_exploiter": 1.0, "league_exploiter": 0.25}
 """How likely an exploiter begins anew when it has been frozen."""
 

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from selfplay.update_metrics import UpdateMetrics
 
 
-TERM: Final = "reward_"
-"""How the counts of an episode begin that are a term of its reward."""
-COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")
-"""Counts that only fights have."""
+TERM: Final = "reward_"  # how the counts of an episode begin that are a term of its reward
+COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")  # counts that only fights have
 
 
 def make_batch(

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from selfplay.train.rating import LedgerKeeper
     from selfplay.update_metrics import UpdateMetrics
 
-Segments = dict[str, list[Collected]]
-"""An iteration's segments by the role of the agent that learns from them."""
+Segments = dict[str, list[Collected]]  # an iteration's segments by the role of the agent that learns from them
 
 
 class FightingFamily(Family[Segments, "UpdateMetrics"]):
