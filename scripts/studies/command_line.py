@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import re
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +12,6 @@ from selfplay.config.command_line import Parser, exit_code, whole_numbers
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Collection, Iterable, Sequence
 
 
@@ -67,3 +69,21 @@ def tell(text: str) -> None:
 def tell_error(text: str) -> None:
     """Print a line of progress on the error stream, where figures go to the output."""
     print(text, file=sys.stderr, flush=True)
+
+
+def exit_on_signals() -> None:
+    """At SIGTERM or SIGHUP exit as after an error, which ends what was started. What nohup ignores stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def weights(text: str) -> list[str]:
+    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
+
+    They stay as typed: runs are named after them.
+    """
+    words = [word for word in text.split(",") if word]
+    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
+    return words

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, read_curves, train_if_missing, write_chart
-from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.command_line import Command, chosen, tell, weights
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.evaluation import Evaluation, evaluate
-from selfplay.config.command_line import weights
 from selfplay.policy.policy import load_fighter, load_policy
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.fighting.rating import config_of

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,13 +112,6 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
 def run_command(parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None]) -> int:
     """Parse the arguments and run a command; its exit code, see ``exit_code``."""
     return exit_code(verbs.program(), lambda: run(parser().parse_args()))
-
-
-def exit_when_told() -> None:
-    """At SIGTERM or SIGHUP leave as at an error, which ends what was started; what nohup has ignored stays ignored."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def shown(value: object) -> str:
@@ -258,17 +249,6 @@ def whole_numbers(text: str) -> list[int]:
     if not all(word.isascii() and word.isdigit() for word in words):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 0,1,2")
     return [int(word) for word in words]
-
-
-def weights(text: str) -> list[str]:
-    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
-
-    They stay as typed: runs are named after them.
-    """
-    words = [word for word in text.split(",") if word]
-    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
-    return words
 
 
 def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:

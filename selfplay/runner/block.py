@@ -71,10 +71,7 @@ class Block:
 
     def begin(self) -> None:
         """Start the games now, and not with the first segment: real ones take long."""
-        self._obs = self._reset()
-
-    def _reset(self) -> F32:
-        return self.game.reset(self._seeds[1:])
+        self._obs = self.game.reset(self._seeds[1:])
 
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
@@ -91,7 +88,7 @@ class Block:
         self._frozen |= order.frozen  # who was left behind with an older order may lack some of them
         met: Counter[str] = Counter()
         if self._obs is None:
-            self._obs = self._reset()
+            self._obs = self.game.reset(self._seeds[1:])
         if not self._opponents:
             self._opponents = [MIRROR] * self.game.num_games
             for b in range(self.game.num_games):

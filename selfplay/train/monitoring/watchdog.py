@@ -11,18 +11,19 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from selfplay.report.tree_status import LINE, TEXT, Crash, cut
 from selfplay.train.monitoring.crash_file import append_crash
 from selfplay.train.monitoring.secrets import without_secrets
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from selfplay.checkpoint import RunDir
 
 BLOCKED: Final = 3  # exit code of a process whose event loop was blocked
@@ -30,13 +31,6 @@ LOOKS: Final = 20  # within the time that the loop has to answer
 LONGEST_S: Final = 1.0  # between two looks
 LAST_S: Final = 10.0  # for writing down what blocks; after it the process ends without
 ROOT: Final = Path(__file__).resolve().parents[3]
-
-
-class Loop(Protocol):
-    """What is watched: an event loop."""
-
-    def call_soon_threadsafe(self, callback: Callable[[], None]) -> object:
-        """Have it call back; RuntimeError where it is closed."""
 
 
 class Silence:
@@ -47,7 +41,7 @@ class Silence:
         looks: How many in a row may find no answer.
     """
 
-    def __init__(self, loop: Loop, looks: int) -> None:
+    def __init__(self, loop: AbstractEventLoop, looks: int) -> None:
         self._loop = loop
         self._looks = looks
         self._missed = 0
@@ -79,7 +73,7 @@ class Watchdog:
         run: Where stacks and a crash report go.
     """
 
-    def __init__(self, loop: Loop, timeout_s: float, run: RunDir) -> None:
+    def __init__(self, loop: AbstractEventLoop, timeout_s: float, run: RunDir) -> None:
         looks = max(LOOKS, int(timeout_s / LONGEST_S))
         self._silence = Silence(loop, looks)
         self._tick_s = timeout_s / looks
