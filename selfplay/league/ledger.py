@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, TypeVar, final
 
 from pydantic import ValidationError
@@ -106,21 +105,10 @@ def _reason(error: Exception) -> str:
 
 @final
 class Ledger:
-    """The writer of a ledger, a context manager. Open it with ``Ledger.open``.
+    """The writer of a ledger, a context manager. Open it with ``Ledger.open``."""
 
-    Attributes:
-        path: the file.
-        repaired_bytes: length of the incomplete line that was removed on opening.
-        dropped_rows: rows that were removed on opening because of ``keep_rows``.
-    """
-
-    def __init__(
-        self, path: Path, descriptor: int, columns: TableBuilder, repaired_bytes: int, dropped_rows: int
-    ) -> None:
-        self.path = path
-        self.repaired_bytes = repaired_bytes
-        self.dropped_rows = dropped_rows
-        self._file = Appender(descriptor, f"the ledger {path}")
+    def __init__(self, file: Appender, columns: TableBuilder) -> None:
+        self._file = file
         self._columns = columns
 
     @classmethod
@@ -156,16 +144,11 @@ class Ledger:
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(path, descriptor, columns, len(data) - offsets[-1], rows - keep)
+        return cls(Appender(descriptor, f"the ledger {path}"), columns)
 
     @property
     def rows(self) -> int:
         return len(self._columns)
-
-    @property
-    def duplicates(self) -> int:
-        """Number of rows with a repeated match id, in the file or passed to ``append``."""
-        return self._columns.duplicates
 
     def games(self) -> GameTable:
         """All games; equal to ``read_games`` of the file."""
@@ -200,9 +183,7 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -60,7 +60,6 @@ from selfplay.supervision.errors import (
     SupervisionError,
 )
 from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason, Origin
-from selfplay.supervision.hanging import HangingChild, hanging
 from selfplay.supervision.node import Node, running
 from selfplay.supervision.pool import Pool
 from selfplay.supervision.reports import (
@@ -80,4 +79,4 @@ from selfplay.supervision.reports import (
 from selfplay.supervision.spec import ChildSpec, ParkPolicy, PoolSpec, SupervisorSpec
 from selfplay.supervision.supervisor import Supervisor
 from selfplay.supervision.tasks import run
-from selfplay.supervision.walk_tree import walk_tree
+from selfplay.supervision.walk_tree import HangingChild, hanging, walk_tree

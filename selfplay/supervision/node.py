@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
 from selfplay.supervision import errors, reports
 from selfplay.supervision.child import Child
 from selfplay.supervision.exits import KILLED, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason
-from selfplay.supervision.intensity import RestartIntensity
 from selfplay.supervision.nursery import Nursery
-from selfplay.supervision.park import FailureRecord
+from selfplay.supervision.park import FailureRecord, RestartIntensity
 from selfplay.supervision.spec import ChildSpec, NodeSpec
 from selfplay.supervision.tasks import outlast, spawn
 from selfplay.supervision.tree import TreeState
