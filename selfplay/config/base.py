@@ -85,7 +85,7 @@ class StructureConfig(Group):
 
 
 class GuardConfig(Group):
-    """Limits of what supervision cannot mend: a thread can be neither killed nor restarted."""
+    """Limits for what supervision cannot restart: a thread cannot be killed."""
 
     marks = frozenset({Mark.MAY_CHANGE})
 

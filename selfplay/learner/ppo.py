@@ -210,7 +210,7 @@ class PPO:
         batch = batch.normalized()
         before = self._copy() if settings.step_kl and not critic_only else None
         size = max(1, min(settings.batch_size * len(batch) // max(decisions, 1), len(batch)))
-        tally = _Tally(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
+        tally = _MinibatchSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
         epochs = 0
         while epochs < settings.epochs:
             kl = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
@@ -229,13 +229,13 @@ class PPO:
         size: int,
         generator: torch.Generator,
         stop: Callable[[], bool],
-        tally: _Tally,
+        tally: _MinibatchSums,
         *,
         critic_only: bool,
     ) -> float:
         """Visit every item once, ``size`` at a time; returns the mean KL from the behaviour policy."""
         order = torch.randperm(len(batch), generator=generator).to(self.device)
-        epoch = _Tally(torch.zeros_like(tally.sums))
+        epoch = _MinibatchSums(torch.zeros_like(tally.sums))
         for start in range(0, len(batch), size):
             if stop():
                 break
@@ -309,7 +309,7 @@ class PPO:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _MinibatchSums:
     """Sums over minibatches whose gradient was finite."""
 
     sums: Tensor  # float64 [len(PER_DECISION)]

@@ -227,7 +227,7 @@ class Mamba(Remembering):
 class Attention(Remembering):
     """Attention over this decision and the ``window`` - 1 before it, then two dense layers (Vaswani et al. 2017).
 
-    Where a key stands is told by a learned bias for each head and distance. Memory: keys and values of the last
+    The position of a key enters as a learned bias for each head and distance. Memory: keys and values of the last
     ``window`` - 1 decisions, and for each whether there is one.
     """
 

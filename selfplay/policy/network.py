@@ -105,7 +105,7 @@ def check_spec(spec: NetworkSpec) -> None:
             f"(valid: {', '.join(KINDS)}; {', '.join(ACTIVATIONS)})"
         )
     unknown = set(spec.options) - OPTIONS.get(spec.kind, frozenset())
-    lowest = 2 if spec.kind == "attention" else 1  # who looks back on nothing has no memory
+    lowest = 2 if spec.kind == "attention" else 1  # a window of one has no memory
     if unknown or not all(isinstance(value, int) and lowest <= value <= MOST for value in spec.options.values()):
         raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
     if spec.kind != "mlp" and not _fits(spec.hidden):

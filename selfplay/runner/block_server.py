@@ -91,7 +91,7 @@ class BlockServer:
         return code_hash()
 
     def open(self, document: Document, arrays: Arrays) -> None:
-        """Make and begin the games of an ``Opening``, told as its fields but for the arrays of its snapshot.
+        """Make and begin the games of an ``Opening``, given by its fields without the arrays of its snapshot.
 
         Raises:
             GameError, RunnerError: see ``open_block``.

@@ -36,7 +36,7 @@ Kind = Literal["crash", "nan", "slow", "hang", "kill"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 FORCED: Final[tuple[Kind, ...]] = ("hang", "kill")  # those that need a process of the game's own
 SLOW_S: Final = 5.0
-_REMEMBERED: Final = 8  # faults of a runner that nobody noticed: some are, a little later
+_REMEMBERED: Final = 8  # unnoticed faults that are kept for each runner: some are noticed a little later
 ON_PURPOSE: Final = "on purpose (--chaos)"
 
 Plan = Mapping[Kind, float]
@@ -134,10 +134,10 @@ class Chaos:
     Args:
         plan: Probabilities by kind; none for a run without faults.
         seed: Of the run.
-        told: What ``document`` said when the run was saved, where it is resumed.
+        counts: Of a resumed run, the result of ``document`` when it was saved.
     """
 
-    def __init__(self, plan: Plan, seed: int, told: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, plan: Plan, seed: int, counts: Mapping[str, Any] | None = None) -> None:
         self._plan = dict(plan)
         self._seed = seed
         self._lock = threading.Lock()
@@ -145,9 +145,9 @@ class Chaos:
         self._tallies: dict[Kind, Tally] = {kind: Tally() for kind in self._plan}
         names = [field.name for field in fields(Tally)]
         for kind in KINDS:
-            counts = (told or {}).get(kind)
-            if isinstance(counts, Mapping):
-                self._tallies[kind] = Tally(*(int(counts[name]) for name in names))
+            found = (counts or {}).get(kind)
+            if isinstance(found, Mapping):
+                self._tallies[kind] = Tally(*(int(found[name]) for name in names))
 
     def plan_of(self, runner: str, incarnation: int, iteration: int, steps: int) -> FaultPlan | None:
         """The faults of an incarnation of a runner that begins in an iteration; None where nothing is planned."""

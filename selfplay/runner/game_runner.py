@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Lets a few at once do what is hard on the machine. Who takes long must not keep the others from it.
+    """Limits how many runners do something expensive at once. A slow one does not block the others for ever.
 
     Args:
         at_once: How many.
@@ -69,7 +69,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class SlowOpening:
-    """How to open what takes long: the runner is ready before it, so that nobody waits for its start."""
+    """How to open what takes long: the runner is ready before it, so that its supervisor does not wait for it."""
 
     turns: Turns
     prepare: Callable[[Any], object]  # what takes long, done in the runner's thread with what was opened

@@ -184,7 +184,7 @@ class ProcessGame:
             self._process.stdout.close()
 
     def kill(self) -> bool:
-        """Kill the child without asking; whoever waits for its answer fails at once."""
+        """Kill the child; a call that waits for its answer fails at once."""
         kill_group(self.pid)
         return True
 

@@ -1,4 +1,4 @@
-"""What a block of games is asked for, and what it gives: a whole segment, or nothing."""
+"""Orders to a block of games, and their results: a whole segment, or nothing."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SegmentOrder:
-    """What a block shall play: who acts, for how long, and whom games meet as their episodes end."""
+    """What a block is to play: the networks, the number of steps, and the next opponents."""
 
     iteration: int
     steps: int
     version: int
-    network: ActorCritic  # frozen: nobody writes to its weights
+    network: ActorCritic  # frozen: its weights never change
     frozen: Mapping[str, ActorCritic]  # opponents by id; of episodes in progress those that the block does not know
     opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
     teacher: ActorCritic | None = None  # asked about everything that the learner sees
@@ -34,7 +34,7 @@ class SegmentOrder:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finished training episode, told from the learner's seat (seat 0 in a mirror game)."""
+    """A finished training episode, from the view of the learner's seat (seat 0 in a mirror game)."""
 
     opponent: str
     mirror: bool
@@ -51,7 +51,7 @@ class Collected:
     episodes: list[Episode]
     met: Counter[str]  # opponents assigned in this segment, by id
     in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
-    notes: tuple[str, ...] = ()  # what the games had to tell
+    notes: tuple[str, ...] = ()  # notes of the games
     buffers: BufferPool | None = field(default=None, repr=False, compare=False)  # that the observations come from
 
     def release(self) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from selfplay.train.rating import LedgerKeeper
 
 C = TypeVar("C")  # what an iteration collects
-U = TypeVar("U")  # what an update tells
+U = TypeVar("U")  # the metrics of an update
 Best = Callable[[], Awaitable["str | None"]]
 
 

@@ -22,7 +22,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Optimised(Protocol):
-    """A network and what moves it."""
+    """A network and its optimizer."""
 
     @property
     def network(self) -> nn.Module: ...
@@ -32,7 +32,7 @@ class Optimised(Protocol):
 
 
 def check_finite(network: nn.Module) -> None:
-    """Refuse to save what nobody could go on from: the learner fails, and the one that comes next has the last state.
+    """Refuse to save weights that are not finite: the learner fails, and its replacement continues from the last state.
 
     Raises:
         LearnerError: a weight is not finite; names it.

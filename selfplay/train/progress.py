@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Where a run stands; what its end is told from."""
+    """Where a run stands."""
 
     def __init__(self, chaos: Chaos, health: HealthMonitor[Any] | None = None) -> None:
         self.iteration = 0

@@ -104,8 +104,8 @@ class Rater:
         run: Folder of the run.
         plan: Which games are played.
         ledger: Keeps the games.
-        board: Where the rating runner takes jobs.
-        tell: Receives notices.
+        queue: Where the rating runner takes jobs.
+        notify: Receives notices.
     """
 
     def __init__(
@@ -113,8 +113,8 @@ class Rater:
         run: RunDir,
         plan: RatingPlan,
         ledger: LedgerKeeper,
-        board: WorkQueue[RaterResource],
-        tell: Callable[[str], None],
+        queue: WorkQueue[RaterResource],
+        notify: Callable[[str], None],
     ) -> None:
         self.gate = plan.gate
         self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.by_frames, cost_s=plan.cost_s)
@@ -122,8 +122,8 @@ class Rater:
         self._run = run
         self._plan = plan
         self._ledger = ledger
-        self._board = board
-        self._tell = tell
+        self._queue = queue
+        self._notify = notify
 
     @property
     def rows(self) -> int:
@@ -158,7 +158,7 @@ class Rater:
         return await self._ledger.strengths(self._plan.rated, generations, self._run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
-        """Who passed the gate; without one, who is rated highest, the newer of equals; None before any game."""
+        """The generation that passed the gate, or else the highest rated, the newer of equals; None without games."""
         if self.gate is not None:
             return self.gate.state.best
         return highest(await self.strengths(generations))
@@ -200,7 +200,7 @@ class Rater:
             job: Job[RaterResource] = Job(
                 lambda r: r.work(known, players, games, progress.iteration, part, test), timed=False
             )
-            records = (await self._board.ask({RATER: job})).get(RATER, [])
+            records = (await self._queue.ask({RATER: job})).get(RATER, [])
             await self._rate(records, progress)
         finally:  # all of it: what is made of the games takes the longer the more of them there are
             self.budget.pay(max(len(records), 1), time.monotonic() - started)
@@ -210,7 +210,7 @@ class Rater:
             await self._ledger.record(records)
         board, decided = await self._ledger.work(self._judge, await self._ledger.games())
         if decided is not None:
-            self._tell(decided)
+            self._notify(decided)
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
         await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
 

@@ -41,7 +41,7 @@ class LedgerKeeper:
         self._ledger: Ledger | None = None
         self._waiting: list[MatchRecord | RewardRecord] = []  # played, but the disk did not take them
         self._open = asyncio.Event()
-        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # rows, and what they say of everybody's strength
+        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # number of rows, and the Elo of all players
 
     async def run(self, ctx: Context) -> None:
         """The child: holds the file open until it is stopped."""
@@ -132,7 +132,7 @@ def plan_games(
     rng: np.random.Generator,
     run: Path | None = None,
 ) -> list[Matchup]:
-    """The matchups that tell most, for at most ``budget`` games; ``run`` may have a table of anchors."""
+    """The most informative matchups, for at most ``budget`` games; ``run`` may have a table of anchors."""
     return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
 
 
@@ -150,13 +150,13 @@ def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path |
 
 
 def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:
-    """Elo of everybody who has rating games."""
+    """Elo of all players with rating games."""
     ratings = rated(games, settings, (), run)
     return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
 
 
 def highest(strengths: Mapping[str, float]) -> str | None:
-    """The strongest generation, the newest of equals; None where nobody is known."""
+    """The strongest generation, the newest of equals; None without any."""
     return max(strengths, key=lambda name: (strengths[name], generation_number(name) or 0), default=None)
 
 

@@ -50,7 +50,7 @@ async def run_tree(
 
     Args:
         make: Gives the tree, which ends its work when the event is set.
-        feed: Is told of signals.
+        feed: Receives notices of signals.
         finish: Says how it was, with the seconds that it took, or raises what the run ends with; blocks. Not called
             where supervision gave up.
         run: Where the tree's history is written.
@@ -62,22 +62,22 @@ async def run_tree(
     stop = Stop()
     tree = make(stop)
     stop.listeners.append(tree.root.leave_park)  # a learner that is parked ends in order only once it runs again
-    chronicle = CrashLog(run, tree.root, feed.notice)
-    excess = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
-    tree.announcer.listeners += [chronicle.tell, excess.tell]
+    crash_log = CrashLog(run, tree.root, feed.notice)
+    limit = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
+    tree.announcer.listeners += [crash_log.on_report, limit.on_report]
     ended = "failed"
     with signals(stop, feed) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
         try:
             await _to_its_end(tree, finish)
             code = signalled()
-            if excess.error is not None:
-                raise excess.error
+            if limit.error is not None:
+                raise limit.error
             ended = "interrupted" if code else "finished"
         except SelfPlayError as error:
             ended = f"failed: {error}"
             raise
         finally:
-            await chronicle.close(ended)
+            await crash_log.close(ended)
     return code
 
 
@@ -86,7 +86,7 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
     with boundary(SelfPlayError, "the run could not start"):
         await tree.root.start()
     reason = await tree.root.wait()
-    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it mended is no failure
+    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it restarted is no failure
         raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
     await asyncio.to_thread(finish, tree, time.monotonic() - started)
 

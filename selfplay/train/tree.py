@@ -41,7 +41,7 @@ class Tree:
         self.loop = TrainingLoop(family, self.rater, stop, self.start_runners)
         queues: dict[str, WorkQueue[Any]] = dict.fromkeys(family.runners, family.board) | {RATER: self._rater_queue}
         self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart)
-        self.root = Supervisor(self._spec(), on_report=self.announcer.tell)
+        self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
 
     def _spec(self) -> SupervisorSpec:
         park = self.family.park

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay.commands.doctor import software
-from selfplay.commands.doctor.finding import Plan
+from selfplay.commands.doctor.finding import PlannedRun
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def plan_of(options: argparse.Namespace) -> Plan:
+def plan_of(options: argparse.Namespace) -> PlannedRun:
     """What the arguments ask for.
 
     Raises:
@@ -49,7 +49,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
         raise ConfigError(f"--slippi-port {options.slippi_port}: {FIRST_PORT} to {LAST_PORT} is valid")
     if options.num_games < 1:
         raise ConfigError(f"--num-games {options.num_games}: at least 1 is needed")
-    return Plan(
+    return PlannedRun(
         dolphin=options.dolphin,
         iso=options.iso,
         slippi_port=options.slippi_port,
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 def main() -> int:
     try:
         from selfplay.config.command_line import run_command
-    except ImportError:  # an old Python, or packages that are missing: that much can be told all the same
+    except ImportError:  # an old Python, or packages that are missing: that much can be checked without them
         print("\n".join(check().line() for check in (software.system, software.python, software.packages)))
         return 1
     return run_command(parser, run)

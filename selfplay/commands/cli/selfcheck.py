@@ -12,7 +12,7 @@ from selfplay.config.command_line import Parser, run_command
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from selfplay.commands.selfcheck import Finding
+    from selfplay.commands.selfcheck import SelfcheckResult
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     if unknown := [game for game in games if game not in CASES]:
         raise ConfigError(f"--games {unknown[0]}: unknown (valid: {', '.join(CASES)})")
     started = time.monotonic()
-    found: list[Finding] = []
+    found: list[SelfcheckResult] = []
     if not options.json:
         print(f"{'game':<8} {'seed':>4} {'last':>7} {'average':>8} {'recommended':>12} {'band':>6}")
     for game in games:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def row(finding: Finding) -> str:
+def row(finding: SelfcheckResult) -> str:
     return (
         f"{finding.game:<8} {finding.seed:>4} {finding.last:>7.3f} {finding.average:>8.3f} "
         f"{finding.recommended:>12.3f} {finding.band:>6.2f}{'' if finding.passed else '  outside'}"

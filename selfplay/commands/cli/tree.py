@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
 
-NEWEST = 5  # crashes that are told of in a line each
-WIDE = 2000  # columns, where nobody's terminal must be kept to
+NEWEST = 5  # crashes that are shown in a line each
+WIDE = 2000  # columns, where the output is no terminal
 EVERY_S = 1.0
 
 
@@ -56,16 +56,16 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
         return
     found = examine(run, options.crashes or NEWEST)
     if options.json:
-        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: what a stranger wrote stays escaped
+        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: untrusted text stays escaped
     else:
         console.print(view(found, options.crashes is not None))
 
 
 def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Draw the tree again and again, until the trainer has ended or somebody has seen enough.
+    """Draw the tree again and again, until the trainer has ended or the user interrupts.
 
     Raises:
-        ConfigError: nobody watches: the output is no terminal.
+        ConfigError: the output is no terminal.
     """
     from rich.live import Live
 

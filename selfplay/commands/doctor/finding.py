@@ -10,7 +10,7 @@ Level = Literal["ok", "warn", "FAIL"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One line of the report."""
 
     level: Level
@@ -23,7 +23,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedRun:
     """The run that the machine is examined for, with the meaning of the training's flags."""
 
     dolphin: str | None

@@ -51,7 +51,6 @@ class Agent:
 
 
 def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
-    """Who chooses the opponents of an agent."""
     league, seed = session.config.league, session.config.run.seed
     if role != MAIN:
         return Matchmaker(role, np.random.default_rng(derive(seed, "matchmaker", role)), (), None, league.max_frozen)

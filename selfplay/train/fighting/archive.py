@@ -1,6 +1,6 @@
-"""Frozen policies of a run: who is in the pool, where each lies on disk, and who leaves when there are too many.
+"""The pool of frozen policies of a run: its members, their folders, and which are removed when there are too many.
 
-Equal weights are kept once: whoever is saved with weights that somebody has already is that somebody.
+Equal weights are kept once: saving them again returns the policy that has them already.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ class Archive:
         self.generations: list[str] = []  # from old to new
         self.exploiters: list[str] = []
         self.guests: list[str] = []
-        self._named: Named = {}  # whom states on the disk go on with: with --keep-every there are ever more of them
+        self._named: Named = {}  # policies that states on the disk refer to; with --keep-every there are more and more
         self._leaving: list[str] = []  # out of the pool, but an older state that could be resumed may name them
 
     def load_external(self) -> list[str]:
-        """Take in the guests that lie in the run's folder; who they are."""
+        """Read the names of the guests in the run's folder."""
         folder = self._run.guests
         self.guests = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
         return self.guests
 
     def path(self, name: str) -> Path:
-        """The policy folder of somebody.
+        """The folder of a policy.
 
         Raises:
-            CorruptError: that is nobody's name. A state may be of a stranger, and such folders are deleted, too.
+            CorruptError: an invalid name. A state may be from an untrusted file, and these folders may be deleted.
         """
         if not _NAME.fullmatch(name):
             raise CorruptError(f"{self._run.path}: {name!r} is no name of a policy of a run")
@@ -63,7 +63,7 @@ class Archive:
         return all(self._fault(name) is None for name in names)
 
     def save(self, meta: PolicyMeta, params: Arrays) -> str:
-        """Freeze a policy, and put it into the pool; the id of who has these weights."""
+        """Save a policy and add it to the pool; returns the id of the policy with these weights."""
         digest = weights_hash(params)
         known = self._by_hash.get(digest)
         if known is not None:
@@ -77,7 +77,7 @@ class Archive:
         return max(len(self.generations), len(self.exploiters)) > self._limit
 
     def prune(self, strengths: Mapping[str, float], keep: Collection[str]) -> list[str]:
-        """Let those go whom the pool can spare, until the limit holds; who they are. Their files stay for now."""
+        """Remove policies from the pool until the limit holds; returns them. Their files stay for now."""
         gone = []
         for names in (self.generations, self.exploiters):
             for name in prune(names, strengths, self._limit, keep):
@@ -88,7 +88,7 @@ class Archive:
         return gone
 
     def sweep(self) -> None:
-        """Delete the policies of those who left the pool and with whom no state on the disk goes on."""
+        """Delete the files of removed policies that no state on the disk refers to."""
         pinned = named_by_states(self._run, self._named) if self._leaving else set()
         for name in [name for name in self._leaving if name not in pinned]:
             if self.path(name).exists():
@@ -128,7 +128,7 @@ class Archive:
         return damaged
 
     def _fault(self, name: str) -> str | None:
-        """What is wrong with the files of somebody."""
+        """What is wrong with the files of a policy."""
         try:
             open_folder(self.path(name)).verify()
             read_policy_meta(self.path(name))

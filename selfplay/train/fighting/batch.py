@@ -117,7 +117,7 @@ def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
 
 
 def mean_score(collected: Sequence[Collected]) -> float | None:
-    """Mean score of the episodes that ended against somebody else; None where none did."""
+    """Mean score of the episodes that ended against other players; None without any."""
     scores = [score for against in scores_against(collected).values() for score in against]
     return fmean(scores) if scores else None
 

@@ -157,7 +157,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         return orders
 
     def _record(self, collected: Segments) -> None:
-        """Tell the matchmakers the results, and drop opponents that no game in progress needs."""
+        """Pass the results to the matchmakers, and drop opponents that no game in progress needs."""
         for role, parts in collected.items():
             agent = self._population.agents[role]
             agent.matchmaker.record(scores_against(parts))

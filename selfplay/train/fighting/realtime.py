@@ -24,7 +24,7 @@ REPLAYS: Final = "replays"  # folder of a run's .slp files
 
 
 def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object]:
-    """What a game is told of its emulator, JSON-able; ``slot`` counts the emulators of a run."""
+    """Options of a game about its emulator, JSON-able; ``slot`` counts the emulators of a run."""
     emulator = config.emulator
     return {
         "dolphin": config.game.dolphin,
@@ -50,21 +50,21 @@ def rating_slots(num_games: int) -> range:
     return range(num_games, 2 * num_games)
 
 
-def arena(config: Config, run: RunDir, tell: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
-    """Where rating games of a run are played; ``tell`` is told what goes wrong there."""
+def arena(config: Config, run: RunDir, notify: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
+    """Where rating games of a run are played; ``notify`` is called with what goes wrong there."""
 
     def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
-        # Who plays follows from the pairing, and so does when: one that began by itself would be quit again.
+        # The pairing decides who plays and when: a game that began by itself would be quit again.
         alone = {"cpu_level": None, "human_port": None, "restarts": False, "play_on": False}
         emulator = emulator_options(config, run, slot) | alone
         return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout, config.run.process_mb)
 
     limit = _two_starts_s(config.emulator) + MEDIANS * config.game.max_episode_frames / FRAMES_A_SECOND
-    return Arena(open_game, rating_slots(config.run.num_games), limit, infer, tell)
+    return Arena(open_game, rating_slots(config.run.num_games), limit, infer, notify)
 
 
 def rating_cost_s(max_episode_frames: int, num_games: int) -> float:
-    """Seconds that a rating game takes before any has told: its cap, in as many emulators as there are."""
+    """Seconds that a rating game takes before any was played: its cap, in as many emulators as there are."""
     return max_episode_frames / FRAMES_A_SECOND / len(rating_slots(num_games))
 
 

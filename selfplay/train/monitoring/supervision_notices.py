@@ -38,7 +38,7 @@ class SupervisionNotices:
         self._queues = queues
         self._restarted = restarted
 
-    def tell(self, report: Report) -> None:
+    def on_report(self, report: Report) -> None:
         self._announce(report)
         for listener in self.listeners:
             listener(report)

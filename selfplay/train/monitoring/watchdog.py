@@ -1,7 +1,7 @@
 """A thread that ends the process when its event loop is blocked: nothing on the loop could.
 
 It counts its own looks, and not seconds: while the whole process is stopped, or the machine asleep, it does not look
-either, and whoever looks again finds a loop that answers. Code that holds Python's global lock stops it, too.
+either, and its next look finds a loop that answers. Code that holds Python's global lock stops it, too.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 
 
 class Silence:
-    """Asks a loop again and again whether it is there.
+    """Checks whether a loop still runs callbacks.
 
     Args:
-        loop: Is asked.
-        looks: How many in a row may find no answer.
+        loop: The loop.
+        looks: Number of looks in a row without an answer after which it counts as blocked.
     """
 
     def __init__(self, loop: AbstractEventLoop, looks: int) -> None:
@@ -95,13 +95,13 @@ class Watchdog:
         while not self._done.wait(self._tick_s):
             try:
                 silent = self._silence.look()
-            except RuntimeError:  # the loop is closed: nobody is left to be watched
+            except RuntimeError:  # the loop is closed
                 return
             if silent:
-                return self._bark()
+                return self._end_process()
 
-    def _bark(self) -> None:
-        """Say what blocks, and end. Children die with us: of their pipe, of their reaper, by the kernel."""
+    def _end_process(self) -> None:
+        """Report what blocks, and end the process. Children end with it: by their pipe, their reaper, or the kernel."""
         last = threading.Timer(LAST_S, os._exit, [BLOCKED])  # whatever disk and terminal do
         last.daemon = True
         try:
@@ -144,7 +144,7 @@ class Watchdog:
 
 
 def place_of(frame: FrameType) -> str:
-    """Where a thread is: its innermost frame outside of asyncio, and ours that led there, if it is somebody else's."""
+    """Where a thread is: its innermost frame outside of asyncio and, if that is a library's, our caller."""
     frames = [frame]
     while frames[-1].f_back is not None:
         frames.append(frames[-1].f_back)
