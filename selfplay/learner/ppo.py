@@ -180,9 +180,7 @@ class PPO:
         """Set learning rate and entropy bonus to this share of their settings."""
         full = self._full
         self.settings = replace(
-            full,
-            learning_rate=full.learning_rate * factor,
-            entropy_coefficient=full.entropy_coefficient * factor,
+            full, learning_rate=full.learning_rate * factor, entropy_coefficient=full.entropy_coefficient * factor
         )
         self.optimizer.learning_rate = self.settings.learning_rate
 

@@ -39,10 +39,7 @@ class LiveView:
     """
 
     def __init__(
-        self,
-        console: Console,
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = time.monotonic,
+        self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._console = console
         self._now = now
@@ -84,10 +81,7 @@ class DashboardReporter(LiveView):
     """The live view of a PPO run."""
 
     def __init__(
-        self,
-        console: Console,
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = time.monotonic,
+        self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._report: IterationReport | None = None
         self._recent = Recent()

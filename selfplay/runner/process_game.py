@@ -70,11 +70,7 @@ class ProcessGame:
     """
 
     def __init__(
-        self,
-        name: str,
-        options: dict[str, Any],
-        start_timeout_s: float | None = None,
-        process_mb: int = PROCESS_MB,
+        self, name: str, options: dict[str, Any], start_timeout_s: float | None = None, process_mb: int = PROCESS_MB
     ) -> None:
         """Start the child and wait until its games exist.
 

@@ -40,11 +40,7 @@ class Stop(asyncio.Event):
 
 
 async def run_tree(
-    make: Callable[[Stop], Tree],
-    feed: Feed,
-    finish: Callable[[Tree, float], object],
-    run: RunDir,
-    guard: GuardConfig,
+    make: Callable[[Stop], Tree], feed: Feed, finish: Callable[[Tree, float], object], run: RunDir, guard: GuardConfig
 ) -> int:
     """Run a tree to its end; the exit code. The feed is left open.
 

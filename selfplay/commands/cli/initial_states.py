@@ -18,11 +18,7 @@ EPILOG = """example:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(
-        description=__doc__,
-        epilog=respelled(EPILOG),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = Parser(description=__doc__, epilog=respelled(EPILOG), formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--output_dir", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
     made.add_argument("--num_test", type=int, default=100, metavar="N", help="states in test.parquet (%(default)s)")

@@ -58,11 +58,7 @@ class Learner:
         return policy.network.train()
 
     def update(
-        self,
-        rollouts: Sequence[Rollout],
-        age: int,
-        done: float,
-        stop: Callable[[], bool] = lambda: False,
+        self, rollouts: Sequence[Rollout], age: int, done: float, stop: Callable[[], bool] = lambda: False
     ) -> UpdateMetrics:
         """Learn from the rollouts of an iteration.
 

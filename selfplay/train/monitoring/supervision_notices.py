@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from selfplay.supervision import (
-    ChildAbandoned,
-    ChildExited,
-    ChildParked,
-    ChildStartFailed,
-    Report,
-    SupervisorGaveUp,
-)
+from selfplay.supervision import ChildAbandoned, ChildExited, ChildParked, ChildStartFailed, Report, SupervisorGaveUp
 
 if TYPE_CHECKING:
     from selfplay.runner.work_queue import WorkQueue
@@ -28,10 +21,7 @@ class SupervisionNotices:
     """
 
     def __init__(
-        self,
-        notice: Callable[[str], object],
-        queues: Mapping[str, WorkQueue[Any]],
-        restarted: Callable[[str], object],
+        self, notice: Callable[[str], object], queues: Mapping[str, WorkQueue[Any]], restarted: Callable[[str], object]
     ) -> None:
         self.listeners: list[Callable[[Report], object]] = []  # called with every report, too
         self._notice = notice
