@@ -33,7 +33,7 @@ from selfplay.errors import (
     boundary,
     describe,
 )
-from selfplay.files import opened, read_file
+from selfplay.files import opened, read_file, sync
 
 MANIFEST: Final = "MANIFEST.json"
 MANIFEST_VERSION: Final = 1
@@ -41,6 +41,7 @@ MAX_FILES: Final = 256
 MAX_FILE_BYTES: Final = 4 * 2**30
 MAX_MANIFEST_BYTES: Final = 2**20
 RUST_OS_ERROR: Final = "(os error "  # in the message of a safetensors or tokenizers that could not write
+FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW
 _TMP, _OLD, _TRASH = ".tmp-", ".old-", ".tmp-trash-"
 
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")]
@@ -154,7 +155,7 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
             temporary.mkdir()
             fill(temporary)
             _write_file(temporary / MANIFEST, _manifest(temporary))
-            _sync_folder(temporary)
+            sync(temporary, FOLDER)
             _swap_in(temporary, path)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -172,7 +173,7 @@ def write_file(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
             _write_file(temporary, data)
             os.replace(temporary, path)
-            _sync_folder(path.parent)
+            sync(path.parent, FOLDER)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -184,7 +185,7 @@ def make_folder(path: Path) -> None:
         return
     make_folder(path.parent)
     path.mkdir(exist_ok=True)
-    _sync_folder(path.parent)
+    sync(path.parent, FOLDER)
 
 
 def remove_folder(path: Path) -> None:
@@ -212,7 +213,7 @@ def _manifest(folder: Path) -> bytes:
     """Flush all files of a folder and return its manifest."""
     entries = {}
     for file in sorted(folder.iterdir()):
-        _flush(file)
+        sync(file, os.O_NOFOLLOW)
         digest, size = hashlib.sha256(), 0
         with opened(file) as handle:
             for chunk in chunks(handle, MAX_FILE_BYTES):
@@ -229,7 +230,7 @@ def _swap_in(temporary: Path, path: Path) -> None:
         os.rename(path, path.parent / f"{_OLD}{path.name}")
     os.rename(temporary, path)
     try:
-        _sync_folder(path.parent)
+        sync(path.parent, FOLDER)
     except OSError:
         os.rename(path, temporary)  # undo, so that an error changes nothing
         raise
@@ -262,18 +263,6 @@ def _write_file(path: Path, data: bytes, flush: bool = True) -> None:
             rest = rest[os.write(handle, rest) :]
         if flush:
             os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(path: Path) -> None:
-    _flush(path, os.O_DIRECTORY)
-
-
-def _flush(path: Path, flags: int = 0) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | flags)
-    try:
-        os.fsync(handle)
     finally:
         os.close(handle)
 

@@ -153,9 +153,7 @@ def _preset(program: Program[Settings], name: str | None) -> dict[str, Any]:
     """The values of a preset, by dotted name."""
     if name is None:
         return {}
-    if name not in program.presets:
-        near = nearest(name, list(program.presets))
-        raise ConfigError(f"--preset {name}: unknown{near} (valid: {', '.join(program.presets)})")
+    check_name("--preset", name, list(program.presets))
     groups = program.presets[name].items()
     return {f"{group}.{setting}": value for group, part in groups for setting, value in part.items()}
 

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from envs.files import read_plain
 from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, describe
+from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
@@ -128,7 +129,7 @@ class Ledger:
         try:
             with boundary(LeagueError, f"cannot open the ledger {path}"):
                 _lock(descriptor, path)
-                _sync_folder(path.parent)  # the file may be new, or its creator died before this line
+                sync(path.parent, os.O_DIRECTORY)  # the file may be new, or its creator died before this line
             data = _content(path)
             columns = TableBuilder()
             offsets = _fold(path, data, columns)
@@ -204,11 +205,3 @@ def _cut(descriptor: int, data: bytes, end: int) -> None:
         os.write(descriptor, b"\n")
     if end < len(data) or data[end - 1 : end] not in (b"", b"\n"):
         os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -59,7 +59,8 @@ class PlainReporter:
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
         updated = now - after_update
         collected = updated - timedelta(seconds=report.phase_s.get("update", 0.0))
-        self._sink.write(f"{_stamp(collected)} {collected_line(report)}")
+        line = f"Collected {report.experiences} experiences ({report.total_steps} total steps)"
+        self._sink.write(f"{_stamp(collected)} Iter {report.iteration}: {line}")
         self._sink.write(f"{_stamp(updated)}   {update_line(report)}")
         if now >= self._next_summary:
             self._next_summary = now + timedelta(seconds=SUMMARY_EVERY_S)
@@ -121,10 +122,6 @@ class LogFileSink:
             raise
         self._file.close()
         self._file = file
-
-
-def collected_line(report: IterationReport) -> str:
-    return f"Iter {report.iteration}: Collected {report.experiences} experiences ({report.total_steps} total steps)"
 
 
 def update_line(report: IterationReport) -> str:

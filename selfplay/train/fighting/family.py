@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import methodcaller
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,6 @@ from selfplay.train.runners import PARK, PARK_ELSEWHERE, patience
 
 if TYPE_CHECKING:
     import asyncio
-
-    from numpy.typing import NDArray
 
     from selfplay.checkpoint import LearnerState
     from selfplay.league.records import MatchRecord
@@ -215,7 +214,9 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         arrays = await self._population.arrays()
         opponents: dict[str, Any] = {}
         if self.progress.iteration and not self.session.game.live:
-            jobs: dict[str, Job[GameBlock]] = {r: Job(_snapshot, timed=False) for r in self.session.blocks}
+            jobs: dict[str, Job[GameBlock]] = {
+                r: Job(methodcaller("snapshot"), timed=False) for r in self.session.blocks
+            }
             for runner, (games, document) in (await self.board.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
                 opponents[runner] = document
@@ -323,10 +324,6 @@ def _collect(block: GameBlock, runner: str, order: SegmentOrder, chaos: Chaos) -
     collected = block.collect(order)
     chaos.completed(runner)
     return collected
-
-
-def _snapshot(games: GameBlock) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    return games.snapshot()
 
 
 def _in_play(document: Mapping[str, Any] | None) -> set[str]:
