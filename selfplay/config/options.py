@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,12 +96,6 @@ def marked(root: type[Group], *marks: Mark) -> tuple[str, ...]:
     )
 
 
-def by_path(options: Iterable[Option]) -> dict[str, Option]:
-    """The options by the setting that they set."""
-    return {option.path: option for option in options}
-
-
 def flag_of(options: Sequence[Option], path: str) -> str:
     """How a user sets a setting: its flag, or ``--set`` and its name."""
-    option = by_path(options).get(path)
-    return option.flag if option else f"--set {path}"
+    return next((option.flag for option in options if option.path == path), f"--set {path}")

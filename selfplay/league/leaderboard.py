@@ -70,16 +70,9 @@ class LeaderboardAnalysis:
     diagnosis: Diagnosis
 
 
-def build(
-    games: GameTable,
-    method: Method = "batch",
-    rule: ResultRule = "stocks_percent",
-    settings: str | None = None,
-    run: Path | None = None,
-    anchor: str = ANCHOR,
-) -> Leaderboard:
+def build(games: GameTable, run: Path | None = None) -> Leaderboard:
     """The leaderboard of a ledger alone; arguments and errors are as in ``analyse``."""
-    return analyse(games, method, rule, settings, run, anchor).board
+    return analyse(games, run=run).board
 
 
 def analyse(

@@ -52,15 +52,13 @@ class Cluster:
         Raises:
             ConfigError: there is not; says what is wanted and what is there.
         """
-        there, free = (resources.get("CPU", 0.0) for resources in self._resources())
+        resources = self._ray.cluster_resources(), self._ray.available_resources()
+        there, free = (found.get("CPU", 0.0) for found in resources)
         if free < actors:
             raise ConfigError(
                 f"--host ray: {actors} actors want a CPU each, but the cluster has {there:g}, of which {free:g} are "
                 "free; add nodes, or give fewer --workers"
             )
-
-    def _resources(self) -> tuple[dict[str, float], dict[str, float]]:
-        return self._ray.cluster_resources(), self._ray.available_resources()
 
 
 @contextmanager

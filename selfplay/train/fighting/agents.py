@@ -80,8 +80,8 @@ class Target(NamedTuple):
 def worst(agent: Agent, archive: Archive) -> Target:
     """The target of an exploiter: the main agent, or the one of the league that it finds hardest."""
     names = [MAIN] if agent.role == "main_exploiter" else [*archive.generations, *archive.exploiters]
-    maker = agent.matchmaker
-    return min((Target(name, maker.score(name), maker.games(name)) for name in names), key=lambda t: t.score)
+    results = agent.matchmaker.results
+    return min((Target(name, results.score(name), results.games(name)) for name in names), key=lambda t: t.score)
 
 
 def begins_anew(agent: Agent, iteration: int, seed: int) -> bool:

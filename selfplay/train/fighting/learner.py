@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -58,7 +58,10 @@ class Learner:
         return policy.network.train()
 
     def update(
-        self, rollouts: Sequence[Rollout], age: int, done: float, stop: Callable[[], bool] = lambda: False
+        self,
+        rollouts: Sequence[Rollout],
+        age: int,
+        done: float,
     ) -> UpdateMetrics:
         """Learn from the rollouts of an iteration.
 
@@ -66,7 +69,6 @@ class Learner:
             rollouts: of this learner.
             age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
             done: share of the run behind us, for annealing.
-            stop: see ``PPO.update``.
         """
         ppo = self._session.config.ppo
         burn_in = ppo.critic_burn_in or 0
@@ -74,7 +76,7 @@ class Learner:
             self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
-        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+        return self._ppo.update(batch, self._generator, critic_only=age < burn_in)
 
     @property
     def network(self) -> ActorCritic:
