@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self, final
+from pathlib import Path
+from typing import Self, final
 
 from selfplay.errors import DiskError, describe
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @final

@@ -22,11 +22,9 @@ Games have their own tree, ``envs.errors.GameError``. ``boundary`` converts erro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import ClassVar
 
 
 class SelfPlayError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,15 @@ def read_file(path: Path, limit: int, kind: type[SelfPlayError] = CorruptError, 
     """
     with _named(path, kind):
         return files.read_plain(path, limit, follow=follow)
+
+
+def sync(path: Path, flags: int = 0) -> None:
+    """Flush a file to disk, or with ``os.O_DIRECTORY`` a folder; OSError on failure."""
+    handle = os.open(path, os.O_RDONLY | flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 Count = Annotated[int, Field(ge=0)]
 _MEAN: Final = "mean over the decisions"
 PerDecision = Annotated[float, _MEAN]
 
 
-class UpdateMetrics(BaseModel):
+class UpdateMetrics(BaseModel, frozen=True, extra="forbid"):
     """Means over one update, without the minibatches that were skipped."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     policy_loss: PerDecision
     value_loss: PerDecision

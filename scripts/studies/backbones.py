@@ -22,12 +22,12 @@ from envs.melee.controller import ACTION_SPEC, BUTTONS, FIELDS
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells
 from scripts.studies.command_line import Command, chosen, tell, whole_numbers
+from scripts.studies.intervals import half95
 from scripts.studies.pages import measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
 from selfplay.config.imitation import ImitationConfig
 from selfplay.errors import SelfPlayError
-from selfplay.league.statistics import half95
 from selfplay.learner.baselines import Baselines
 from selfplay.learner.imitation import look
 from selfplay.learner.imitation_metrics import imitation_metrics

@@ -71,7 +71,7 @@ def tell_error(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def exit_when_told() -> None:
+def exit_on_signals() -> None:
     """At SIGTERM or SIGHUP exit as after an error, which ends child processes. An ignored SIGHUP stays ignored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -21,6 +21,7 @@ from envs.melee import bots
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.intervals import half95, t95
 from scripts.studies.pages import interval, put_between, table
 from selfplay.checkpoint import RunDir
 from selfplay.commands.exploit import exploit
@@ -32,7 +33,6 @@ from selfplay.league.modes import MODES as SHARES
 from selfplay.league.ratings import rate
 from selfplay.league.records import MatchRecord, score
 from selfplay.league.schedule import Matchup
-from selfplay.league.statistics import half95, t95
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay.seeding import derive

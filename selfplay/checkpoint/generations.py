@@ -10,6 +10,7 @@ import os
 import re
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,8 +22,6 @@ from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arr
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, boundary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay.checkpoint.run_dir import RunDir
 
 POLICY_FILE: Final = "policy.json"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
@@ -19,8 +20,6 @@ from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arr
 from selfplay.errors import CorruptError, DiskError, IncompatibleError, NotARunError, boundary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay.checkpoint.run_dir import RunDir
 
 LEARNER_FILE: Final = "learner.json"
@@ -47,7 +46,6 @@ def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
 
 
 def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = LAST_TWO) -> Path:
-    """``write_learner``, then ``retain``."""
     path = write_learner(run, meta, arrays)
     retain(run, meta.iteration, retention)
     return path
@@ -115,7 +113,7 @@ def _written(path: Path) -> tuple[str, int, int]:
 def _named(path: Path) -> frozenset[str]:
     """Policies that a state refers to."""
     with suppress(CorruptError, IncompatibleError, NotARunError):
-        meta = _read_meta(open_folder(path))
+        meta = read_meta(open_folder(path))
         exploiters = meta.extra.get("exploiters", [])
         return frozenset((*meta.generations, *(map(str, exploiters) if isinstance(exploiters, list) else ())))
     return frozenset()
@@ -148,21 +146,9 @@ def load_latest_learner(run: RunDir) -> LearnerState:
     raise CorruptError(f"{run.learner}: no state can be used: {'; '.join(skipped)}")
 
 
-def verified_meta(path: Path) -> LearnerMeta:
-    """Metadata of a state after verifying all files; the folder may have been renamed.
-
-    Raises:
-        CheckpointError: not a state, or a damaged file.
-    """
-    folder = open_folder(path)
-    folder.verify()
-    return _read_meta(folder)
-
-
 def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
-    """Load and verify a state."""
     folder = open_folder(path)
-    meta = _read_meta(folder)
+    meta = read_meta(folder)
     if path.name != f"iter_{meta.iteration}":
         raise CorruptError(f"{path} holds the state of iteration {meta.iteration}: the folder was renamed")
     arrays: dict[str, Array] = {}
@@ -173,7 +159,8 @@ def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
     return meta, arrays
 
 
-def _read_meta(folder: StoredFolder) -> LearnerMeta:
+def read_meta(folder: StoredFolder) -> LearnerMeta:
+    """The verified ``learner.json`` of a state; the folder may have been renamed."""
     place = str(folder.path / LEARNER_FILE)
     document = decode_json(folder.read(LEARNER_FILE, MAX_JSON_BYTES), place)
     return from_document(LearnerMeta, document, LEARNER_MIGRATIONS, place)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, Field, JsonValue
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
 from selfplay.checkpoint.schema import Migration, Name, from_document, to_document
@@ -23,10 +23,8 @@ MODEL_MIGRATIONS: Final[tuple[Migration, ...]] = ()
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
-class ModelMeta(BaseModel):
+class ModelMeta(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Content of ``selfplay.json``: position in training, and the game."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     id: Name
     parent: Name | None = None

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from selfplay.checkpoint.generations import POLICY_FILE, list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir, modified_ns, walk
 from selfplay.checkpoint.store import MANIFEST
 from selfplay.errors import ConfigError, NotARunError, boundary
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BEST: Final = "best"
 OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
@@ -54,7 +52,6 @@ def find_policies(root: Path = CHECKPOINTS) -> list[Path]:
 
 
 def is_policy(path: Path) -> bool:
-    """Whether ``path`` is a policy folder."""
     with boundary(NotARunError, f"{str(path)[:200]}"):  # an invalid file name
         return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
 

@@ -6,10 +6,11 @@ import fcntl
 import os
 import stat
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.schema import GENERATION_ID
@@ -17,12 +18,19 @@ from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
 from selfplay.files import read_file
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 CHECKPOINTS: Final = Path("checkpoints")
 LOCK: Final = ".lock"
 _SEARCH_DEPTH: Final = 3
+
+
+class _Below:
+    """A path below the folder of a run, as an attribute of ``RunDir``."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __get__(self, run: RunDir, owner: type[RunDir]) -> Path:
+        return run.path / self._place
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,88 +39,24 @@ class RunDir:
 
     path: Path
 
-    @property
-    def run_json(self) -> Path:
-        """Configuration and versions."""
-        return self.path / "run.json"
-
-    @property
-    def summary_json(self) -> Path:
-        """Summary, written when the run ends."""
-        return self.path / "summary.json"
-
-    @property
-    def log(self) -> Path:
-        """Log file, rotated."""
-        return self.path / "log.txt"
-
-    @property
-    def metrics(self) -> Path:
-        """One JSON object per iteration."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def generations(self) -> Path:
-        """Frozen policies ``gen_N``."""
-        return self.path / "generations"
-
-    @property
-    def exploiters(self) -> Path:
-        """Frozen policies of the other learners of a league, ``<role>_N``."""
-        return self.path / "exploiters"
-
-    @property
-    def guests(self) -> Path:
-        """Copies of opponents from other runs."""
-        return self.path / "guests"
-
-    @property
-    def learner(self) -> Path:
-        """States of training ``iter_N``."""
-        return self.path / "learner"
-
-    @property
-    def ledger(self) -> Path:
-        """Rating games, append-only."""
-        return self.path / "ledger.jsonl"
-
-    @property
-    def tree_json(self) -> Path:
-        """Last status of the supervision tree."""
-        return self.path / "tree.json"
-
-    @property
-    def crashes(self) -> Path:
-        """One JSON object per crash, the newest ones."""
-        return self.path / "crashes.jsonl"
-
-    @property
-    def stacks(self) -> Path:
-        """Stacks of all threads when the event loop was blocked."""
-        return self.path / "blocked.txt"
-
-    @property
-    def best_json(self) -> Path:
-        """The promoted generation; absent without a gate."""
-        return self.path / "best.json"
-
-    @property
-    def events(self) -> Path:
-        """TensorBoard files."""
-        return self.path / "events"
-
-    @property
-    def rating_events(self) -> Path:
-        """TensorBoard files of the ratings, rewritten with each table."""
-        return self.events / "ratings"
-
-    @property
-    def lock_file(self) -> Path:
-        """Locked by the trainer of the run; holds its process id."""
-        return self.path / LOCK
+    run_json = _Below("run.json")  # configuration and versions
+    summary_json = _Below("summary.json")  # written when the run ends
+    log = _Below("log.txt")  # rotated
+    metrics = _Below("metrics.jsonl")  # one JSON object per iteration
+    generations = _Below("generations")  # frozen policies ``gen_N``
+    exploiters = _Below("exploiters")  # frozen policies of the other learners of a league, ``<role>_N``
+    guests = _Below("guests")  # copies of opponents from other runs
+    learner = _Below("learner")  # states of training ``iter_N``
+    ledger = _Below("ledger.jsonl")  # rating games, append-only
+    tree_json = _Below("tree.json")  # last status of the supervision tree
+    crashes = _Below("crashes.jsonl")  # one JSON object per crash, the newest ones
+    stacks = _Below("blocked.txt")  # stacks of all threads when the event loop was blocked
+    best_json = _Below("best.json")  # the promoted generation; absent without a gate
+    events = _Below("events")  # TensorBoard files
+    rating_events = _Below("events/ratings")  # TensorBoard files of the ratings, rewritten with each table
+    lock_file = _Below(LOCK)  # locked by the trainer of the run; holds its process id
 
     def holds_run(self) -> bool:
-        """Whether a run was started here."""
         return self.run_json.is_file()
 
     def read_run(self) -> JsonObject:
@@ -120,7 +64,6 @@ class RunDir:
         return _read_document(self.run_json)
 
     def write_run(self, document: JsonObject) -> None:
-        """Write ``run.json`` atomically."""
         write_file(self.run_json, encode_json(document, str(self.run_json)))
 
     def read_best(self) -> str | None:
@@ -137,7 +80,6 @@ class RunDir:
         return best
 
     def write_best(self, document: JsonObject) -> None:
-        """Write ``best.json`` atomically."""
         write_file(self.best_json, encode_json(document, str(self.best_json)))
 
     def read_summary(self) -> JsonObject:
@@ -145,7 +87,6 @@ class RunDir:
         return _read_document(self.summary_json)
 
     def write_summary(self, document: JsonObject) -> None:
-        """Write ``summary.json`` atomically."""
         write_file(self.summary_json, encode_json(document, str(self.summary_json)))
 
     @contextmanager

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Final, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import AwareDatetime, BaseModel, Field, JsonValue, StringConstraints, model_validator
 
 from selfplay.checkpoint.documents import JsonObject, Model, parse, refuse_newer
 from selfplay.errors import IncompatibleError
@@ -27,10 +27,8 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 Scalar = bool | int | float | str
 
 
-class _Document(BaseModel):
+class _Document(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Frozen; unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class NetworkSpec(_Document):

@@ -13,11 +13,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from envs.files import chunks
 from selfplay.checkpoint.documents import decode_json, encode_json, parse, refuse_newer
@@ -31,11 +33,7 @@ from selfplay.errors import (
     boundary,
     describe,
 )
-from selfplay.files import opened, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+from selfplay.files import opened, read_file, sync
 
 MANIFEST: Final = "MANIFEST.json"
 MANIFEST_VERSION: Final = 1
@@ -43,25 +41,22 @@ MAX_FILES: Final = 256
 MAX_FILE_BYTES: Final = 4 * 2**30
 MAX_MANIFEST_BYTES: Final = 2**20
 RUST_OS_ERROR: Final = "(os error "  # in the message of a safetensors or tokenizers that could not write
+FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW
 _TMP, _OLD, _TRASH = ".tmp-", ".old-", ".tmp-trash-"
 
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class FileEntry(BaseModel):
+class FileEntry(BaseModel, frozen=True, extra="forbid"):
     """Size and hash of one file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bytes: int = Field(ge=0, le=MAX_FILE_BYTES)
     sha256: Sha256
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, frozen=True, extra="forbid"):
     """The files of a folder. It is written last, so a folder with a manifest is complete."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format_version: int = Field(ge=1, le=MANIFEST_VERSION)
     files: dict[FileName, FileEntry] = Field(max_length=MAX_FILES)
@@ -160,7 +155,7 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
             temporary.mkdir()
             fill(temporary)
             _write_file(temporary / MANIFEST, _manifest(temporary))
-            _sync_folder(temporary)
+            sync(temporary, FOLDER)
             _swap_in(temporary, path)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -178,7 +173,7 @@ def write_file(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
             _write_file(temporary, data)
             os.replace(temporary, path)
-            _sync_folder(path.parent)
+            sync(path.parent, FOLDER)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -190,7 +185,7 @@ def make_folder(path: Path) -> None:
         return
     make_folder(path.parent)
     path.mkdir(exist_ok=True)
-    _sync_folder(path.parent)
+    sync(path.parent, FOLDER)
 
 
 def remove_folder(path: Path) -> None:
@@ -218,7 +213,7 @@ def _manifest(folder: Path) -> bytes:
     """Flush all files of a folder and return its manifest."""
     entries = {}
     for file in sorted(folder.iterdir()):
-        _flush(file)
+        sync(file, os.O_NOFOLLOW)
         digest, size = hashlib.sha256(), 0
         with opened(file) as handle:
             for chunk in chunks(handle, MAX_FILE_BYTES):
@@ -235,7 +230,7 @@ def _swap_in(temporary: Path, path: Path) -> None:
         os.rename(path, path.parent / f"{_OLD}{path.name}")
     os.rename(temporary, path)
     try:
-        _sync_folder(path.parent)
+        sync(path.parent, FOLDER)
     except OSError:
         os.rename(path, temporary)  # undo, so that an error changes nothing
         raise
@@ -268,18 +263,6 @@ def _write_file(path: Path, data: bytes, flush: bool = True) -> None:
             rest = rest[os.write(handle, rest) :]
         if flush:
             os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(path: Path) -> None:
-    _flush(path, os.O_DIRECTORY)
-
-
-def _flush(path: Path, flags: int = 0) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | flags)
-    try:
-        os.fsync(handle)
     finally:
         os.close(handle)
 

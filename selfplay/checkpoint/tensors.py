@@ -15,7 +15,7 @@ from typing import Annotated, Final, cast
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from selfplay.checkpoint.documents import JsonObject, decode_json, parse
 from selfplay.errors import CheckpointError, CorruptError, boundary
@@ -35,10 +35,8 @@ _DTYPES: Final = frozenset("?bBhHiIlLqQefd")
 _METADATA: Final = "__metadata__"
 
 
-class _RecordLayout(BaseModel):
+class _RecordLayout(BaseModel, frozen=True, extra="forbid"):
     """The layout of a structured array: scalar type and byte offset per field."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     names: list[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]] = Field(min_length=1, max_length=1024)
     formats: list[Annotated[str, Field(pattern=r"^([<|][iu][1248]|<f[248]|[|]b1)$")]]
@@ -54,10 +52,8 @@ class _RecordLayout(BaseModel):
         )
 
 
-class _Tensor(BaseModel):
+class _Tensor(BaseModel, frozen=True, extra="forbid"):
     """A header entry of a safetensors file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     dtype: str
     shape: list[Annotated[int, Field(ge=0, le=2**53)]] = Field(max_length=MAX_DIMENSIONS)

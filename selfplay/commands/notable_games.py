@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import MatchRecord, ResultRule, by_stocks, generation_number, score
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class Notable:
 def rated(records: Sequence[MatchRecord], ratings: Ratings, group: str) -> list[MatchRecord]:
     """The games under these settings that generations won or lost by stocks, newest weights only.
 
-    Games that ended otherwise are long and show little; games of scripted players alone are nobody's progress.
+    Games that ended otherwise are long and show little; games between scripted players show no progress.
     """
     ours = [game for game in records if f"{game.settings}/{game.sampling}" == group]
     newest = {seat.player: seat.version for game in ours for seat in game.seats}
@@ -76,10 +73,10 @@ class _Judged:
     def sentence(self, kind: str) -> str:
         left = max(self.game.stocks)
         stocks = f"{left} stock{'' if left == 1 else 's'}"
-        told = f"{self.winner} beat {self.loser} with {stocks} left after {_clock(self.game.frames)}"
+        text = f"{self.winner} beat {self.loser} with {stocks} left after {_clock(self.game.frames)}"
         if kind == UPSET:
-            return f"{told}; the ratings gave it {self.expected:.1%} of the points."
-        return f"{told}."
+            return f"{text}; the ratings gave it {self.expected:.1%} of the points."
+        return f"{text}."
 
 
 def _clock(frames: int) -> str:
@@ -88,8 +85,7 @@ def _clock(frames: int) -> str:
 
 
 UPSET: Final = "Biggest upset"
-DEPTH: Final = 3
-"""Games of a kind that are tried, since one may not be played again as it was."""
+DEPTH: Final = 3  # games of a kind that are tried, since one may not be played again as it was
 KINDS: Final[dict[str, Callable[[_Judged], float]]] = {
     UPSET: lambda one: one.expected if one.expected < 0.5 else math.inf,
     "Strongest pair": lambda one: -one.weaker,

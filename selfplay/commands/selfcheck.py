@@ -9,6 +9,7 @@ styles beat each other in a ring.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,8 +27,6 @@ from selfplay.policy.policy import Policy, load_policy
 from selfplay.train.app import train
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from envs.solved.table import Table
 
 
@@ -40,7 +39,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SelfcheckResult:
     """NashConv of the players that one run gave."""
 
     game: str
@@ -86,12 +85,12 @@ CASES: Final[Mapping[str, Case]] = {
 """Each game's settings, in the order in which they are checked."""
 
 
-def check(game: str, case: Case, seed: int) -> Finding:
+def check(game: str, case: Case, seed: int) -> SelfcheckResult:
     """Train one run in a folder that is gone afterwards, and judge it.
 
     Raises:
         ConfigError: the game has no known answer.
-        KeyboardInterrupt: the run was told to end early.
+        KeyboardInterrupt: the run was stopped early.
         SelfPlayError: training failed.
     """
     with TemporaryDirectory(prefix=f"selfcheck-{game}-") as folder:
@@ -109,13 +108,13 @@ def check(game: str, case: Case, seed: int) -> Finding:
     return judge(game, case.band, seed, policies)
 
 
-def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Finding:
+def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> SelfcheckResult:
     """What best replies win against the generations of a run, given from old to new."""
     table = known_table(game)
     strategies = np.stack([strategy(table, policy) for policy in policies])
     newer = strategies[len(strategies) // 2 :]
     wins = payoffs(table, strategies)
-    return Finding(
+    return SelfcheckResult(
         game,
         seed,
         band,

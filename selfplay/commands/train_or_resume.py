@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from selfplay.errors import ConfigError
@@ -11,8 +12,6 @@ from selfplay.train.app import train
 from selfplay.train.fighting.rating import config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config
 

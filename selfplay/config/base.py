@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Annotated, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
@@ -30,13 +30,10 @@ Changeable = Annotated[T, Mark.MAY_CHANGE]
 FightsOnly = Annotated[T, Mark.FIGHTS_ONLY]
 
 
-class Group(BaseModel):
+class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Settings that belong together; also the root, whose fields are such groups."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    marks: ClassVar[frozenset[Mark]] = frozenset()
-    """Marks of all fields of the group."""
+    marks: ClassVar[frozenset[Mark]] = frozenset()  # marks of all fields of the group
 
 
 class RunSettings(Group):
@@ -89,7 +86,7 @@ class StructureConfig(Group):
 
 
 class GuardConfig(Group):
-    """Limits for faults that supervision cannot handle: a thread can be neither killed nor restarted."""
+    """Limits for what supervision cannot restart: a thread cannot be killed."""
 
     marks = frozenset({Mark.MAY_CHANGE})
 

@@ -56,20 +56,23 @@ class Program(Generic[Settings]):
 class Parser(argparse.ArgumentParser):
     """One clear line for a mistake, with the nearest valid name, and exit code 2."""
 
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401
+        named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
+        super().__init__(**named)
+
     def error(self, message: str) -> NoReturn:
-        """See ``argparse``."""
-        self.exit(2, f"{self.prog}: {message}\n")
+        unknown = next((word for word in sys.argv[1:] if word.startswith("--") and word in message), "")
+        near = difflib.get_close_matches(unknown, self._option_string_actions, n=1)
+        self.exit(2, f"{self.prog}: {message}{f'; did you mean {near[0]}?' if near and unknown != near[0] else ''}\n")
 
 
 def make_parser(program: Program[Settings]) -> Parser:
     """All flags, in sections; those that are not given leave no trace."""
     parser = Parser(
-        prog=verbs.program(),
         description=program.description,
         epilog=verbs.respelled(program.epilog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
     )
     sections: dict[str, argparse._ArgumentGroup] = {}
     for option in program.options:
@@ -106,6 +109,11 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def run_command(parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None]) -> int:
+    """Parse the arguments and run a command; its exit code, see ``exit_code``."""
+    return exit_code(verbs.program(), lambda: run(parser().parse_args()))
 
 
 def shown(value: object) -> str:
@@ -147,9 +155,7 @@ def _preset(program: Program[Settings], name: str | None) -> dict[str, Any]:
     """The values of a preset, by dotted name."""
     if name is None:
         return {}
-    if name not in program.presets:
-        near = nearest(name, list(program.presets))
-        raise ConfigError(f"--preset {name}: unknown{near} (valid: {', '.join(program.presets)})")
+    check_name("--preset", name, list(program.presets))
     groups = program.presets[name].items()
     return {f"{group}.{setting}": value for group, part in groups for setting, value in part.items()}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import DolphinError
@@ -12,23 +14,19 @@ from envs.registry import find_game
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from envs.melee.dolphin.disc import Verdict
     from envs.melee.dolphin.install import DolphinVersion
     from selfplay.config.fighting import Config
 
-DRIVER: Final = "melee"
-"""The module of libmelee."""
+DRIVER: Final = "melee"  # the module of libmelee
 
 
-def with_dolphin_paths(config: Config, tell: Callable[[str], object]) -> Config:
+def with_dolphin_paths(config: Config, notify: Callable[[str], object]) -> Config:
     """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
 
     Args:
         config: of a run, new or resumed.
-        tell: is told what may be wrong with the disc.
+        notify: called with what may be wrong with the disc.
 
     Raises:
         ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
@@ -57,7 +55,7 @@ def with_dolphin_paths(config: Config, tell: Callable[[str], object]) -> Config:
     if verdict.mainline_only and not version.mainline:
         raise ConfigError(f"--iso {disc}: {verdict.text}; {executable} is Ishiiruka, which cannot read it")
     if verdict.level == "warning":
-        tell(f"--iso {disc}: {verdict.text}")
+        notify(f"--iso {disc}: {verdict.text}")
     paths = {"dolphin": str(executable), "iso": str(disc)}
     return config.model_copy(update={"game": game.model_copy(update=paths)})
 

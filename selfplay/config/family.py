@@ -37,7 +37,6 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
 
 
 def is_dialogue_run(run: RunDir) -> bool:
-    """Whether a run is one of a dialogue game."""
     config: Any = run.read_run().get("config", {})
     return _type_in(config) in DIALOGUE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from selfplay.config.base import Group, Mark
 
-Flag = tuple[str, str, str]
-"""A flag, the setting ``group.name``, and the metavar of its value ("" for a switch)."""
+Flag = tuple[str, str, str]  # a flag, the setting ``group.name``, and the metavar of its value ("" for a switch)
 
 LENGTH_FLAGS: Final[tuple[Flag, ...]] = (
     ("--timesteps", "run.timesteps", "N"),
@@ -56,7 +55,6 @@ class Option:
 
     @property
     def field(self) -> FieldInfo:
-        """The setting."""
         return field_of(self.root, self.path)
 
     @property
@@ -66,7 +64,6 @@ class Option:
 
     @property
     def is_switch(self) -> bool:
-        """Whether the flag takes no value."""
         return isinstance(self.default, bool)
 
 
@@ -76,18 +73,15 @@ def options(root: type[Group], sections: Mapping[str, Sequence[Flag]]) -> tuple[
 
 
 def groups(root: type[Group]) -> dict[str, type[Group]]:
-    """The groups of settings by name."""
     return {name: type(group) for name, group in root()}
 
 
 def field_of(root: type[Group], path: str) -> FieldInfo:
-    """The field of the setting ``group.name``."""
     group, _, name = path.partition(".")
     return groups(root)[group].model_fields[name]
 
 
 def value_of(config: Group, path: str) -> Any:  # noqa: ANN401
-    """The value of the setting ``group.name``."""
     group, _, name = path.partition(".")
     return getattr(getattr(config, group), name)
 
@@ -102,12 +96,6 @@ def marked(root: type[Group], *marks: Mark) -> tuple[str, ...]:
     )
 
 
-def by_path(options: Iterable[Option]) -> dict[str, Option]:
-    """The options by the setting that they set."""
-    return {option.path: option for option in options}
-
-
 def flag_of(options: Sequence[Option], path: str) -> str:
     """How a user sets a setting: its flag, or ``--set`` and its name."""
-    option = by_path(options).get(path)
-    return option.flag if option else f"--set {path}"
+    return next((option.flag for option in options if option.path == path), f"--set {path}")

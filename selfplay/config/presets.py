@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-Presets = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Values by name of the preset, group and setting."""
+Presets = Mapping[str, Mapping[str, Mapping[str, Any]]]  # values by name of the preset, group and setting
 
 FIGHTING: Final[Presets] = {
     # What learned best on two cores; docs/learning.md has the figures.

@@ -18,19 +18,18 @@ if TYPE_CHECKING:
 
 BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
 """Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
-BURN_IN_SHARE: Final = 4
-"""By default the critic learns alone in a quarter of the run at most."""
+BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of the run at most
 
 
 def with_pretrained(
-    config: Config, explicit: Mapping[str, Any], tell: Callable[[str], object] = lambda _: None
+    config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object] = lambda _: None
 ) -> Config:
     """The configuration with network, frame skip and delay of the pretrained policy.
 
     Args:
         config: of a new run.
         explicit: what the user gave, by dotted name.
-        tell: is told what the user may want to know.
+        notify: called with what the user may want to know.
 
     Raises:
         ConfigError: the user gave another value for one of them, and names both; or something that only a pretrained
@@ -69,10 +68,12 @@ def with_pretrained(
         values[group][field] = value
     values["ppo"] |= _beside_teacher(config, meta)
     if config.iterations is not None and values["ppo"]["critic_burn_in"] >= config.iterations:
-        tell(f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)")
+        notify(
+            f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)"
+        )
     learned = learned_characters(meta)
     if config.game.character not in learned and find_game(config.game.type).fighter:
-        tell(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
+        notify(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return Config.model_validate(values)
 
 
@@ -92,7 +93,7 @@ def by_imitation(meta: PolicyMeta) -> bool:
 
 
 def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
-    """Whom a policy learned to play: everybody in its replays, the most frequent first, or the seats of its run."""
+    """The characters that a policy learned: those of its replays, the most frequent first, or those of its run."""
     match meta.config.get("imitation"):
         case {"replays": {"rows_by_character": dict(rows)}}:
             return tuple(rows)
@@ -100,12 +101,12 @@ def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
 
 
 def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
-    """The settings of a policy's network, with ``base`` for what it does not tell.
+    """The settings of a policy's network, with ``base`` for what it does not define.
 
     Raises:
         IncompatibleError: a number of it is beyond what settings allow; names ``what`` the policy is.
     """
-    told: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
-    told |= {k: v for k, v in spec.options.items() if k == "window"}
+    values: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
+    values |= {k: v for k, v in spec.options.items() if k == "window"}
     with boundary(IncompatibleError, f"{what}: self-play has no settings for its network"):
-        return NetConfig.model_validate(base.model_dump() | told)
+        return NetConfig.model_validate(base.model_dump() | values)

@@ -7,6 +7,7 @@ so that a mistake leaves none behind.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -27,8 +28,6 @@ from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import be_deterministic, pick_device
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from selfplay.checkpoint import LearnerState
     from selfplay.config.fighting import Config
 

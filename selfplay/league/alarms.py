@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from selfplay.league.games import GameTable
     from selfplay.league.ratings import Ratings
 
-DRAWS_ALARM: Final = 0.2
-"""Share of draws above which a warning is shown."""
+DRAWS_ALARM: Final = 0.2  # share of draws above which a warning is shown
 MISFIT_ALARM: Final = 1e-3
 SIDE_ALARM: Final = 3.0  # standard errors
 

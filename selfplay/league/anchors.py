@@ -11,23 +11,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.records import ANCHOR, check_player, first_problem, generation_number
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
-FILE_NAME: Final = "anchors.json"
-"""Name of a run's own table."""
+FILE_NAME: Final = "anchors.json"  # name of a run's own table
 
 Origin = Literal["shipped", "run"]
 
 
-class AnchorTable(BaseModel):
+class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Ratings of scripted players under one set of settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal[1] = 1
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``

@@ -26,8 +26,7 @@ pairs towards a coin flip's. It is worth two even games. Without it ten draws wo
 
 _LONGEST: Final = 4.0
 """Largest Newton step, in units of strength. A larger one can land where the likelihood is flat."""
-_RIDGE: Final = 1e-9
-"""Keeps the Hessian invertible in floating point, with no measurable effect on the result."""
+_RIDGE: Final = 1e-9  # keeps the Hessian invertible in floating point, with no measurable effect on the result
 
 
 def table(seats: Ints, values: Floats, size: int) -> Floats:

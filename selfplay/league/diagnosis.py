@@ -29,8 +29,7 @@ LEAST_INFORMATION: Final = 1.0
 SURE: Final = 1.644854
 """Standard errors above one half from which a head-to-head score counts as a win (95%, one-sided)."""
 MOST_CYCLES: Final = 10
-SIDE_PRIOR: Final = 0.2
-"""Prior standard deviation of the seat advantage, in units of strength (35 Elo)."""
+SIDE_PRIOR: Final = 0.2  # prior standard deviation of the seat advantage, in units of strength (35 Elo)
 
 
 @final

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from envs.files import read_plain
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import GameTable
 from selfplay.league.records import ANCHOR
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCORES: Final = {"1": (1, 0), "1.0": (1, 0), "0.5": (0, 0), "0": (0, 1), "0.0": (0, 1)}
 """Valid scores of the first player, and the equivalent counters."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Self
 
@@ -18,8 +19,6 @@ from selfplay.league.pruning import inactive
 from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from selfplay.league.rewards import RewardRecord
 
 Ints = NDArray[np.int64]
@@ -71,7 +70,6 @@ class GameTable:
 
     @classmethod
     def of(cls, records: Iterable[MatchRecord | RewardRecord]) -> Self:
-        """Build a table from records."""
         columns = TableBuilder()
         for record in records:
             columns.add(record.row())

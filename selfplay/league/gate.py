@@ -8,27 +8,23 @@ ordinary rows of the ledger.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from selfplay.league.records import START, ResultRule, generation_number, scores
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from selfplay.league.games import Floats, GameTable, Ints
 
-SHARE: Final = 0.5
-"""Share of the rating games that go to a test in progress."""
+SHARE: Final = 0.5  # share of the rating games that go to a test in progress
 
 
-class GateState(BaseModel):
+class GateState(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """State of the gate: part of a checkpoint, and the content of ``best.json``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal[1] = 1
     best: str = START

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from selfplay.errors import LeagueError
 from selfplay.league.alarms import warnings
@@ -17,8 +18,6 @@ from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, gener
 from selfplay.league.rows import LeaderboardRow, make_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay.league.games import GameTable
 
 TOP: Final = 20
@@ -27,11 +26,7 @@ Kind = Literal["fights", "words", "foreign"]
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Fit(_Frozen):
+class Fit(BaseModel, frozen=True, extra="forbid"):
     """How well the ratings describe the results; see ``diagnosis``."""
 
     misfit_p: float | None  # small: the ratings do not explain the results; None: too few games
@@ -40,7 +35,7 @@ class Fit(_Frozen):
     side: tuple[float, float, float] | None  # advantage of the first seat in Elo, with its 95% interval
 
 
-class Leaderboard(_Frozen):
+class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     """All players by rating, and how the ratings were computed."""
 
     rows: tuple[LeaderboardRow, ...]
@@ -75,16 +70,9 @@ class LeaderboardAnalysis:
     diagnosis: Diagnosis
 
 
-def build(
-    games: GameTable,
-    method: Method = "batch",
-    rule: ResultRule = "stocks_percent",
-    settings: str | None = None,
-    run: Path | None = None,
-    anchor: str = ANCHOR,
-) -> Leaderboard:
+def build(games: GameTable, run: Path | None = None) -> Leaderboard:
     """The leaderboard of a ledger alone; arguments and errors are as in ``analyse``."""
-    return analyse(games, method, rule, settings, run, anchor).board
+    return analyse(games, run=run).board
 
 
 def analyse(

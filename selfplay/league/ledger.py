@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Final, Self, TypeVar, final
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
 from envs.files import read_plain
 from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, describe
+from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord, first_problem
 from selfplay.league.rewards import RewardRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-    from types import TracebackType
 
 FILE_NAME: Final = "ledger.jsonl"
 MAX_BYTES: Final = 2**30  # two million games
@@ -108,21 +106,10 @@ def _reason(error: Exception) -> str:
 
 @final
 class Ledger:
-    """The writer of a ledger, a context manager. Open it with ``Ledger.open``.
+    """The writer of a ledger, a context manager. Open it with ``Ledger.open``."""
 
-    Attributes:
-        path: the file.
-        repaired_bytes: length of the incomplete line that was removed on opening.
-        dropped_rows: rows that were removed on opening because of ``keep_rows``.
-    """
-
-    def __init__(
-        self, path: Path, descriptor: int, columns: TableBuilder, repaired_bytes: int, dropped_rows: int
-    ) -> None:
-        self.path = path
-        self.repaired_bytes = repaired_bytes
-        self.dropped_rows = dropped_rows
-        self._file = Appender(descriptor, f"the ledger {path}")
+    def __init__(self, file: Appender, columns: TableBuilder) -> None:
+        self._file = file
         self._columns = columns
 
     @classmethod
@@ -142,7 +129,7 @@ class Ledger:
         try:
             with boundary(LeagueError, f"cannot open the ledger {path}"):
                 _lock(descriptor, path)
-                _sync_folder(path.parent)  # the file may be new, or its creator died before this line
+                sync(path.parent, os.O_DIRECTORY)  # the file may be new, or its creator died before this line
             data = _content(path)
             columns = TableBuilder()
             offsets = _fold(path, data, columns)
@@ -158,17 +145,11 @@ class Ledger:
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(path, descriptor, columns, len(data) - offsets[-1], rows - keep)
+        return cls(Appender(descriptor, f"the ledger {path}"), columns)
 
     @property
     def rows(self) -> int:
-        """Number of games, without repeated rows."""
         return len(self._columns)
-
-    @property
-    def duplicates(self) -> int:
-        """Number of rows with a repeated match id, in the file or passed to ``append``."""
-        return self._columns.duplicates
 
     def games(self) -> GameTable:
         """All games; equal to ``read_games`` of the file."""
@@ -203,9 +184,7 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -226,11 +205,3 @@ def _cut(descriptor: int, data: bytes, end: int) -> None:
         os.write(descriptor, b"\n")
     if end < len(data) or data[end - 1 : end] not in (b"", b"\n"):
         os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

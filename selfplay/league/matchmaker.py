@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
 from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, OpponentPool
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 class BenchPlace(NamedTuple):
@@ -29,10 +27,8 @@ class BenchPlace(NamedTuple):
     category: str
 
 
-class MatchmakerState(BaseModel):
+class MatchmakerState(BaseModel, frozen=True, extra="forbid"):
     """The state of a ``Matchmaker``, as JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generations: tuple[str, ...]
     exploiters: tuple[str, ...] = ()
@@ -55,6 +51,9 @@ class Matchmaker:
             are 0, categories of other modes are ignored.
         max_frozen: size of the bench. Each policy costs a forward pass of its own.
         outsiders: players of the other seat in every game; the weights must name their category.
+
+    Attributes:
+        results: the learner's scores by opponent.
 
     Raises:
         LeagueError: unknown mode or category, invalid weights, or an empty bench.
@@ -80,7 +79,7 @@ class Matchmaker:
         self._pool = OpponentPool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
         self._bench: tuple[BenchPlace, ...] = ()  # oldest entry first
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
-        self._results = Results()
+        self.results = Results()
 
     @property
     def bench(self) -> tuple[str, ...]:
@@ -98,26 +97,18 @@ class Matchmaker:
         self._pool = replace(self._pool, generations=names, exploiters=tuple(exploiters), guests=tuple(guests))
         self._bench = tuple(place for place in self._bench if place.id in self._pool.frozen)
         known = {CURRENT, MAIN, *self._pool.scripted, *self._pool.outsiders, *self._pool.frozen}
-        self._results.keep(known)
+        self.results.keep(known)
         self._met["id"] = Counter({name: count for name, count in self._met["id"].items() if name in known})
-        self._results.admit(names)
+        self.results.admit(names)
 
     def record(self, scores: Mapping[str, Sequence[float]]) -> None:
         """Add the learner's scores in finished games, by opponent, without mirror games."""
-        tally(scores, self._results, self._pool.generations)
-
-    def score(self, opponent: str) -> float:
-        """The learner's mean score against an opponent, shrunk towards 0.5."""
-        return self._results.score(opponent)
-
-    def games(self, opponent: str) -> float:
-        """Number of games against an opponent; old games are discounted."""
-        return self._results.games(opponent)
+        tally(scores, self.results, self._pool.generations)
 
     def forget(self) -> None:
         """Forget all results, because another policy starts to learn."""
-        self._results = Results()
-        self._results.admit(self._pool.generations)
+        self.results = Results()
+        self.results.admit(self._pool.generations)
 
     def rotate(self, in_play: Iterable[str] = ()) -> None:
         """Change the bench.
@@ -141,7 +132,7 @@ class Matchmaker:
             held = sum(place.category == name for place in staying)
             free = min(places - held, room - len(staying))
             known = leaving | {place.id for place in staying if place.category == name}
-            names = [id for id in CATEGORIES[name].eligible(self._pool, self._results) if id not in known]
+            names = [id for id in CATEGORIES[name].eligible(self._pool, self.results) if id not in known]
             staying += [BenchPlace(id, name) for id in self._sample(name, names, free)]
         self._bench = tuple(staying)
 
@@ -173,7 +164,7 @@ class Matchmaker:
                 "bench": self._bench,
                 "met": self.histogram(),
                 "rng": self._rng.bit_generator.state,
-                "results": self._results.state(),
+                "results": self.results.state(),
             }
         )
         return state.model_dump(mode="json")
@@ -194,11 +185,11 @@ class Matchmaker:
         )
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}
-        self._results = Results(saved.results)
+        self.results = Results(saved.results)
 
     def _candidates(self, name: str) -> Sequence[str]:
         category = CATEGORIES[name]
-        eligible = category.eligible(self._pool, self._results)
+        eligible = category.eligible(self._pool, self.results)
         if category.kind == "generation" and eligible:
             own = tuple(place.id for place in self._bench if place.category == name)
             return own or self.bench  # a category without places uses the whole bench
@@ -206,7 +197,7 @@ class Matchmaker:
 
     def _others(self, place: BenchPlace, busy: set[str]) -> bool:
         """Whether another policy could take the place."""
-        eligible = CATEGORIES[place.category].eligible(self._pool, self._results)
+        eligible = CATEGORIES[place.category].eligible(self._pool, self.results)
         return any(name not in busy for name in eligible)
 
     def _places(self, left: int) -> dict[str, int]:
@@ -225,7 +216,7 @@ class Matchmaker:
         if not names or count < 1:
             return []
         chances = CATEGORIES[category].chances
-        p = None if chances is None else chances(self._results, names)
+        p = None if chances is None else chances(self.results, names)
         possible = len(names) if p is None else int((p > 0.0).sum())
         chosen = self._rng.choice(len(names), size=min(count, possible), replace=False, p=p)
         return [names[int(index)] for index in sorted(chosen)]

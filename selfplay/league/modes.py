@@ -16,27 +16,22 @@ a line in ``MODES`` and, if needed, one in ``CATEGORIES``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final
 
 from selfplay.league.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from selfplay.league.games import Floats
 
 Kind = Literal["current", "main", "generation", "scripted", "outsider"]
-CURRENT: Final = "current"
-"""The learner itself: both seats play its newest weights, and both train."""
-MAIN: Final = "main"
-"""The current main agent of a league, as an opponent of an exploiter; also the name of its role."""
+CURRENT: Final = "current"  # the learner itself: both seats play its newest weights, and both train
+MAIN: Final = "main"  # the current main agent of a league, as an opponent of an exploiter; also the name of its role
 OUTSIDER: Final = "outsider"
 """Category for games in which a fixed player has the other seat. No mode contains it."""
-FORGOTTEN: Final = 0.3
-"""Score below which a past opponent counts as forgotten."""
-HOPELESS: Final = 0.2
-"""Score against the main agent below which an exploiter trains against older generations."""
+FORGOTTEN: Final = 0.3  # score below which a past opponent counts as forgotten
+HOPELESS: Final = 0.2  # score against the main agent below which an exploiter trains against older generations
 
 
 @final
@@ -69,7 +64,6 @@ class OpponentPool:
 
     @property
     def frozen(self) -> tuple[str, ...]:
-        """All frozen policies."""
         return (*self.generations, *self.exploiters, *self.guests)
 
 

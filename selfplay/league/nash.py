@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from selfplay.league.ratings import Ratings
 
 
-SHRINK: Final = 4.0
-"""Pseudo-games with the expected score that are added to the results of each pair."""
+SHRINK: Final = 4.0  # pseudo-games with the expected score that are added to the results of each pair
 ROUNDS: Final = 4000
 
 

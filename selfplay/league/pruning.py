@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,8 +11,6 @@ import numpy as np
 from selfplay.league.records import START, generation_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from selfplay.league.games import Bools, Ints
 
 LADDER: Final = 400

@@ -11,6 +11,7 @@ keeps the ratings finite for perfect scores and for players without games.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
@@ -22,16 +23,12 @@ from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladde
 from selfplay.league.statistics import Z95, normal_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from selfplay.league.games import Bools, Floats, GameTable, Ints
 
 
 ANCHOR_ELO: Final = 1500.0
-ELO: Final = 400.0 / math.log(10.0)
-"""Elo points in one unit of strength."""
-PRIOR_DRAWS: Final = 1.0
-"""Virtual draws of each player with the previous generation or with the anchor."""
+ELO: Final = 400.0 / math.log(10.0)  # Elo points in one unit of strength
+PRIOR_DRAWS: Final = 1.0  # virtual draws of each player with the previous generation or with the anchor
 
 
 @final

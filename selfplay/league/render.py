@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard
@@ -24,8 +23,7 @@ ANCHORS: Final = {
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
-BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"
-"""Headers of the last column."""
+BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"  # headers of the last column
 ITSELF: Final = "itself"
 
 
@@ -60,7 +58,6 @@ def to_text(board: Leaderboard, show_all: bool = False) -> str:
 
 
 def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
-    """Table and notes for a rich console."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -111,7 +108,6 @@ def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
 
 
 def head(board: Leaderboard) -> tuple[str, ...]:
-    """Column headers."""
     if board.kind != "words":
         return (*_HEAD, BY_STOCKS)
     return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD

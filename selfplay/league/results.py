@@ -10,23 +10,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from selfplay.league.games import Floats
 
-MEMORY: Final = 200.0
-"""Maximum effective number of games per opponent; older games are discounted."""
-PRIOR_GAMES: Final = 4.0
-"""Pseudo-games with score 0.5 that are added for each opponent."""
-QUALITY_STEP: Final = 0.01
-"""Change of the loser's quality per win, divided by how often it is drawn."""
+MEMORY: Final = 200.0  # maximum effective number of games per opponent; older games are discounted
+PRIOR_GAMES: Final = 4.0  # pseudo-games with score 0.5 that are added for each opponent
+QUALITY_STEP: Final = 0.01  # change of the loser's quality per win, divided by how often it is drawn
 
 
-class ResultsState(BaseModel):
+class ResultsState(BaseModel, frozen=True, extra="forbid"):
     """The state of ``Results``, as JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     games: dict[str, float] = Field(default_factory=dict)
     points: dict[str, float] = Field(default_factory=dict)
@@ -44,7 +39,6 @@ class Results:
         self._quality = dict(state.quality)
 
     def state(self) -> ResultsState:
-        """The state, to restore from."""
         return ResultsState(games=dict(self._games), points=dict(self._points), quality=dict(self._quality))
 
     def add(self, opponent: str, score: float) -> None:

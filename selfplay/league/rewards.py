@@ -14,8 +14,7 @@ from pydantic import Field, model_validator
 from selfplay.league.records import Count, LeagueRecord, Sampling, check_player, digest, pair_id
 
 FORMAT: Final = 2
-EQUAL: Final = 1e-9
-"""Tolerance below which two rewards are equal."""
+EQUAL: Final = 1e-9  # tolerance below which two rewards are equal
 
 Name = Annotated[str, Field(min_length=1)]
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from selfplay.league.nash import nash_weights
 from selfplay.league.records import ResultRule, generation_number, ladder_key, scores
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 Bound = Literal["both", "below", "above", "none"]
 
 
-class PartnerReward(BaseModel):
+class PartnerReward(BaseModel, frozen=True, extra="forbid"):
     """Mean reward of a player with one partner (possibly itself) or against one opponent."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     partner: str
     reward: float  # mean
@@ -30,10 +28,8 @@ class PartnerReward(BaseModel):
     games: int
 
 
-class LeaderboardRow(BaseModel):
+class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     """One player. ``low`` and ``high`` are the ends of the 95% interval, None without one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rank: int
     ranks: tuple[int, int]  # best and worst possible rank, simultaneously for all players (95%)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
@@ -19,12 +20,9 @@ from selfplay.league.ratings import ELO, Ratings, gap_variance
 from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from selfplay.league.games import Bools, Floats, Ints
 
-_SEEDS: Final = 2**53
-"""Seeds below this number are exact in every JSON reader."""
+_SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
 
 
 @final

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 State = Literal["accepted", "rejected", "open"]
 _PSEUDO: Final = 0.5
 """Pseudo-observations with the variance of a coin flip, since a few equal results have zero variance."""
-_COIN: Final = 0.25
-"""Variance of the score of an even game without draws."""
+_COIN: Final = 0.25  # variance of the score of an even game without draws
 
 
 @final

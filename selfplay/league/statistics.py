@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import stdev
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,20 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Z95: Final = 1.959964
-T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
-"""Two-sided 95% quantile of Student's t by number of values; above 10 values the normal distribution is used."""
 _TERMS: Final = 10_000
 _EXACT: Final = 1e-14
-
-
-def t95(count: int) -> float:
-    """Quantile for a two-sided 95% interval of the mean of ``count`` values."""
-    return T95.get(count, Z95)
-
-
-def half95(values: Sequence[float]) -> float:
-    """Half the width of the 95% interval of the mean; at least two values."""
-    return t95(len(values)) * stdev(values) / math.sqrt(len(values))
 
 
 def normal_below(z: float) -> float:

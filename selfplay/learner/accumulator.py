@@ -92,7 +92,6 @@ class Accumulator:
         return tensor
 
     def close(self) -> None:
-        """End the worker threads."""
         self._pool.shutdown()
 
     def _sum(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+BETA1, BETA2 = 0.9, 0.999  # decay of the two moments
 State = dict[Tensor, dict[str, Tensor]]
 """By parameter: ``step``, the number of its steps, float32 []; ``exp_avg`` and ``exp_avg_sq``, its moments."""
 
@@ -21,7 +22,6 @@ class Adam:
     Args:
         parameters: of a network.
         learning_rate: may be changed between steps.
-        betas: decay of the two moments.
         eps: added to the square root.
     """
 
@@ -31,17 +31,14 @@ class Adam:
         self,
         parameters: Iterable[Tensor],
         learning_rate: float,
-        betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
     ) -> None:
         self.parameters = list(parameters)
         self.learning_rate = learning_rate
         self.state: State = {}
-        self._betas = betas
         self._eps = eps
 
     def zero_grad(self) -> None:
-        """Set all gradients to None."""
         for parameter in self.parameters:
             parameter.grad = None
 
@@ -56,7 +53,7 @@ class Adam:
             trained, [parameter.grad for parameter in trained if parameter.grad is not None],
             [state["exp_avg"] for state in states], [state["exp_avg_sq"] for state in states], [],
             [state["step"] for state in states],
-            lr=self.learning_rate, beta1=self._betas[0], beta2=self._betas[1], weight_decay=0.0, eps=self._eps,
+            lr=self.learning_rate, beta1=BETA1, beta2=BETA2, weight_decay=0.0, eps=self._eps,
             amsgrad=False, maximize=False,
         )  # fmt: skip
 

@@ -27,7 +27,6 @@ class ActionCounts:
 
     @staticmethod
     def none(heads: Heads) -> ActionCounts:
-        """Zero counts."""
         sizes = (2,) * heads.binary + heads.sizes
         empty = torch.zeros(len(sizes), max(sizes), dtype=torch.int64)
         return ActionCounts(sizes, empty, empty.clone())

@@ -43,7 +43,6 @@ class Batch:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions that train."""
         return len(self.obs) if self.mine is None else int(self.mine.sum())
 
     def decisions_of(self, index: Tensor) -> int:

@@ -6,8 +6,8 @@ N rows or lanes, T decisions of a window, A parts of an action (buttons, then ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -41,29 +41,18 @@ class Lesson:
 
     @property
     def rows(self) -> int:
-        """Number of decisions that train."""
         return len(self.obs) if self.mask is None else int(self.mask.sum())
 
     def part(self, lanes: slice) -> Lesson:
         """Some rows or lanes, as views."""
-        return Lesson(
-            self.obs[lanes],
-            self.action[lanes],
-            self.last[lanes],
-            None if self.mask is None else self.mask[lanes],
-            None if self.fresh is None else self.fresh[lanes],
-        )
+        return self._map(lambda tensor: tensor[lanes])
 
     def to(self, device: torch.device) -> Lesson:
-        """On a device."""
-        mask, fresh = self.mask, self.fresh
-        return Lesson(
-            self.obs.to(device),
-            self.action.to(device),
-            self.last.to(device),
-            None if mask is None else mask.to(device),
-            None if fresh is None else fresh.to(device),
-        )
+        return self._map(lambda tensor: tensor.to(device))
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Lesson:
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: change(tensor) for name, tensor in tensors.items() if tensor is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +128,6 @@ def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
 
 
 def plain_emphasis(heads: Heads) -> Emphasis:
-    """Equal weights."""
     return Emphasis(torch.ones(heads.binary))
 
 
@@ -183,7 +171,6 @@ class Imitator:
         self.memory = self.network.first_memory(0)
 
     def learn(self, lesson: Lesson) -> Learned:
-        """One optimiser step."""
         lesson = lesson.to(self.parallel_step.device)
         memory, rows, heads = _carried(self.network, self.memory, len(lesson)), lesson.rows, self.network.heads
         after = torch.zeros_like(memory)
@@ -205,7 +192,6 @@ class Imitator:
         return Learned(values[:-2], float(values[-2]), int(values[-1]), rows, float(norm), skipped=not finite)
 
     def close(self) -> None:
-        """End the worker threads."""
         self.parallel_step.close()
 
 

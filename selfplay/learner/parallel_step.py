@@ -82,7 +82,6 @@ class ParallelStep:
         return sums, clip_and_step(self.optimizer, trainable, gradients, self._max_grad_norm)
 
     def close(self) -> None:
-        """End the worker threads."""
         self._pool.shutdown()
 
     def _map(self, chunks: Sequence[slice], function: Callable[[slice], Result]) -> list[Result]:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 Number = TypeVar("Number", float, Tensor)
-Terms = dict[str, Tensor]
-"""Sums over decisions by the names in ``PER_DECISION``."""
+Terms = dict[str, Tensor]  # sums over decisions by the names in ``PER_DECISION``
 _Before = tuple[dict[str, Tensor], State]
 
 
@@ -181,14 +180,11 @@ class PPO:
         """Set learning rate and entropy bonus to this share of their settings."""
         full = self._full
         self.settings = replace(
-            full,
-            learning_rate=full.learning_rate * factor,
-            entropy_coefficient=full.entropy_coefficient * factor,
+            full, learning_rate=full.learning_rate * factor, entropy_coefficient=full.entropy_coefficient * factor
         )
         self.optimizer.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
-        """End the worker threads."""
         self._step.close()
 
     def update(
@@ -212,7 +208,7 @@ class PPO:
         batch = batch.normalized()
         before = self._copy() if settings.step_kl and not critic_only else None
         size = max(1, min(settings.batch_size * len(batch) // max(decisions, 1), len(batch)))
-        tally = _Tally(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
+        tally = _MinibatchSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
         epochs = 0
         while epochs < settings.epochs:
             kl = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
@@ -231,13 +227,13 @@ class PPO:
         size: int,
         generator: torch.Generator,
         stop: Callable[[], bool],
-        tally: _Tally,
+        tally: _MinibatchSums,
         *,
         critic_only: bool,
     ) -> float:
         """Visit every item once, ``size`` at a time; returns the mean KL from the behaviour policy."""
         order = torch.randperm(len(batch), generator=generator).to(self.device)
-        epoch = _Tally(torch.zeros_like(tally.sums))
+        epoch = _MinibatchSums(torch.zeros_like(tally.sums))
         for start in range(0, len(batch), size):
             if stop():
                 break
@@ -311,7 +307,7 @@ class PPO:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _MinibatchSums:
     """Sums over minibatches whose gradient was finite."""
 
     sums: Tensor  # float64 [len(PER_DECISION)]
@@ -320,7 +316,6 @@ class _Tally:
     skipped: int = 0  # the other minibatches
 
     def add(self, sums: Tensor, norm: Tensor, decisions: int) -> None:
-        """Count one minibatch."""
         if not bool(torch.isfinite(norm)):
             self.skipped += 1
             return

@@ -69,5 +69,4 @@ class SupervisedLearner:
         return float(torch.stack(found).sum())
 
     def close(self) -> None:
-        """End the worker threads."""
         self._work.close()

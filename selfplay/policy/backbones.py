@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-CHUNK: Final = 64
-"""Decisions that a parallel unroll takes at once: its work grows with their square."""
+CHUNK: Final = 64  # decisions that a parallel unroll takes at once: its work grows with their square
 HEAD_WIDTH: Final = 32
 
 
@@ -151,7 +150,6 @@ class Mamba(Remembering):
         self.output = nn.Linear(self.inner, width)
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Remembering``."""
         gate, mixed, delta = self._project(x)
         tail, h = self._split(memory)
         recent = torch.cat([tail, mixed[:, None]], 1)
@@ -229,7 +227,7 @@ class Mamba(Remembering):
 class Attention(Remembering):
     """Attention over this decision and the ``window`` - 1 before it, then two dense layers (Vaswani et al. 2017).
 
-    Where a key stands is told by a learned bias for each head and distance. Memory: keys and values of the last
+    The position of a key enters as a learned bias for each head and distance. Memory: keys and values of the last
     ``window`` - 1 decisions, and for each whether there is one.
     """
 
@@ -248,12 +246,10 @@ class Attention(Remembering):
         self.narrow = nn.Linear(2 * width, width)
 
     def step(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Remembering``."""
         out, memory = self.unroll(x[:, None], memory, torch.zeros(x.shape[0], 1, dtype=torch.bool, device=x.device))
         return out[:, 0], memory
 
     def unroll(self, x: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Remembering``."""
         rows, steps, width = x.shape
         before = self.window - 1
         normed = self.norm(x)
@@ -289,5 +285,4 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
 
 
 def make_layer(kind: str, width: int, options: dict[str, Any]) -> Remembering:
-    """A layer of a backbone with memory."""
     return LAYERS[kind](width, **options)

@@ -18,7 +18,7 @@ from selfplay.policy import compiled_heads
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HeadGroup:
     """Neighbouring categoricals of one size, handled in one operation."""
 
     first_logit: int
@@ -55,24 +55,23 @@ class Heads:
         return here and compiled_heads.can_handle(self.binary, self.sizes)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[HeadGroup]:
         """The categoricals, neighbours of one size together."""
         groups, logit, head = [], self.binary, self.binary
         for size, same in groupby(self.sizes):
             count = len(list(same))
-            groups.append(Group(logit, head, count, size))
+            groups.append(HeadGroup(logit, head, count, size))
             logit, head = logit + count * size, head + count
         return groups
 
 
-def _classes(logits: Tensor, group: Group) -> Tensor:
+def _classes(logits: Tensor, group: HeadGroup) -> Tensor:
     """Logits of one group, [N, count, size]."""
     end = group.first_logit + group.count * group.size
     return logits[:, group.first_logit : end].view(len(logits), group.count, group.size)
 
 
-NEVER: Final = -1e9
-"""Logit of what is not legal: its probability is exactly 0, and nothing becomes infinite."""
+NEVER: Final = -1e9  # logit of what is not legal: its probability is exactly 0, and nothing becomes infinite
 
 
 def masked(logits: Tensor, legal: Tensor | None) -> Tensor:

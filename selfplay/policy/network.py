@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, cast
 
@@ -14,8 +15,6 @@ from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
     from selfplay.policy.backbones import Remembering
 
@@ -106,7 +105,7 @@ def check_spec(spec: NetworkSpec) -> None:
             f"(valid: {', '.join(KINDS)}; {', '.join(ACTIVATIONS)})"
         )
     unknown = set(spec.options) - OPTIONS.get(spec.kind, frozenset())
-    lowest = 2 if spec.kind == "attention" else 1  # who looks back on nothing has no memory
+    lowest = 2 if spec.kind == "attention" else 1  # a window of one has no memory
     if unknown or not all(isinstance(value, int) and lowest <= value <= MOST for value in spec.options.values()):
         raise IncompatibleError(f"network {spec.kind!r} cannot have the options {dict(spec.options)}")
     if spec.kind != "mlp" and not _fits(spec.hidden):

@@ -39,10 +39,7 @@ class LiveView:
     """
 
     def __init__(
-        self,
-        console: Console,
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = time.monotonic,
+        self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._console = console
         self._now = now
@@ -84,10 +81,7 @@ class DashboardReporter(LiveView):
     """The live view of a PPO run."""
 
     def __init__(
-        self,
-        console: Console,
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = time.monotonic,
+        self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._report: IterationReport | None = None
         self._recent = Recent()
@@ -118,7 +112,6 @@ class DashboardReporter(LiveView):
 
 
 def waiting(since: float) -> Panel:
-    """Shown before the first report."""
     return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
 
 
@@ -212,7 +205,6 @@ def _warnings(report: IterationReport) -> list[Text]:
 
 
 def figures(title: str, rows: Sequence[tuple[str, str]]) -> Table:
-    """A small table of names and values."""
     table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)

@@ -7,16 +7,14 @@ import socket
 import time
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Final, final
+from pathlib import Path
+from typing import Final, final
 
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, describe
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VERSION: Final = "brain.Event:2"  # of the format, in the first event of a file
 _numbers: Final = count()
@@ -53,7 +51,6 @@ class EventFile:
         self._records.write(event.SerializeToString())
 
     def discard(self) -> None:
-        """Close and remove the file."""
         self.close()
         with suppress(OSError):
             self._path.unlink()

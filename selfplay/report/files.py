@@ -24,21 +24,17 @@ if TYPE_CHECKING:
 
 
 MAX_LINE_BYTES: Final = 2**20  # of a row
-WAITING: Final = 1000
-"""Maximum number of rows that are kept while the disk is full."""
+WAITING: Final = 1000  # maximum number of rows that are kept while the disk is full
 
 
 class _Silent:
     """The part of ``Reporter`` that metrics files ignore."""
 
-    def header(self, lines: Sequence[str]) -> None:
-        """Ignored."""
+    def header(self, lines: Sequence[str]) -> None: ...
 
-    def notice(self, text: str) -> None:
-        """Ignored."""
+    def notice(self, text: str) -> None: ...
 
-    def leaderboard(self, text: str) -> None:
-        """Ignored."""
+    def leaderboard(self, text: str) -> None: ...
 
 
 class MetricsReporter(_Silent):

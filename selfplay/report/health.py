@@ -7,21 +7,17 @@ misfit, seats, islands) are warnings of the leaderboard.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from selfplay.report.metrics import IterationReport
 
-WINDOW: Final = 50
-"""Number of last iterations that the rules look at."""
-ENOUGH: Final = 20
-"""Minimum number of iterations."""
-EPISODES: Final = 50
-"""Minimum number of episodes to judge results."""
+WINDOW: Final = 50  # number of last iterations that the rules look at
+ENOUGH: Final = 20  # minimum number of iterations
+EPISODES: Final = 50  # minimum number of episodes to judge results
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,6 @@ class HealthMonitor(Generic[Report]):
         return new
 
     def findings(self) -> tuple[HealthFinding, ...]:
-        """All current problems."""
         if len(self._window) < ENOUGH:
             return ()
         reports = tuple(self._window)

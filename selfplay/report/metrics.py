@@ -4,38 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from selfplay.update_metrics import Count, UpdateMetrics
 
 Seconds = Annotated[float, Field(ge=0)]
-PHASES = ("collect", "update", "rate", "save")
-"""Phases of an iteration, in order."""
+PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
 
 
 class Figures(Protocol):
     """The part of a report that metrics files need."""
 
     @property
-    def iteration(self) -> int:
-        """Number of the iteration."""
-        ...
+    def iteration(self) -> int: ...
 
     @property
     def total_steps(self) -> int:
         """Position on the horizontal axis."""
-        ...
 
     def flat(self) -> dict[str, float]:
         """All metrics by tag."""
-        ...
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Play(_Record):
+class Play(BaseModel, frozen=True, extra="forbid"):
     """Episodes of the learner's seats that ended in the iteration. Means are None without episodes."""
 
     episodes: Count = 0
@@ -52,7 +43,7 @@ class Play(_Record):
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
 
 
-class GateReport(_Record):
+class GateReport(BaseModel, frozen=True, extra="forbid"):
     """A sequential test in progress."""
 
     candidate: str
@@ -62,7 +53,7 @@ class GateReport(_Record):
     high: float  # the candidate is promoted above
 
 
-class IterationReport(_Record):
+class IterationReport(BaseModel, frozen=True, extra="forbid"):
     """One iteration of a run. Totals count from the start of the run, across resumptions."""
 
     iteration: Annotated[int, Field(ge=1)]

@@ -31,11 +31,9 @@ class Sink(Protocol):
 
     def write(self, line: str) -> None:
         """Write one line, given without the newline."""
-        ...
 
     def close(self) -> None:
         """Flush or close the output."""
-        ...
 
 
 class PlainReporter:
@@ -61,7 +59,8 @@ class PlainReporter:
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
         updated = now - after_update
         collected = updated - timedelta(seconds=report.phase_s.get("update", 0.0))
-        self._sink.write(f"{_stamp(collected)} {collected_line(report)}")
+        line = f"Collected {report.experiences} experiences ({report.total_steps} total steps)"
+        self._sink.write(f"{_stamp(collected)} Iter {report.iteration}: {line}")
         self._sink.write(f"{_stamp(updated)}   {update_line(report)}")
         if now >= self._next_summary:
             self._next_summary = now + timedelta(seconds=SUMMARY_EVERY_S)
@@ -125,13 +124,7 @@ class LogFileSink:
         self._file = file
 
 
-def collected_line(report: IterationReport) -> str:
-    """The line about collected experience."""
-    return f"Iter {report.iteration}: Collected {report.experiences} experiences ({report.total_steps} total steps)"
-
-
 def update_line(report: IterationReport) -> str:
-    """The line about the update."""
     update = report.update
     line = (
         f"PPO update: loss={update.loss:.4f}, policy={update.policy_loss:.4f}, "
@@ -173,7 +166,6 @@ def time_split(report: IterationReport) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 

@@ -7,6 +7,7 @@ their own, with one file that each new table replaces.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -22,8 +23,6 @@ from selfplay.league.render import to_text
 from selfplay.report.event_file import EventFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay.league.leaderboard import Leaderboard
 
 CURVE: Final = ("rating/elo", "rating/low", "rating/high")

@@ -20,7 +20,6 @@ class Recent:
         self.win_rate: dict[str, float] = {}  # by opponent, most recent last
 
     def add(self, report: IterationReport) -> None:
-        """Add an iteration."""
         self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
         _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
         _blend(self.win_rate, report.play.win_rate)

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 from selfplay.errors import DiskError
 
 logger = logging.getLogger(__name__)
-Report = Any
-"""The report of an iteration; its type depends on the family of games."""
+Report = Any  # the report of an iteration; its type depends on the family of games
 POLL_S = 0.1  # maximum delay until a cancelled feed stops
 FAILURES = 10  # consecutive failures until a reporter is dropped
 LAST_TRIES = 50  # attempts to deliver the rest; each failure loses one event
@@ -30,23 +29,16 @@ class Reporter(Protocol):
 
     def header(self, lines: Sequence[str]) -> None:
         """Show the configuration, once at the start."""
-        ...
 
     def notice(self, text: str) -> None:
         """Show one line about an event."""
-        ...
 
-    def iteration(self, report: Report) -> None:
-        """Show a finished iteration."""
-        ...
+    def iteration(self, report: Report) -> None: ...
 
-    def leaderboard(self, text: str) -> None:
-        """Show the table of ratings."""
-        ...
+    def leaderboard(self, text: str) -> None: ...
 
     def close(self) -> None:
         """Flush and close; closing twice is allowed."""
-        ...
 
 
 class Tee:
@@ -61,23 +53,23 @@ class Tee:
         self._refused: set[Reporter] = set()  # by a full disk
 
     def header(self, lines: Sequence[str]) -> None:
-        self._tell(lambda reporter: reporter.header(lines))
+        self._forward(lambda reporter: reporter.header(lines))
 
     def notice(self, text: str) -> None:
-        self._tell(lambda reporter: reporter.notice(text))
+        self._forward(lambda reporter: reporter.notice(text))
 
     def iteration(self, report: Report) -> None:
-        self._tell(lambda reporter: reporter.iteration(report), everyone_writes=True)
+        self._forward(lambda reporter: reporter.iteration(report), everyone_writes=True)
 
     def leaderboard(self, text: str) -> None:
-        self._tell(lambda reporter: reporter.leaderboard(text))
+        self._forward(lambda reporter: reporter.leaderboard(text))
 
     def close(self) -> None:
-        self._tell(lambda reporter: reporter.close())
+        self._forward(lambda reporter: reporter.close())
 
-    def _tell(self, event: Callable[[Reporter], None], *, everyone_writes: bool = False) -> None:
+    def _forward(self, event: Callable[[Reporter], None], *, everyone_writes: bool = False) -> None:
         first: Exception | None = None
-        told: list[str] = []
+        notices: list[str] = []
         for reporter, failures in self._failures.items():
             if failures >= FAILURES:
                 continue
@@ -88,15 +80,15 @@ class Tee:
                 self._failures[reporter] = 0
                 if reporter not in self._refused:
                     self._refused.add(reporter)
-                    told.append(f"DISK: {error}; training goes on, and it is tried again")
+                    notices.append(f"DISK: {error}; training goes on, and it is tried again")
             except Exception as error:
                 first = first or error
             else:
                 self._failures[reporter] = 0
                 if everyone_writes:
                     self._refused.discard(reporter)
-        for text in told:
-            self._tell(lambda reporter, text=text: reporter.notice(text))  # type: ignore[misc]
+        for text in notices:
+            self._forward(lambda reporter, text=text: reporter.notice(text))  # type: ignore[misc]
         if first is not None:
             raise first
 

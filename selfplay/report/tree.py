@@ -95,7 +95,6 @@ def _report(crash: Crash) -> Text:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number with its noun."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 
 LINE: Final = 1000  # characters of a message
 TEXT: Final = 8000  # of a traceback
@@ -25,11 +25,7 @@ State = Literal["starting", "running", "restarting", "parked", "stopping", "stop
 Kind = Literal["error", "killed", "abandoned", "gave up", "blocked"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Crash(_Record):
+class Crash(BaseModel, frozen=True, extra="forbid"):
     """A crash of a child, a line of ``crashes.jsonl``."""
 
     time: Moment
@@ -48,7 +44,7 @@ class Crash(_Record):
     traceback: Text = ""  # of the whole chain, the first cause first
 
 
-class ChildStatus(_Record):
+class ChildStatus(BaseModel, frozen=True, extra="forbid"):
     """The current status of a child."""
 
     id: Line  # path in the tree
@@ -64,7 +60,7 @@ class ChildStatus(_Record):
     stack: Text = ""  # stacks of incarnations that are starting, stopping or abandoned
 
 
-class TreeStatus(_Record):
+class TreeStatus(BaseModel, frozen=True, extra="forbid"):
     """The status of the whole tree, the content of ``tree.json``."""
 
     format_version: Literal[1] = 1
@@ -78,7 +74,7 @@ class TreeStatus(_Record):
     rows: tuple[ChildStatus, ...] = Field((), max_length=ROWS)
 
 
-class RunStatus(_Record):
+class RunStatus(BaseModel, frozen=True, extra="forbid"):
     """The status of a run's tree, for ``scripts/tree.py``."""
 
     run: str

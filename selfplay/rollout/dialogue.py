@@ -27,7 +27,6 @@ class Instance:
 
     @property
     def written(self) -> int:
-        """Number of tokens that train."""
         return int(self.sampled.sum())
 
     @property

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from selfplay.league.schedule import Matchup
     from selfplay.runner.match import Contender, MatchResult, Rules
 
-TRIES: Final = 3
-"""How often a matchup is begun before it is given up."""
+TRIES: Final = 3  # how often a matchup is begun before it is given up
 Options = dict[str, Any]
 
 
@@ -56,7 +55,6 @@ class _Tasks:
             return again
 
     def stop(self) -> None:
-        """Drop all matchups that are left."""
         with self._mutex:
             self._left.clear()
 
@@ -69,7 +67,7 @@ class Arena:
         places: As many games at once; what ``open_game`` is given.
         limit_s: Seconds after which a game counts as hung and is killed.
         infer: Runs the networks.
-        tell: Is told what went wrong, and what games tell of themselves; in any thread.
+        notify: Called with failures and with notes of games; from any thread.
     """
 
     def __init__(
@@ -78,13 +76,13 @@ class Arena:
         places: Sequence[int],
         limit_s: float,
         infer: Infer = infer_directly,
-        tell: Callable[[str], object] = lambda _: None,
+        notify: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._open = open_game
         self._places = places
         self._limit_s = limit_s
         self._infer = infer
-        self._tell = tell
+        self._notify = notify
         self._games: dict[int, ScriptedGame] = {}  # open ones, by place
         self._options: dict[int, Options] = {}  # that they were opened with
 
@@ -113,8 +111,8 @@ class Arena:
                         if stop():
                             raise
                         again = tasks.failed(task, error)
-                        who = " against ".join(matchups[task].players)
-                        self._tell(f"rating game {who}: {error}; it is {'played again' if again else 'given up'}")
+                        names = " against ".join(matchups[task].players)
+                        self._notify(f"rating game {names}: {error}; it is {'played again' if again else 'given up'}")
             except BaseException:
                 tasks.stop()
                 raise
@@ -152,7 +150,7 @@ class Arena:
         with _killed_after(self._limit_s, game):
             result = play_on(game, matchup, contenders, rules, stop, self._infer)
         for note in game.notes:
-            self._tell(f"rating games: {note}")
+            self._notify(f"rating games: {note}")
         game.notes.clear()
         return result
 

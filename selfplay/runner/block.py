@@ -57,8 +57,8 @@ class Block:
         self._rows: dict[str, torch.Tensor] = {}
         self._buffers = BufferPool()  # observations of segments
         self._frozen: dict[str, ActorCritic] = {}  # that episodes in progress need
-        self._memory = RecurrentState(seats * game.num_games, infer)  # of who plays the columns
-        self._teacher = RecurrentState(seats * game.num_games, infer)  # of the teacher, who watches the learner's
+        self._memory = RecurrentState(seats * game.num_games, infer)  # of the players of the columns
+        self._teacher = RecurrentState(seats * game.num_games, infer)  # of the teacher, in the learner's columns
 
     def warm_up(self) -> None:
         """Play one step and go back: whatever is compiled on first use is compiled now."""
@@ -71,10 +71,7 @@ class Block:
 
     def begin(self) -> None:
         """Start the games now, and not with the first segment: real ones take long."""
-        self._obs = self._reset()
-
-    def _reset(self) -> F32:
-        return self.game.reset(self._seeds[1:])
+        self._obs = self.game.reset(self._seeds[1:])
 
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
@@ -88,10 +85,10 @@ class Block:
 
     def _collect(self, order: SegmentOrder) -> Collected:
         upcoming = cycle(order.opponents or (MIRROR,))
-        self._frozen |= order.frozen  # who was left behind with an older order may lack some of them
+        self._frozen |= order.frozen  # a runner that was left behind with an older order may lack some of them
         met: Counter[str] = Counter()
         if self._obs is None:
-            self._obs = self._reset()
+            self._obs = self.game.reset(self._seeds[1:])
         if not self._opponents:
             self._opponents = [MIRROR] * self.game.num_games
             for b in range(self.game.num_games):
@@ -134,7 +131,6 @@ class Block:
         return self.game.kill()
 
     def close(self) -> None:
-        """Let go of the games."""
         self.game.close()
 
     def _act(self, order: SegmentOrder, segment: _Segment, t: int) -> NDArray[np.int8]:

@@ -36,7 +36,6 @@ class Link(Protocol):
         Raises:
             RunnerError: it cannot be.
         """
-        ...
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """What a method of the object gives; stored arguments arrive as their values. Blocks.
@@ -44,15 +43,12 @@ class Link(Protocol):
         Raises:
             RunnerError: the method failed, the object is gone, or the link was severed.
         """
-        ...
 
     def sever(self) -> None:
         """Make pending calls fail at once. Does not block; for other threads to call."""
-        ...
 
     def close(self) -> None:
         """End the object, whatever it does."""
-        ...
 
 
 class WeightStore:
@@ -92,7 +88,6 @@ class LinkClient:
         refuse_other_code(self._link.call("code"))
 
     def cancel(self) -> None:
-        """See ``Resource``."""
         self._link.sever()
 
     def kill(self) -> bool:
@@ -101,12 +96,11 @@ class LinkClient:
         return True
 
     def close(self) -> None:
-        """See ``Resource``."""
         self._link.close()
 
 
 class BlockClient(LinkClient):
-    """A block of games on the other end of a link (``Games``), served by a ``BlockServer``."""
+    """A block of games on the other end of a link (``GameBlock``), served by a ``BlockServer``."""
 
     def __init__(self, link: Link, weights: WeightStore, opening: Callable[[], Opening]) -> None:
         super().__init__(link)
@@ -128,7 +122,6 @@ class BlockClient(LinkClient):
         self._link.call("open", document | {"snapshot": opponents, "faults": faults}, dict(arrays))
 
     def collect(self, order: SegmentOrder) -> Collected:
-        """See ``Games``."""
         found = {network: self._weights.find(network) for network in networks_of(order)}
         named = dict(found.values())
         new = [key for key in named if key not in self._sent]
@@ -138,6 +131,5 @@ class BlockClient(LinkClient):
         return unpack_segment(segment)
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """See ``Games``."""
         arrays, document = self._link.call("snapshot")
         return copied(arrays), document

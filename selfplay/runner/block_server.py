@@ -88,11 +88,10 @@ class BlockServer:
 
     @staticmethod
     def code() -> str:
-        """See ``serialization.code_hash``."""
         return code_hash()
 
     def open(self, document: Document, arrays: Arrays) -> None:
-        """Make and begin the games of an ``Opening``, told as its fields but for the arrays of its snapshot.
+        """Make and begin the games of an ``Opening``, given by its fields without the arrays of its snapshot.
 
         Raises:
             GameError, RunnerError: see ``open_block``.
@@ -108,7 +107,7 @@ class BlockServer:
         """Play a segment; ``networks`` are those with the ``keys``, of the order's those that this end does not have.
 
         Raises:
-            RunnerError: see ``Games.collect``.
+            RunnerError: see ``GameBlock.collect``.
         """
         known = self._networks | {key: unpack_network(packed) for key, packed in zip(keys, networks, strict=True)}
         unpacked = unpack_order(order, known)
@@ -121,7 +120,6 @@ class BlockServer:
         return pack_segment(self._sent)
 
     def snapshot(self) -> Packed:
-        """See ``Games``."""
         return self.block.snapshot()
 
     @property

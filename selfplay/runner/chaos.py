@@ -36,7 +36,7 @@ Kind = Literal["crash", "nan", "slow", "hang", "kill"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 FORCED: Final[tuple[Kind, ...]] = ("hang", "kill")  # those that need a process of the game's own
 SLOW_S: Final = 5.0
-_REMEMBERED: Final = 8  # faults of a runner that nobody noticed: some are, a little later
+_REMEMBERED: Final = 8  # unnoticed faults that are kept for each runner: some are noticed a little later
 ON_PURPOSE: Final = "on purpose (--chaos)"
 
 Plan = Mapping[Kind, float]
@@ -106,8 +106,7 @@ class FaultPlan:
         return None
 
 
-Struck = Callable[[Kind], object]
-"""Called when a fault strikes."""
+Struck = Callable[[Kind], object]  # called when a fault strikes
 
 
 @dataclass(slots=True)
@@ -135,10 +134,10 @@ class Chaos:
     Args:
         plan: Probabilities by kind; none for a run without faults.
         seed: Of the run.
-        told: What ``document`` said when the run was saved, where it is resumed.
+        counts: Of a resumed run, the result of ``document`` when it was saved.
     """
 
-    def __init__(self, plan: Plan, seed: int, told: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, plan: Plan, seed: int, counts: Mapping[str, Any] | None = None) -> None:
         self._plan = dict(plan)
         self._seed = seed
         self._lock = threading.Lock()
@@ -146,9 +145,9 @@ class Chaos:
         self._tallies: dict[Kind, Tally] = {kind: Tally() for kind in self._plan}
         names = [field.name for field in fields(Tally)]
         for kind in KINDS:
-            counts = (told or {}).get(kind)
-            if isinstance(counts, Mapping):
-                self._tallies[kind] = Tally(*(int(counts[name]) for name in names))
+            found = (counts or {}).get(kind)
+            if isinstance(found, Mapping):
+                self._tallies[kind] = Tally(*(int(found[name]) for name in names))
 
     def plan_of(self, runner: str, incarnation: int, iteration: int, steps: int) -> FaultPlan | None:
         """The faults of an incarnation of a runner that begins in an iteration; None where nothing is planned."""
@@ -157,7 +156,6 @@ class Chaos:
         return FaultPlan(self._plan, derive(self._seed, "chaos", runner, incarnation, iteration), steps)
 
     def struck(self, runner: str, kind: Kind) -> None:
-        """Count a fault that strikes a runner now."""
         with self._lock:
             self._tallies[kind].injected += 1
             self._open.setdefault(runner, []).append(_Struck(kind))
@@ -227,7 +225,6 @@ class FaultyGame:
         return getattr(self._game, name)
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``."""
         segment, step = divmod(self._steps, self._plan.steps)
         if step == 0:
             self._fault = self._plan.draw(segment)
@@ -280,9 +277,7 @@ Collected = TypeVar("Collected", covariant=True)
 class Collects(Protocol, Generic[Order, Collected]):
     """Games that play orders."""
 
-    def collect(self, order: Order) -> Collected:
-        """Play an order to its end."""
-        ...
+    def collect(self, order: Order) -> Collected: ...
 
 
 class CountedFaults(Generic[Order, Collected]):
@@ -298,7 +293,6 @@ class CountedFaults(Generic[Order, Collected]):
         return getattr(self._games, name)
 
     def collect(self, order: Order) -> Collected:
-        """Play an order to its end."""
         fault = self._plan.draw(self._segments)
         self._segments += 1
         if fault is not None:

@@ -27,7 +27,7 @@ _WIDEST: Final = 1 << 16  # numbers that are kept for one decision; an action ha
 
 
 def keys_of(matchups: Sequence[Matchup]) -> NDArray[np.uint64]:
-    """What tells the seats of all games apart, [G, 2]."""
+    """Keys that distinguish the seats of all games, [G, 2]."""
     keys = [
         [derive(game.seed, "decisions", *game.players, *game.characters, seat) for seat in (0, 1)] for game in matchups
     ]

@@ -14,12 +14,13 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.format import descr_to_dtype, dtype_to_descr
 
 from envs.errors import GameError
 from envs.registry import make_game
@@ -29,33 +30,16 @@ from selfplay.runner.shared_block import layout, map_arrays, size_of, snapshot_o
 if TYPE_CHECKING:
     from envs.api import ScriptedGame, StepBatch
 
-STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"
-"""A step of all seats, a step of those in ``acts``, and an empty answer."""
-
-
-def describe_dtype(dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
-    """A type as JSON; structured ones with their layout."""
-    if dtype.names is None:
-        return dtype.str
-    fields: Mapping[str, Any] = dtype.fields or {}
-    return {
-        "names": list(dtype.names),
-        "formats": [describe_dtype(fields[n][0]) for n in dtype.names],
-        "offsets": [fields[n][1] for n in dtype.names],
-        "itemsize": dtype.itemsize,
-    }
+STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"  # a step of all seats, a step of those in ``acts``, and an empty answer
 
 
 def parse_dtype(description: Any) -> np.dtype[Any]:  # noqa: ANN401
-    """The type of ``describe_dtype``.
+    """The type that ``numpy.lib.format.dtype_to_descr`` described, in JSON.
 
     Raises:
-        ValueError: its values would be references.
-        TypeError, KeyError: it is no type, or no layout of one.
+        ValueError, TypeError: it is no type, or its values would be references.
     """
-    if not isinstance(description, str):
-        description = {**description, "formats": [parse_dtype(f) for f in description["formats"]]}
-    dtype: np.dtype[Any] = np.dtype(description)
+    dtype: np.dtype[Any] = descr_to_dtype(description)
     if dtype.hasobject:
         raise ValueError(f"{dtype} holds references")
     return dtype
@@ -105,7 +89,6 @@ class Pipe:
         self._answers.write(self._number + b" " + DONE)
 
     def answer(self, document: dict[str, Any]) -> None:
-        """Answer the last command."""
         self._answers.write(self._number + b" " + json.dumps(document).encode() + b"\n")
 
 
@@ -158,14 +141,14 @@ class _GameServer:
         self._shared = map_arrays(file, fields)
         self._kept = snapshot_of(self._shared)
         self.hello = {
-            "stats": describe_dtype(game.stats_dtype),
+            "stats": dtype_to_descr(game.stats_dtype),
             "seats": game.num_seats,
             "obs_width": game.obs_width,
             "actions": [spec.binary, spec.sizes, spec.rest],
             "mask_width": mask_width,
             "bots": list(game.bot_names),
             "outsider": game.outsider,
-            "snapshot": {name: [shape, describe_dtype(dtype)] for name, (shape, dtype) in parts.items()},
+            "snapshot": {name: [shape, dtype_to_descr(dtype)] for name, (shape, dtype) in parts.items()},
         }
 
     def run(self, line: bytes) -> None:

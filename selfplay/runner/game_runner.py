@@ -26,15 +26,12 @@ class Resource(Protocol):
 
     def cancel(self) -> None:
         """Make blocking work in progress end soon with an error. Called from another thread."""
-        ...
 
     def kill(self) -> bool:
         """End what can be ended by force; whether that frees a thread that hangs in it. Must not block."""
-        ...
 
     def close(self) -> None:
         """Let go of everything; called in the worker's thread."""
-        ...
 
 
 R = TypeVar("R", bound=Resource)
@@ -42,7 +39,7 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Lets a few at once do what is hard on the machine. Who takes long must not keep the others from it.
+    """Limits how many runners do something expensive at once. A slow one does not block the others for ever.
 
     Args:
         at_once: How many.
@@ -55,7 +52,6 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and have it."""
         await self._free.acquire()
         kept = [self._free]
 
@@ -73,7 +69,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class SlowOpening:
-    """How to open what takes long: the runner is ready before it, so that nobody waits for its start."""
+    """How to open what takes long: the runner is ready before it, so that its supervisor does not wait for it."""
 
     turns: Turns
     prepare: Callable[[Any], object]  # what takes long, done in the runner's thread with what was opened
@@ -97,7 +93,6 @@ class GameRunner(Generic[R]):
         self._opening = opening
 
     def child(self) -> Callable[[Context], Awaitable[None]]:
-        """The coroutine function for a ``ChildSpec``."""
         return self._run
 
     async def _run(self, ctx: Context) -> None:

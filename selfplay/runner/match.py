@@ -179,7 +179,7 @@ def _play(
 def _seat(
     game: ScriptedGame, matchups: Sequence[Matchup], contenders: Mapping[str, Contender]
 ) -> list[tuple[Policy, Rows]]:
-    """Tell the game which seats are scripted; the policies with the seats that they play."""
+    """Set the scripted seats of the game; returns the policies with their seats."""
     game.bots[:] = -1
     played: dict[str, tuple[Policy, list[int]]] = {}
     for g, matchup in enumerate(matchups):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError
+from pydantic import BaseModel, JsonValue, NonNegativeInt, ValidationError
 
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import GameError
@@ -32,16 +32,14 @@ emulator's log, which JSON makes 96 KiB of, and a step has a few of them at most
 SHOWN: Final = 80  # bytes of a wrong answer, in an error
 
 
-class Strict(BaseModel):
+class Strict(BaseModel, strict=True, extra="forbid", frozen=True):
     """A part of an answer: exactly these fields, of these types."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class Hello(Strict):
     """What the games are like, in the first answer."""
 
-    stats: JsonValue  # see ``describe_dtype``
+    stats: JsonValue  # see ``parse_dtype``
     seats: NonNegativeInt
     obs_width: NonNegativeInt
     actions: tuple[NonNegativeInt, tuple[int, ...], tuple[int, ...]]
@@ -72,11 +70,7 @@ class ProcessGame:
     """
 
     def __init__(
-        self,
-        name: str,
-        options: dict[str, Any],
-        start_timeout_s: float | None = None,
-        process_mb: int = PROCESS_MB,
+        self, name: str, options: dict[str, Any], start_timeout_s: float | None = None, process_mb: int = PROCESS_MB
     ) -> None:
         """Start the child and wait until its games exist.
 
@@ -140,18 +134,15 @@ class ProcessGame:
 
     @property
     def pid(self) -> int:
-        """Of the child."""
         return self._process.pid
 
     def reset(self, seeds: Seeds) -> F32:
-        """See ``VectorGame.reset``."""
         self._shared["seeds"][:] = seeds
         self._ask({"do": "reset"})
         obs: F32 = self._shared["obs"]
         return obs
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``."""
         shared = self._shared
         shared["actions"][...] = actions
         if acts is not None:
@@ -168,12 +159,10 @@ class ProcessGame:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """See ``VectorGame.snapshot``."""
         self._ask({"do": "snapshot"})
         return copied(self._kept)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """See ``VectorGame.restore``."""
         put_back(self._kept, arrays)
         self._ask({"do": "restore"})
         obs: F32 = self._shared["obs"]
@@ -191,7 +180,7 @@ class ProcessGame:
             self._process.stdout.close()
 
     def kill(self) -> bool:
-        """Kill the child without asking; whoever waits for its answer fails at once."""
+        """Kill the child; a call that waits for its answer fails at once."""
         kill_group(self.pid)
         return True
 

@@ -101,7 +101,7 @@ def _locked(folder: Path) -> int:
     """
     new = folder / f"{OWNER}.new"
     lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with suppress(OSError):  # a file system without locks: then nothing tells that the owner has ended
+    with suppress(OSError):  # a file system without locks: then an ended owner cannot be recognised
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         new.rename(folder / OWNER)
     return lock

@@ -1,8 +1,8 @@
 """A Ray cluster for as long as a run lasts: one of our own on this machine, or one that is there already.
 
-Whoever can reach a cluster can run code on it: token authentication is always on, and our own cluster listens to this
-machine alone. Everything here blocks; it is called where there is no event loop yet, or none any more. Ray is loaded
-here and nowhere else, because what it is to do is told in the environment before that.
+A program that can reach a cluster can run code on it: token authentication is always on, and our own cluster listens
+to this machine alone. Everything here blocks; it is called where there is no event loop yet, or none any more. Ray is
+loaded here and nowhere else, because it reads its settings from the environment when it is loaded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Cluster:
         self._ray = ray
 
     def link(self, kind: type, name: str) -> RayLink:
-        """An actor of a class, for somebody of this name. Does not wait for it."""
+        """An actor of a class, named in messages. Does not wait for it."""
         return RayLink(self._ray, kind, name)
 
     def put(self, value: object) -> object:
@@ -52,15 +52,13 @@ class Cluster:
         Raises:
             ConfigError: there is not; says what is wanted and what is there.
         """
-        there, free = (resources.get("CPU", 0.0) for resources in self._resources())
+        resources = self._ray.cluster_resources(), self._ray.available_resources()
+        there, free = (found.get("CPU", 0.0) for found in resources)
         if free < actors:
             raise ConfigError(
                 f"--host ray: {actors} actors want a CPU each, but the cluster has {there:g}, of which {free:g} are "
                 "free; add nodes, or give fewer --workers"
             )
-
-    def _resources(self) -> tuple[dict[str, float], dict[str, float]]:
-        return self._ray.cluster_resources(), self._ray.available_resources()
 
 
 @contextmanager
@@ -82,7 +80,7 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
         with _scratch() as reaper, ExitStack() as stack:
             options = {"address": "local", "num_cpus": actors, "num_gpus": 0, "object_store_memory": STORE_BYTES}
             options |= {"include_dashboard": False, "_temp_dir": str(reaper.folder)}
-            with _told_to_children(reaper):
+            with _environment_of_children(reaper):
                 ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
             yield Cluster(ray)
         return
@@ -99,8 +97,8 @@ def _prepare_environment() -> None:
     os.environ.update(
         RAY_AUTH_MODE="token",
         RAY_USAGE_STATS_ENABLED="0",
-        RAY_ENABLE_AUTO_CONNECT="0",  # whoever asks when all is over shall not start a cluster of their own by that
-        RAY_DEDUP_LOGS_SKIP_REGEX=".",  # what it prints of deaths would tear the screen; supervision tells of them
+        RAY_ENABLE_AUTO_CONNECT="0",  # a late call must not start another cluster
+        RAY_DEDUP_LOGS_SKIP_REGEX=".",  # its messages would break the screen; supervision reports dead actors
         RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
         RAY_ENABLE_UV_RUN_RUNTIME_ENV="0",  # actors run in what their node was started in
     )
@@ -130,7 +128,7 @@ def _scratch() -> Iterator[ProcessReaper]:
 
 
 @contextmanager
-def _told_to_children(reaper: ProcessReaper) -> Iterator[None]:
+def _environment_of_children(reaper: ProcessReaper) -> Iterator[None]:
     """What the processes of our own cluster inherit: actors import what we are, installed or not."""
     names = ("TMPDIR", "PYTHONPATH")
     before = {name: os.environ.get(name) for name in names}
@@ -219,17 +217,17 @@ class _Session:
 
             ray.init(**self._options, log_to_driver=False, logging_level="CRITICAL", configure_logging=True)
             self._ray = ray
-        except BaseException as error:  # told by whoever waits
+        except BaseException as error:  # raised by ``__enter__``
             self._error = error
         self._settled.set()
         if self._error is None:
             self._over.wait()
-        with suppress(Exception):  # nothing that could be mended any more
+        with suppress(Exception):  # nothing can be done about it any more
             sys.modules["ray"].shutdown()
 
 
 def _explained(error: BaseException) -> str:
-    """One line of what Ray says, and what to do about it."""
+    """Ray's message in one line, with a remedy where one is known."""
     line = " ".join(str(error).split())
     for sign, explanation in _EXPLANATIONS.items():
         if sign in line:

@@ -12,7 +12,7 @@ from envs.errors import GameError
 from selfplay.errors import RunnerError, SelfPlayError, describe
 
 ROOM_S: Final = 5.0  # in which a CPU must be found for an actor
-_LONGEST: Final = 300  # characters of what Ray says of a death
+_LONGEST: Final = 300  # characters of Ray's message about a dead actor
 
 
 class RayLink:
@@ -30,39 +30,36 @@ class RayLink:
         self._name = name
         self._severed: Future[None] = Future()
         self._actor: Any = None
-        with _told(name):
-            # Of an actor without one nobody could say whether it waits for a CPU or has it, and begins slowly.
+        with _runner_error(name):
+            # Without one, an actor that waits for a CPU could not be told from one that starts slowly.
             self._place = ray.util.placement_group([{"CPU": 1}])
 
     def ready(self) -> None:
         """See ``Link``; blocks until the actor has begun."""
-        with _told(self._name):
+        with _runner_error(self._name):
             free = 0.0 if (placed := self._place.wait(ROOM_S)) else self._ray.available_resources().get("CPU", 0.0)
         if not placed:
             raise RunnerError(
                 f"{self._name}: no node of the cluster has had room for its actor within {ROOM_S:g} s: it needs 1 CPU "
                 f"of one node; {free:g} are free on all together"
             )
-        with _told(self._name):
+        with _runner_error(self._name):
             there = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(self._place)
             remote = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy=there)
             self._actor = remote(self._kind).remote()
         self.call("__ray_ready__")
 
     def call(self, method: str, *arguments: object, **named: object) -> Any:  # noqa: ANN401
-        """See ``Link``."""
-        with _told(self._name):
+        with _runner_error(self._name):
             answer: Future[Any] = getattr(self._actor, method).remote(*arguments, **named).future()
         wait([answer, self._severed], return_when=FIRST_COMPLETED)
         return self._answer(answer)
 
     def sever(self) -> None:
-        """See ``Link``."""
         with suppress(InvalidStateError):  # it was already
             self._severed.set_result(None)
 
     def close(self) -> None:
-        """See ``Link``."""
         self.sever()
         with suppress(Exception):  # theirs: the cluster is gone, and the actor with it
             self._ray.util.remove_placement_group(self._place)  # and whatever is in it
@@ -70,13 +67,13 @@ class RayLink:
     def _answer(self, answer: Future[Any]) -> Any:  # noqa: ANN401
         if not answer.done():
             raise RunnerError(f"{self._name}: its actor is no longer waited for")
-        with _told(self._name):
+        with _runner_error(self._name):
             return answer.result()
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
-    """What goes wrong with an actor, as an error of a runner with the first cause."""
+def _runner_error(name: str) -> Iterator[None]:
+    """Convert errors of an actor to RunnerError with the first cause."""
     try:
         yield
     except Exception as error:  # theirs; what an actor raised is in it, and may be of its class, with a page of text
@@ -91,7 +88,7 @@ def _told(name: str) -> Iterator[None]:
 
 
 def first_cause(text: str) -> str:
-    """Of what Ray says about the end of an actor, the reason alone."""
+    """The reason in Ray's message about a dead actor."""
     line = " ".join(text.split())
     found = re.search(
         r"(?:is dead|died) because (.+)|unavailable: (?:The actor is temporarily unavailable: )?(.+)", line

@@ -1,4 +1,4 @@
-"""What a block of games is asked for, and what it gives: a whole segment, or nothing."""
+"""Orders to a block of games, and their results: a whole segment, or nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
+
+from selfplay.runner.game_runner import Resource
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -19,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SegmentOrder:
-    """What a block shall play: who acts, for how long, and whom games meet as their episodes end."""
+    """What a block is to play: the networks, the number of steps, and the next opponents."""
 
     iteration: int
     steps: int
     version: int
-    network: ActorCritic  # frozen: nobody writes to its weights
+    network: ActorCritic  # frozen: its weights never change
     frozen: Mapping[str, ActorCritic]  # opponents by id; of episodes in progress those that the block does not know
     opponents: tuple[Opponent, ...]  # taken in turn, from the front again when they run out
     teacher: ActorCritic | None = None  # asked about everything that the learner sees
@@ -32,7 +34,7 @@ class SegmentOrder:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finished training episode, told from the learner's seat (seat 0 in a mirror game)."""
+    """A finished training episode, from the view of the learner's seat (seat 0 in a mirror game)."""
 
     opponent: str
     mirror: bool
@@ -49,7 +51,7 @@ class Collected:
     episodes: list[Episode]
     met: Counter[str]  # opponents assigned in this segment, by id
     in_play: frozenset[str]  # frozen opponents that unfinished episodes still need
-    notes: tuple[str, ...] = ()  # what the games had to tell
+    notes: tuple[str, ...] = ()  # notes of the games
     buffers: BufferPool | None = field(default=None, repr=False, compare=False)  # that the observations come from
 
     def release(self) -> None:
@@ -58,8 +60,8 @@ class Collected:
             self.buffers.give_back(self.rollout.obs)
 
 
-class Games(Protocol):
-    """A block of games, wherever it lives (``Resource``)."""
+class GameBlock(Resource, Protocol):
+    """A block of games, wherever it lives."""
 
     def collect(self, order: SegmentOrder) -> Collected:
         """Play one segment. Blocks for its duration.
@@ -67,20 +69,6 @@ class Games(Protocol):
         Raises:
             RunnerError: the games failed; there is no segment.
         """
-        ...
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""
-        ...
-
-    def cancel(self) -> None:
-        """See ``Resource``."""
-        ...
-
-    def kill(self) -> bool:
-        """See ``Resource``."""
-        ...
-
-    def close(self) -> None:
-        """See ``Resource``."""
-        ...

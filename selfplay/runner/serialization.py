@@ -29,14 +29,11 @@ from selfplay.runner.segment import Collected, Episode, SegmentOrder
 Arrays = Mapping[str, NDArray[Any]]
 Document = dict[str, Any]
 Packed = tuple[Arrays, Document]
-Key = Callable[[ActorCritic], str]
-"""The key of a network; a new one gets a new key."""
-ARITHMETIC: Final = ("numpy", "numba", "torch")
-"""Libraries whose other releases compute other bits."""
+Key = Callable[[ActorCritic], str]  # the key of a network; a new one gets a new key
+ARITHMETIC: Final = ("numpy", "numba", "torch")  # libraries whose other releases compute other bits
 
 
 def pack_network(network: ActorCritic) -> Packed:
-    """Its weights and its structure."""
     heads = network.heads
     actions = {"binary": heads.binary, "sizes": list(heads.sizes)}
     return parameters_of(network), {"network": network.spec.model_dump(mode="json"), "actions": actions}
@@ -89,7 +86,6 @@ def unpack_order(document: Document, networks: Mapping[str, ActorCritic]) -> Seg
 
 
 def pack_segment(collected: Collected) -> Packed:
-    """A whole segment."""
     rollout = collected.rollout
     named = {field.name: getattr(rollout, field.name) for field in fields(Rollout) if field.name != "version"}
     return {name: array for name, array in named.items() if array is not None}, {

@@ -51,7 +51,6 @@ def snapshot_of(shared: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def size_of(fields: Fields) -> int:
-    """Bytes of a file that holds all fields."""
     return sum(_padded(shape, dtype) for shape, dtype in fields.values())
 
 

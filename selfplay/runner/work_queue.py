@@ -25,7 +25,7 @@ R = TypeVar("R")
 FIRST_TIMEOUT_S = 300.0  # until a first segment has shown how long they take: compilation comes before it
 LEAST_TIMEOUT_S = 10.0
 MEDIANS = 10.0  # a segment that takes this many medians hangs
-STRAGGLES = 3.0  # one that takes this many is told of
+STRAGGLES = 3.0  # one that takes this many is reported
 NOTICEABLE_S = 1.0  # if it takes so much longer than the median
 GRACE_S = 0.5  # that slow runners have at least, once half have delivered
 
@@ -39,7 +39,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WaitLimits:
     """Seconds for which timed jobs wait while all their runners are given up; a delivery resets the count."""
 
     first_s: float = 0.0  # before a first delivery, where it may be a mistake of the user's
@@ -52,7 +52,7 @@ class _Round:
 
     asked: frozenset[str]
     core: frozenset[str]  # without any of these there is no answer
-    behind: frozenset[str]  # who had not answered the last one when this one was asked
+    behind: frozenset[str]  # runners that had not answered the last one when this one was asked
     leaves: bool
     alone_s: float  # for which it stays open where all are given up
     since: float
@@ -64,7 +64,7 @@ class Job(Generic[R]):
     """Blocking work for a runner's thread; ``function`` gets what the runner opened (its block of games)."""
 
     function: Callable[[R], Any]
-    timed: bool = True  # whether its duration tells how long segments take
+    timed: bool = True  # whether its duration counts for the median
 
 
 class WorkQueue(Generic[R]):
@@ -73,7 +73,7 @@ class WorkQueue(Generic[R]):
     Args:
         runners: Ids that are expected to deliver.
         timeout_s: ``--collect-timeout``; None follows the median.
-        limits: What the median is held to.
+        limits: Bounds of the deadline that follows the median.
         leave_behind: Whether slow runners are left behind with jobs that are timed.
         patience: How long all may be given up.
         clock: Of tests.
@@ -86,7 +86,7 @@ class WorkQueue(Generic[R]):
         limits: Limits | None = None,
         *,
         leave_behind: bool = False,
-        patience: Patience | None = None,
+        patience: WaitLimits | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._expected = set(runners)
@@ -94,14 +94,14 @@ class WorkQueue(Generic[R]):
         self._timeout_s = timeout_s
         self._limits = limits or Limits()
         self._leave_behind = leave_behind
-        self._patience = patience or Patience()
+        self._patience = patience or WaitLimits()
         self._clock = clock or MonotonicClock()
         self._core: frozenset[str] = frozenset()  # of the latest question
         self._delivered = False  # whether one of those ever did
         self._alone_since: float | None = None  # all of those were given up, and none delivered since
         self._open: set[str] = set()  # runners that have what they work on
         self._ends_since: float | None = None
-        self._left: dict[str, Job[R]] = {}  # of the question before, of those who were left behind with it
+        self._left: dict[str, Job[R]] = {}  # jobs of the last question, of runners that were left behind with it
         self._late: dict[str, Any] = {}
         self._stragglers: dict[str, float] = {}
         self.dropped = 0  # results that came too late for anything
@@ -139,17 +139,17 @@ class WorkQueue(Generic[R]):
             self._jobs, self._left = {}, left
 
     def take_late(self) -> dict[str, Any]:
-        """What those who were left behind with the question before the last one have delivered since, by runner."""
+        """Results of runners that were left behind with the question before the last one, by runner."""
         late, self._late = self._late, {}
         return late
 
     def take_stragglers(self) -> dict[str, float]:
-        """Who took far longer than usual for a segment since this was asked last: runner -> seconds."""
+        """Runners that took far longer than usual for a segment since the last call: runner -> seconds."""
         stragglers, self._stragglers = self._stragglers, {}
         return stragglers
 
     def forget(self) -> None:
-        """Nobody is interested any more in what those who were left behind deliver."""
+        """Drop what runners that were left behind deliver from now on."""
         self._left, self._late = {}, {}
 
     async def next_job(self, runner: str) -> Job[R]:
@@ -246,7 +246,7 @@ class WorkQueue(Generic[R]):
         return question.since + question.half_s + max(question.half_s, GRACE_S) - now
 
     def _half(self, runners: frozenset[str]) -> bool:
-        """Whether at least half of them have delivered; those who were given up do not count."""
+        """Whether at least half of them have delivered; runners that were given up do not count."""
         delivered = runners & self._results.keys()
         return 2 * len(delivered) >= len(delivered | (runners & self._expected))
 

@@ -43,7 +43,7 @@ class Worker:
                 future.set_result(result)  # type: ignore[arg-type]
             else:
                 future.set_exception(error)
-                future.exception()  # counts as seen: whoever still waits is told, and nobody else needs to be
+                future.exception()  # counts as retrieved: asyncio does not log it if there is no waiter any more
 
         def job() -> None:
             result, failure = None, None

@@ -60,7 +60,6 @@ from selfplay.supervision.errors import (
     SupervisionError,
 )
 from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason, Origin
-from selfplay.supervision.hanging import HangingChild, hanging
 from selfplay.supervision.node import Node, running
 from selfplay.supervision.pool import Pool
 from selfplay.supervision.reports import (
@@ -80,60 +79,4 @@ from selfplay.supervision.reports import (
 from selfplay.supervision.spec import ChildSpec, ParkPolicy, PoolSpec, SupervisorSpec
 from selfplay.supervision.supervisor import Supervisor
 from selfplay.supervision.tasks import run
-from selfplay.supervision.walk_tree import walk_tree
-
-__all__ = [
-    "KILL_GRACE_S",
-    "NORMAL",
-    "SHUTDOWN",
-    "AlreadyPresentError",
-    "AlreadyStartedError",
-    "Cause",
-    "ChildAbandoned",
-    "ChildCounts",
-    "ChildError",
-    "ChildExited",
-    "ChildIgnored",
-    "ChildInfo",
-    "ChildParked",
-    "ChildRef",
-    "ChildSpec",
-    "ChildStartFailed",
-    "ChildStarted",
-    "Clock",
-    "Context",
-    "ExitReason",
-    "GaveUpError",
-    "HangingChild",
-    "Ignore",
-    "MaxChildrenError",
-    "MonotonicClock",
-    "Node",
-    "NotFoundError",
-    "NotRunningError",
-    "Origin",
-    "ParkPolicy",
-    "Pool",
-    "PoolSpec",
-    "Refuse",
-    "Report",
-    "RestartingError",
-    "RunningError",
-    "Shutdown",
-    "SpecError",
-    "StartError",
-    "SupervisionError",
-    "Supervisor",
-    "SupervisorEnded",
-    "SupervisorGaveUp",
-    "SupervisorSpec",
-    "SupervisorStartFailed",
-    "SupervisorStarted",
-    "SupervisorStarting",
-    "Timer",
-    "hanging",
-    "run",
-    "running",
-    "sleep",
-    "walk_tree",
-]
+from selfplay.supervision.walk_tree import HangingChild, hanging, walk_tree

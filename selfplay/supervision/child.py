@@ -46,7 +46,6 @@ class Context:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the child counts as started."""
         return self._ready.done()
 
     def ready(self) -> None:
@@ -71,8 +70,7 @@ class Context:
 class Watcher(Protocol):
     """Receives the events of a child."""
 
-    def child_started(self, child: Child) -> None:
-        """The child has become ready."""
+    def child_started(self, child: Child) -> None: ...
 
     def child_ended(self, child: Child) -> None:
         """The child's task is done; `child.reason` is set."""
@@ -131,17 +129,14 @@ class Child:
 
     @property
     def started(self) -> bool:
-        """Whether the child has become ready."""
         return self.ready.done()
 
     @property
     def proven(self) -> bool:
-        """Whether the child has called `ctx.prove()`."""
         return self._context._proven
 
     @property
     def lived_s(self) -> float:
-        """Seconds since its start."""
         return self._clock.time() - self.began
 
     @property

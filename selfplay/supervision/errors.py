@@ -1,20 +1,4 @@
-"""Errors of supervision, and exceptions with which a child ends itself.
-
-SupervisionError           invalid use of a tree, or a failed start
-├── SpecError              invalid specification; `code` is OTP's error name
-├── StartError             a child or supervisor did not start
-├── NotRunningError        a call to a supervisor that is ending or has ended (OTP: noproc)
-├── GaveUpError            raised by `running()` when the tree gave up; has the first cause
-└── ChildError             the call is not possible in the child's state
-    ├── NotFoundError      no such child
-    ├── RunningError       the child runs
-    ├── RestartingError    the child failed to restart and is tried again
-    ├── AlreadyStartedError  a running child has this id
-    ├── AlreadyPresentError  a stopped child has this id
-    └── MaxChildrenError   the pool is full
-
-Raised by children (`Ending`): Shutdown, Refuse, Ignore.
-"""
+"""Errors of supervision, and exceptions with which a child ends itself (``Ending``)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Trace:
 
     def __str__(self) -> str:
         captured = self._captured
-        return captured if isinstance(captured, str) else _told(lambda: list(captured.format()))
+        return captured if isinstance(captured, str) else _joined(lambda: list(captured.format()))
 
     def __repr__(self) -> str:
         return repr(str(self))
@@ -76,10 +76,10 @@ class Cause:
         return "" if self.trace is None else str(self.trace)
 
     def __str__(self) -> str:
-        told = f"{self.supervisor}/{self.child.id} (incarnation {self.child.incarnation}): {self.message}"
+        text = f"{self.supervisor}/{self.child.id} (incarnation {self.child.incarnation}): {self.message}"
         if self.origin is None or _words(self.origin.message) in _words(self.message):
-            return told
-        return f"{told}; it began with {self.origin}"
+            return text
+        return f"{text}; it began with {self.origin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def reason_of(error: BaseException, *, asked: bool, killed: bool) -> ExitReason:
     A CancelledError is a normal end only if the supervisor requested it; otherwise it is a crash.
     """
     if isinstance(error, Shutdown):
-        return ExitReason("shutdown", _told(lambda: [str(error)]), detail=error.detail)
+        return ExitReason("shutdown", _joined(lambda: [str(error)]), detail=error.detail)
     if isinstance(error, asyncio.CancelledError):
         if killed:
             return KILLED
@@ -158,13 +158,13 @@ def origin_of(error: BaseException) -> Origin:
 
 
 def _line(error: BaseException) -> str:
-    return _told(lambda: traceback.format_exception_only(error)).strip()
+    return _joined(lambda: traceback.format_exception_only(error)).strip()
 
 
-def _told(tell: Callable[[], list[str]]) -> str:
+def _joined(make: Callable[[], list[str]]) -> str:
     """Joins text made by methods of an error, which may raise themselves."""
     try:
-        return "".join(tell())
+        return "".join(make())
     except BaseException as failure:  # formatting must not change how the child ended
         return _no_text(failure)
 

@@ -7,25 +7,40 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
 
 from selfplay.supervision import errors, reports
 from selfplay.supervision.child import Child
 from selfplay.supervision.exits import KILLED, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason
-from selfplay.supervision.intensity import RestartIntensity
 from selfplay.supervision.nursery import Nursery
-from selfplay.supervision.park import FailureRecord
+from selfplay.supervision.park import FailureRecord, RestartIntensity
 from selfplay.supervision.spec import ChildSpec, NodeSpec
 from selfplay.supervision.tasks import outlast, spawn
+from selfplay.supervision.tree import TreeState
 
 if TYPE_CHECKING:
     from selfplay.supervision.child import Context, Watcher
     from selfplay.supervision.clock import Clock
-    from selfplay.supervision.tree import TreeState
 
 T = TypeVar("T")
 NodeT = TypeVar("NodeT", bound="Node")
 Message: TypeAlias = Callable[[], Awaitable[None]]
+
+
+class TreeOptions(TypedDict, total=False):
+    """Options of a root; a nested supervisor is given its path and the tree.
+
+    Attributes:
+        name: the root's name in paths; by default "root".
+        clock: monotonic time; real time by default.
+        on_report: called with every report of the tree, see `reports`.
+        tree: the tree to join.
+    """
+
+    name: str
+    clock: Clock | None
+    on_report: Callable[[reports.Report], None] | None
+    tree: TreeState
 
 
 class Node(ABC):
@@ -36,12 +51,12 @@ class Node(ABC):
         host: this supervisor as a child of the one above; None before the start.
     """
 
-    def __init__(self, spec: NodeSpec, path: str, tree: TreeState) -> None:
-        self.path = path
+    def __init__(self, spec: NodeSpec, **options: Unpack[TreeOptions]) -> None:
+        self.path = options.get("name", "root")
         self.host: Child | None = None
         self._node_spec = spec
-        self._tree = tree
-        self._nursery = Nursery(path, tree, self._child_exited)
+        self._tree = options.get("tree") or TreeState(options.get("clock"), options.get("on_report"))
+        self._nursery = Nursery(self.path, self._tree, self._child_exited)
         self._window = RestartIntensity(spec.intensity, spec.period_s)
         self._parked: set[FailureRecord] = set()
         self._mailbox: asyncio.Queue[Message] = asyncio.Queue()  # bounded by a few messages per child and caller
@@ -110,7 +125,6 @@ class Node(ABC):
 
     @property
     def clock(self) -> Clock:
-        """The clock of the tree and its reports."""
         return self._tree.clock
 
     @property

@@ -125,7 +125,6 @@ class Nursery:
             self._exited(child, reason)
 
     def child_abandoned(self, child: Child) -> None:
-        """Moves the child to the abandoned ones."""
         self.live.pop(child, None)
         self._tree.gone(child)
         self._tree.abandon(self._path, child)

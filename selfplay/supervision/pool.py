@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from selfplay.supervision import errors
-from selfplay.supervision.node import Node
+from selfplay.supervision.node import Node, TreeOptions
 from selfplay.supervision.nursery import Failure, build
 from selfplay.supervision.slot import ChildSlot
 from selfplay.supervision.spec import PoolSpec
 from selfplay.supervision.tasks import spawn
-from selfplay.supervision.tree import TreeState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision.child import Child
-    from selfplay.supervision.clock import Clock
     from selfplay.supervision.exits import Cause, ChildInfo, ChildRef, ExitReason
-    from selfplay.supervision.reports import Report
     from selfplay.supervision.spec import ChildSpec
+    from selfplay.supervision.tree import TreeState
 
 
 class Pool(Node):
-    """Independent children (one_for_one) with one shared restart budget, stopped concurrently.
+    """Independent children (one_for_one) with one shared restart budget, stopped concurrently."""
 
-    Args:
-        spec: limits of the pool.
-        name: the root's name in paths.
-        clock: monotonic time; real time by default.
-        on_report: called with every report of the tree, see `reports`.
-        tree: the tree to join; only nested pools are given one.
-    """
-
-    def __init__(
-        self,
-        spec: PoolSpec,
-        *,
-        name: str = "root",
-        clock: Clock | None = None,
-        on_report: Callable[[Report], None] | None = None,
-        tree: TreeState | None = None,
-    ) -> None:
-        super().__init__(spec, name, TreeState(clock, on_report) if tree is None else tree)
+    def __init__(self, spec: PoolSpec, **options: Unpack[TreeOptions]) -> None:
+        super().__init__(spec, **options)
         self._spec = spec
         self._slots: dict[ChildSlot, None] = {}  # an ordered set, by the start of the current incarnation
         self._by_id: dict[str, dict[ChildSlot, None]] = {}  # terminate_child does not scan all children

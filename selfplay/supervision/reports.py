@@ -25,7 +25,23 @@ class Stamped:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildStarted(Stamped):
+class ChildReport(Stamped):
+    """Base of reports about a child."""
+
+    supervisor: str
+    child: ChildRef
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorReport(Stamped):
+    """Base of reports about a supervisor itself."""
+
+    supervisor: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChildStarted(ChildReport):
     """A child is ready.
 
     Attributes:
@@ -34,33 +50,26 @@ class ChildStarted(Stamped):
             first start.
     """
 
-    supervisor: str
-    child: ChildRef
     restarts: int
     down_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ChildStartFailed(Stamped):
+class ChildStartFailed(ChildReport):
     """A child refused, raised, returned or timed out before it was ready."""
 
-    supervisor: str
-    child: ChildRef
     reason: ExitReason
     restarts: int
     lived_s: float  # since its start
 
 
 @dataclass(frozen=True, slots=True)
-class ChildIgnored(Stamped):
+class ChildIgnored(ChildReport):
     """A child declined to start."""
-
-    supervisor: str
-    child: ChildRef
 
 
 @dataclass(frozen=True, slots=True)
-class ChildExited(Stamped):
+class ChildExited(ChildReport):
     """A child that had started has ended.
 
     Attributes:
@@ -69,8 +78,6 @@ class ChildExited(Stamped):
         lived_s: seconds since its start, by the tree's clock.
     """
 
-    supervisor: str
-    child: ChildRef
     reason: ExitReason
     restarts: int
     asked: bool
@@ -79,7 +86,7 @@ class ChildExited(Stamped):
 
 
 @dataclass(frozen=True, slots=True)
-class ChildAbandoned(Stamped):
+class ChildAbandoned(ChildReport):
     """A child suppressed its cancellation and could not be killed; it may keep running unsupervised.
 
     Attributes:
@@ -87,8 +94,6 @@ class ChildAbandoned(Stamped):
         total: abandoned children of the whole tree so far.
     """
 
-    supervisor: str
-    child: ChildRef
     alive: int
     total: int
     restarts: int
@@ -96,58 +101,44 @@ class ChildAbandoned(Stamped):
 
 
 @dataclass(frozen=True, slots=True)
-class ChildParked(Stamped):
+class ChildParked(ChildReport):
     """A child in a crash loop waits `delay_s` seconds; `times` counts its parkings, including this one."""
 
-    supervisor: str
-    child: ChildRef
     delay_s: float
     times: int
     cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStarting(Stamped):
+class SupervisorStarting(SupervisorReport):
     """A supervisor starts its children."""
 
-    supervisor: str
-    incarnation: int
-
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStarted(Stamped):
+class SupervisorStarted(SupervisorReport):
     """All children of a supervisor are ready."""
 
-    supervisor: str
-    incarnation: int
-
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStartFailed(Stamped):
+class SupervisorStartFailed(SupervisorReport):
     """A child did not start; the children before it were stopped."""
 
-    supervisor: str
-    incarnation: int
     reason: ExitReason
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorGaveUp(Stamped):
+class SupervisorGaveUp(SupervisorReport):
     """Too many restarts or parked children; `cause` is the first failure."""
 
-    supervisor: str
-    incarnation: int
     why: str
     cause: Cause
     lived_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorEnded(Stamped):
+class SupervisorEnded(SupervisorReport):
     """A started supervisor and all its children have ended."""
 
-    supervisor: str
-    incarnation: int
     reason: ExitReason
 
 

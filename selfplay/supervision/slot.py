@@ -28,7 +28,6 @@ class ChildSlot:
 
     @property
     def state(self) -> ChildState:
-        """Running, restarting, parked or stopped."""
         if self.child is not None:
             return "running"
         if self.record is not None and self.record.timer is not None:
@@ -37,6 +36,5 @@ class ChildSlot:
 
     @property
     def info(self) -> ChildInfo:
-        """The row of ``which_children``."""
         ref = None if self.child is None else self.child.ref
         return ChildInfo(self.spec.id, ref, self.state, self.spec.kind, self.restarts)

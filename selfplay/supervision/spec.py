@@ -65,7 +65,6 @@ class ChildSpec:
 
     @property
     def kind(self) -> ChildKind:
-        """Worker or supervisor."""
         return "supervisor" if isinstance(self.start, SupervisorSpec | PoolSpec) else "worker"
 
     @property

@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from selfplay.supervision import errors
 from selfplay.supervision.exits import ExitReason
-from selfplay.supervision.node import Node
+from selfplay.supervision.node import Node, TreeOptions
 from selfplay.supervision.nursery import Failure, build
 from selfplay.supervision.slot import ChildSlot
 from selfplay.supervision.spec import SupervisorSpec, check_significance
-from selfplay.supervision.tree import TreeState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision.child import Child
-    from selfplay.supervision.clock import Clock
     from selfplay.supervision.exits import Cause, ChildInfo, ChildRef
-    from selfplay.supervision.reports import Report
     from selfplay.supervision.spec import ChildSpec
+    from selfplay.supervision.tree import TreeState
 
 
 class Supervisor(Node):
-    """Starts its children in order, restarts them by its strategy, and stops them in reverse order.
+    """Starts its children in order, restarts them by its strategy, and stops them in reverse order."""
 
-    Args:
-        spec: what to run.
-        name: the root's name in paths.
-        clock: monotonic time; real time by default.
-        on_report: called with every report of the tree, see `reports`.
-        tree: the tree to join; only nested supervisors are given one.
-    """
-
-    def __init__(
-        self,
-        spec: SupervisorSpec,
-        *,
-        name: str = "root",
-        clock: Clock | None = None,
-        on_report: Callable[[Report], None] | None = None,
-        tree: TreeState | None = None,
-    ) -> None:
-        super().__init__(spec, name, TreeState(clock, on_report) if tree is None else tree)
+    def __init__(self, spec: SupervisorSpec, **options: Unpack[TreeOptions]) -> None:
+        super().__init__(spec, **options)
         self._spec = spec
         self._slots = {child.id: ChildSlot(child, self._record()) for child in spec.children}
 

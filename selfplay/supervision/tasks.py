@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from selfplay.supervision.clock import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
-
     from selfplay.supervision.clock import Clock
 
 T = TypeVar("T")

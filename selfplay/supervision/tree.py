@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from selfplay.supervision.clock import Clock, MonotonicClock
 from selfplay.supervision.exits import ChildRef
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision.child import Child
     from selfplay.supervision.reports import Report
 
@@ -51,7 +50,6 @@ class TreeState:
         return ChildRef(child_id, attempt)
 
     def began(self, child: Child) -> None:
-        """Registers a running child."""
         self._living.add(child)
         self.empty.clear()
 

@@ -20,9 +20,8 @@ from selfplay.report.reporter import Tee
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
-from selfplay.train.hosting import cluster_for
 from selfplay.train.rater import prepare_best
-from selfplay.train.run import run_to_end
+from selfplay.train.run import cluster_for, run_to_end
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir

@@ -1,15 +1,13 @@
-"""What a run does where the disk refuses: it says so, goes on, tries again, and does not end as if all were well."""
+"""Handles failed writes of a run: it reports them, continues, tries again, and does not end as if all were saved."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from selfplay.errors import CorruptError, DiskError
 from selfplay.report.health import HealthFinding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 STATE: Final = "the state of training"
 GENERATION: Final = "the generation"
@@ -17,8 +15,7 @@ EXPLOITER: Final = "an exploiter"
 RATINGS: Final = "rating games"
 OLD: Final = "the removal of old states and generations"
 SUMMARY: Final = "summary.json"
-NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)
-"""What a run must not end without."""
+NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)  # what a run must not end without
 AGAIN: Final = "; training goes on, and it is tried again"
 
 
@@ -26,12 +23,12 @@ class DiskWatch:
     """Remembers what could not be saved until it could.
 
     Args:
-        tell: Is told at once of every refusal, and when what was refused is saved after all.
+        notify: Called with a line for every failure, and when what failed is saved after all.
     """
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
+    def __init__(self, notify: Callable[[str], object]) -> None:
         self.unsaved: dict[str, str] = {}  # what, and why not
-        self._tell = tell
+        self._notify = notify
 
     @contextmanager
     def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
@@ -39,17 +36,17 @@ class DiskWatch:
 
         Args:
             what: Is remembered where it fails.
-            then: How the run goes on; the end of the sentence that is told.
-            settles: Whether all of it is saved where nothing fails; else that is for somebody else to say.
+            then: How the run goes on; the end of the notice.
+            settles: Whether all of it is saved where nothing fails; else another block decides that.
         """
         try:
             yield
         except (DiskError, CorruptError) as error:
             self.unsaved[what] = str(error)
-            self._tell(f"DISK: {what} could not be saved: {error}{then}")
+            self._notify(f"DISK: {what} could not be saved: {error}{then}")
         else:
             if settles and self.unsaved.pop(what, None) is not None:
-                self._tell(f"Disk: {what} could be saved again")
+                self._notify(f"Disk: {what} could be saved again")
 
     def findings(self) -> tuple[HealthFinding, ...]:
         """What is wrong now, as of ``Health``."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from selfplay.train.rating import LedgerKeeper
 
 C = TypeVar("C")  # what an iteration collects
-U = TypeVar("U")  # what an update tells
+U = TypeVar("U")  # the metrics of an update
 Best = Callable[[], Awaitable["str | None"]]
 
 
@@ -40,50 +40,37 @@ class Settings(Protocol):
     @property
     def run(self) -> SelfPlaySettings:
         """How long, where and how reproducibly."""
-        ...
 
     @property
     def guard(self) -> GuardConfig:
         """When to end a run that cannot go on."""
-        ...
 
     def model_dump(self, *, mode: str = ...) -> dict[str, Any]:
         """All settings, as in a run's documents."""
-        ...
 
 
 class RunSession(Protocol):
     """One call of the trainer: a run, new or resumed."""
 
     @property
-    def config(self) -> Settings:
-        """All settings."""
-        ...
+    def config(self) -> Settings: ...
 
     @property
-    def run(self) -> RunDir:
-        """Folder of the run."""
-        ...
+    def run(self) -> RunDir: ...
 
     @property
     def device(self) -> str:
         """Where the learner computes."""
-        ...
 
     @property
     def resumed(self) -> LearnerState | None:
         """The state that the run continues from; None for a new run."""
-        ...
 
     @property
-    def packages(self) -> tuple[str, ...]:
-        """Packages whose versions ``run.json`` has."""
-        ...
+    def packages(self) -> tuple[str, ...]: ...
 
     @property
-    def document(self) -> dict[str, Any]:
-        """What else ``run.json`` has of this family."""
-        ...
+    def document(self) -> dict[str, Any]: ...
 
 
 class Family(ABC, Generic[C, U]):
@@ -100,8 +87,7 @@ class Family(ABC, Generic[C, U]):
         health: Rules that watch the iterations.
     """
 
-    keeps_last_ratings: bool = True
-    """Whether a last state follows the rating of the last generation."""
+    keeps_last_ratings: bool = True  # whether a last state follows the rating of the last generation
     freeze_before_last_state: ClassVar[bool] = False
     """Whether the last state names the last generation. Where opponents are drawn from generations it must not."""
 
@@ -138,8 +124,7 @@ class Family(ABC, Generic[C, U]):
         """Make the learners for one incarnation of the training loop. ``worker`` is set before the call."""
 
     @abstractmethod
-    async def begin(self) -> None:
-        """Freeze the first generation of a new run."""
+    async def begin(self) -> None: ...
 
     @abstractmethod
     async def restore(self, state: LearnerState) -> None:
@@ -154,8 +139,7 @@ class Family(ABC, Generic[C, U]):
         """
 
     @abstractmethod
-    async def update(self, collected: C, disk: DiskWatch) -> U:
-        """Learn from one iteration."""
+    async def update(self, collected: C, disk: DiskWatch) -> U: ...
 
     @abstractmethod
     def count(self, collected: C) -> int:
@@ -166,15 +150,13 @@ class Family(ABC, Generic[C, U]):
         """The record of the iteration that ``progress`` has just counted, for the reporters."""
 
     def observe(self, report: Any) -> Any:  # noqa: ANN401
-        """What the health rules look at in a report."""
         return report
 
     def release(self, collected: C) -> None:
         """Give back the buffers of an iteration; nothing may read what was collected afterwards."""
 
     @abstractmethod
-    def close(self) -> None:
-        """Release the learners of this incarnation."""
+    def close(self) -> None: ...
 
     def tell_stragglers(self, what: str) -> None:
         """Give notice of runners that were slow to deliver ``what``."""
@@ -217,8 +199,7 @@ class Family(ABC, Generic[C, U]):
 
     @property
     @abstractmethod
-    def runners(self) -> Sequence[str]:
-        """Ids of the runners of training games."""
+    def runners(self) -> Sequence[str]: ...
 
     def children(self) -> tuple[ChildSpec, ...]:
         """Children of the root that start before all others."""
@@ -233,7 +214,6 @@ class Family(ABC, Generic[C, U]):
 
     @property
     def opening(self) -> SlowOpening | None:
-        """How runners open where that takes long."""
         return None
 
     # ---- ratings
@@ -248,8 +228,7 @@ class Family(ABC, Generic[C, U]):
 
     @property
     @abstractmethod
-    def rating_limits(self) -> Limits | None:
-        """Deadlines of a batch of rating games."""
+    def rating_limits(self) -> Limits | None: ...
 
     @property
     def ledger_rows(self) -> int | None:
@@ -267,7 +246,6 @@ class Family(ABC, Generic[C, U]):
         """What was played, for the last line, such as ``1,024 steps``."""
 
     def next_steps(self) -> list[str]:
-        """Commands to try next."""
         return []
 
 

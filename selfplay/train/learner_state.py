@@ -22,21 +22,17 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Optimised(Protocol):
-    """A network and what moves it."""
+    """A network and its optimizer."""
 
     @property
-    def network(self) -> nn.Module:
-        """Whose parameters it moves."""
-        ...
+    def network(self) -> nn.Module: ...
 
     @property
-    def optimizer(self) -> Adam | Optimizer:
-        """Adam, or AdamW."""
-        ...
+    def optimizer(self) -> Adam | Optimizer: ...
 
 
 def check_finite(network: nn.Module) -> None:
-    """Refuse to save what nobody could go on from: the learner fails, and the one that comes next has the last state.
+    """Refuse to save weights that are not finite: the learner fails, and its replacement continues from the last state.
 
     Raises:
         LearnerError: a weight is not finite; names it.

@@ -50,11 +50,9 @@ class TrainingLoop:
 
     @property
     def progress(self) -> Progress:
-        """Where the run stands."""
         return self._family.progress
 
     async def run(self, ctx: Context) -> None:
-        """Train to the end of the run."""
         family, worker = self._family, Worker(ctx.id)
         ctx.ready()  # at once: compiling the rules takes long, and its notices shall be seen meanwhile
         family.board.forget()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from selfplay.report.health import Health, HealthMonitor
 from selfplay.runner.chaos import Chaos, parse_plan
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
+    from selfplay.config.base import SelfPlaySettings
 
 
 class Progress:
-    """Where a run stands; what its end is told from."""
+    """Where a run stands."""
 
     def __init__(self, chaos: Chaos, health: HealthMonitor[Any] | None = None) -> None:
         self.iteration = 0
@@ -41,24 +42,10 @@ class Progress:
         return "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {self.saved}),"
 
 
-class ChaosSettings(Protocol):
-    """What the settings of a run say of faults on purpose."""
-
-    @property
-    def chaos(self) -> str | None:
-        """The plan, as ``--chaos`` gives it."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """Of the run."""
-        ...
-
-
-def chaos_of(run: ChaosSettings, resumed: LearnerState | None) -> Chaos:
+def chaos_of(run: SelfPlaySettings, resumed: LearnerState | None) -> Chaos:
     """The faults of a run, with the account of what it was resumed from."""
-    told: Any = resumed.meta.extra.get("chaos") if resumed else None
-    return Chaos(parse_plan(run.chaos), run.seed, told)
+    counts: Any = resumed.meta.extra.get("chaos") if resumed else None
+    return Chaos(parse_plan(run.chaos), run.seed, counts)
 
 
 class Phases:

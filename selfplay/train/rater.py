@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -34,16 +34,9 @@ BATCH: Final = 256  # games side by side at most
 EACH, ENOUGH = 8, 96  # games per generation, or in all, worth starting for: loading a policy costs the same for few
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
-
-
-class Plays(Protocol):
-    """Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out."""
-
-    def __call__(
-        self, matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool], /
-    ) -> Sequence[MatchRecord | RewardRecord]:
-        """Play; returns early when ``stop()`` is true."""
-        ...
+Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
+"""Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out, and so are those after
+``stop()`` has returned true."""
 
 
 class RaterResource:
@@ -52,11 +45,11 @@ class RaterResource:
     Args:
         run: Folder of the run.
         rated: Which games are rated together.
-        play: Plays matchups.
+        play: Play matchups.
         kill: Ends games by force; returns whether that frees a thread that hangs in one.
     """
 
-    def __init__(self, run: RunDir, rated: Rated, play: Plays, kill: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, run: RunDir, rated: Rated, play: Play, kill: Callable[[], bool] = lambda: False) -> None:
         self._run = run
         self._rated = rated
         self._play = play
@@ -81,16 +74,13 @@ class RaterResource:
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:
-        """See ``Resource``."""
         self.kill()
 
     def kill(self) -> bool:
-        """See ``Resource``."""
         self._cancelled = True
         return self._kill()
 
-    def close(self) -> None:
-        """See ``Resource``."""
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +104,8 @@ class Rater:
         run: Folder of the run.
         plan: Which games are played.
         ledger: Keeps the games.
-        board: Where the rating runner takes jobs.
-        tell: Receives notices.
+        queue: Where the rating runner takes jobs.
+        notify: Receives notices.
     """
 
     def __init__(
@@ -123,8 +113,8 @@ class Rater:
         run: RunDir,
         plan: RatingPlan,
         ledger: LedgerKeeper,
-        board: WorkQueue[RaterResource],
-        tell: Callable[[str], None],
+        queue: WorkQueue[RaterResource],
+        notify: Callable[[str], None],
     ) -> None:
         self.gate = plan.gate
         self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.by_frames, cost_s=plan.cost_s)
@@ -132,12 +122,11 @@ class Rater:
         self._run = run
         self._plan = plan
         self._ledger = ledger
-        self._board = board
-        self._tell = tell
+        self._queue = queue
+        self._notify = notify
 
     @property
     def rows(self) -> int:
-        """Games in the ledger."""
         return self._ledger.rows
 
     def state(self) -> dict[str, JsonValue]:
@@ -154,7 +143,6 @@ class Rater:
             self.gate.state = GateState.model_validate(state["gate"])
 
     def gate_report(self) -> GateReport | None:
-        """The test under way, once it has games."""
         match self.gate:
             case Gate(state=GateState(candidate=str(candidate), best=best, llr=float(llr)), bounds=bounds):
                 return GateReport(candidate=candidate, best=best, llr=llr, low=bounds.low, high=bounds.high)
@@ -162,7 +150,6 @@ class Rater:
 
     @property
     def tested(self) -> set[str]:
-        """Generations that a gate needs."""
         state = GateState() if self.gate is None else self.gate.state
         return {name for name in (state.best, state.candidate) if name is not None}
 
@@ -171,7 +158,7 @@ class Rater:
         return await self._ledger.strengths(self._plan.rated, generations, self._run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
-        """Who passed the gate; without one, who is rated highest, the newer of equals; None before any game."""
+        """The generation that passed the gate, or else the highest rated, the newer of equals; None without games."""
         if self.gate is not None:
             return self.gate.state.best
         return highest(await self.strengths(generations))
@@ -213,7 +200,7 @@ class Rater:
             job: Job[RaterResource] = Job(
                 lambda r: r.work(known, players, games, progress.iteration, part, test), timed=False
             )
-            records = (await self._board.ask({RATER: job})).get(RATER, [])
+            records = (await self._queue.ask({RATER: job})).get(RATER, [])
             await self._rate(records, progress)
         finally:  # all of it: what is made of the games takes the longer the more of them there are
             self.budget.pay(max(len(records), 1), time.monotonic() - started)
@@ -223,7 +210,7 @@ class Rater:
             await self._ledger.record(records)
         board, decided = await self._ledger.work(self._judge, await self._ledger.games())
         if decided is not None:
-            self._tell(decided)
+            self._notify(decided)
         self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
         await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
 

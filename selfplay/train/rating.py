@@ -41,7 +41,7 @@ class LedgerKeeper:
         self._ledger: Ledger | None = None
         self._waiting: list[MatchRecord | RewardRecord] = []  # played, but the disk did not take them
         self._open = asyncio.Event()
-        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # rows, and what they say of everybody's strength
+        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # number of rows, and the Elo of all players
 
     async def run(self, ctx: Context) -> None:
         """The child: holds the file open until it is stopped."""
@@ -60,7 +60,6 @@ class LedgerKeeper:
 
     @property
     def rows(self) -> int:
-        """Games in the ledger."""
         return 0 if self._ledger is None else self._ledger.rows
 
     async def games(self) -> GameTable:
@@ -108,27 +107,21 @@ class Rated(Protocol):
     @property
     def settings(self) -> str:
         """Hash of everything that makes games comparable."""
-        ...
 
     @property
     def group(self) -> str:
         """The same with how actions are drawn, as in ``Games.groups``."""
-        ...
 
     @property
     def games_each(self) -> int:
         """Games of a fixture."""
-        ...
 
     @property
     def anchors(self) -> tuple[str, ...]:
         """Players that are rated beside the generations."""
-        ...
 
     @property
-    def seed(self) -> int:
-        """Of the run."""
-        ...
+    def seed(self) -> int: ...
 
 
 def plan_games(
@@ -139,7 +132,7 @@ def plan_games(
     rng: np.random.Generator,
     run: Path | None = None,
 ) -> list[Matchup]:
-    """The matchups that tell most, for at most ``budget`` games; ``run`` may have a table of anchors."""
+    """The most informative matchups, for at most ``budget`` games; ``run`` may have a table of anchors."""
     return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
 
 
@@ -157,13 +150,13 @@ def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path |
 
 
 def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:
-    """Elo of everybody who has rating games."""
+    """Elo of all players with rating games."""
     ratings = rated(games, settings, (), run)
     return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
 
 
 def highest(strengths: Mapping[str, float]) -> str | None:
-    """The strongest generation, the newest of equals; None where nobody is known."""
+    """The strongest generation, the newest of equals; None without any."""
     return max(strengths, key=lambda name: (strengths[name], generation_number(name) or 0), default=None)
 
 
@@ -187,7 +180,6 @@ class RatingBudget:
         return max(0, int((self._share * part * total - self.spent) / self._cost))
 
     def pay(self, games: int, seconds: float) -> None:
-        """Count a batch of games."""
         if self._by_frames:
             self.spent += games * self._cap_frames
         else:

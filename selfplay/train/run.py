@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,12 +24,29 @@ from selfplay.verbs import respelled
 if TYPE_CHECKING:
     from selfplay.config.base import SelfPlaySettings
     from selfplay.report.reporter import Reporter
+    from selfplay.runner.ray_cluster import Cluster
     from selfplay.train.family import Family, RunSession
     from selfplay.train.progress import Progress
 
 FORMAT: Final = 1
 
 MakeFamily = Callable[[Feed, Stop], "Family[Any, Any]"]
+
+
+@contextmanager
+def cluster_for(run: SelfPlaySettings, actors: int) -> Iterator[Cluster | None]:
+    """The cluster of a run that wants one, with room for so many actors; None for others. Blocks.
+
+    Raises:
+        ConfigError: see ``ray_cluster.connected``.
+    """
+    if run.host != "ray":
+        yield None
+        return
+    from selfplay.runner.ray_cluster import connected
+
+    with connected(run.ray_address, actors) as cluster:
+        yield cluster
 
 
 def run_to_end(

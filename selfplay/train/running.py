@@ -8,7 +8,8 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import SelfPlayError, boundary
 from selfplay.train.monitoring.abandoned_limit import AbandonedLimit
@@ -16,54 +17,36 @@ from selfplay.train.monitoring.crash_log import CrashLog
 from selfplay.train.monitoring.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from selfplay.checkpoint import RunDir
     from selfplay.config.base import GuardConfig
     from selfplay.report.reporter import Feed
-    from selfplay.supervision import Supervisor
-    from selfplay.train.monitoring.supervision_notices import Listener, SupervisionNotices
+    from selfplay.train.tree import Tree
 
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
 
 
-class RunTree(Protocol):
-    """The supervision tree of a run."""
-
-    root: Supervisor
-    announcer: SupervisionNotices
-
-
 class Stop(asyncio.Event):
-    """Set when a run shall end in order; tells those who wait for something else."""
+    """Set when a run is to end in order; ``listeners`` are called then."""
 
     def __init__(self) -> None:
         super().__init__()
         self.listeners: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """See ``asyncio.Event``."""
         super().set()
-        for tell in self.listeners:
-            tell()
-
-
-Tree = TypeVar("Tree", bound=RunTree)
+        for listener in self.listeners:
+            listener()
 
 
 async def run_tree(
-    make: Callable[[Stop], Tree],
-    feed: Feed,
-    finish: Callable[[Tree, float], object],
-    run: RunDir,
-    guard: GuardConfig,
+    make: Callable[[Stop], Tree], feed: Feed, finish: Callable[[Tree, float], object], run: RunDir, guard: GuardConfig
 ) -> int:
     """Run a tree to its end; the exit code. The feed is left open.
 
     Args:
         make: Gives the tree, which ends its work when the event is set.
-        feed: Is told of signals.
+        feed: Receives notices of signals.
         finish: Says how it was, with the seconds that it took, or raises what the run ends with; blocks. Not called
             where supervision gave up.
         run: Where the tree's history is written.
@@ -75,22 +58,22 @@ async def run_tree(
     stop = Stop()
     tree = make(stop)
     stop.listeners.append(tree.root.leave_park)  # a learner that is parked ends in order only once it runs again
-    chronicle = CrashLog(run, tree.root, feed.notice)
-    excess = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
-    tree.announcer.listeners += [chronicle.tell, excess.tell]
+    crash_log = CrashLog(run, tree.root, feed.notice)
+    limit = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
+    tree.announcer.listeners += [crash_log.on_report, limit.on_report]
     ended = "failed"
     with signals(stop, feed) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
         try:
             await _to_its_end(tree, finish)
             code = signalled()
-            if excess.error is not None:
-                raise excess.error
+            if limit.error is not None:
+                raise limit.error
             ended = "interrupted" if code else "finished"
         except SelfPlayError as error:
             ended = f"failed: {error}"
             raise
         finally:
-            await chronicle.close(ended)
+            await crash_log.close(ended)
     return code
 
 
@@ -99,13 +82,13 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
     with boundary(SelfPlayError, "the run could not start"):
         await tree.root.start()
     reason = await tree.root.wait()
-    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it mended is no failure
+    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it restarted is no failure
         raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
     await asyncio.to_thread(finish, tree, time.monotonic() - started)
 
 
 @contextmanager
-def signals(stop: asyncio.Event, feed: Listener) -> Iterator[Callable[[], int]]:
+def signals(stop: asyncio.Event, feed: Feed) -> Iterator[Callable[[], int]]:
     """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
 
     Gives a function that says what exit code follows from the first one: 0 where there was none.

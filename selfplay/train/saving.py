@@ -14,11 +14,39 @@ from selfplay.league.records import generation_number
 from selfplay.machine import give_back_memory
 from selfplay.train.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
 from selfplay.train.rating import RATER_STATE
-from selfplay.train.save_points import SavePoints
 
 if TYPE_CHECKING:
     from selfplay.train.family import Family
     from selfplay.train.rater import Rater
+
+
+class SavePoints:
+    """Counts the iterations between tries.
+
+    A state that could not be saved is tried again after 1, 2, 4, ... iterations: a disk may have room again soon, and
+    a try costs as much as a save.
+
+    Args:
+        interval: Iterations between save points.
+    """
+
+    def __init__(self, interval: int) -> None:
+        self._interval = interval
+        self._tried = 0  # iteration of the last try
+        self._pause = 0  # iterations from there to the next; 0: it went well
+
+    def is_point(self, iteration: int) -> bool:
+        """Whether a generation and a state are to be saved after this iteration, whatever came before."""
+        return iteration % self._interval == 0
+
+    def is_due(self, iteration: int) -> bool:
+        """Whether something is to be saved after this iteration."""
+        return self.is_point(iteration) or 0 < self._pause <= iteration - self._tried
+
+    def tried(self, iteration: int, *, saved: bool) -> None:
+        """A state was saved, or could not be."""
+        self._tried = iteration
+        self._pause = 0 if saved else min(max(1, 2 * self._pause), self._interval)
 
 
 class Saving:
@@ -58,7 +86,6 @@ class Saving:
         await self.checkpoint()
 
     async def save_last(self) -> None:
-        """Save the end of the run, unless it is saved."""
         family = self._family
         if family.is_last_saved:
             return

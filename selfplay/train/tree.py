@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, WorkQueue
-from selfplay.supervision import ChildSpec, Context, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.supervision import ChildSpec, Context, Pool, PoolSpec, Supervisor, SupervisorSpec
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.supervision_notices import SupervisionNotices
 from selfplay.train.rater import RATER, RaterResource
 from selfplay.train.rating import LedgerKeeper
-from selfplay.train.runners import GRACE_S, PARK, Runners, root_of
+from selfplay.train.runners import GRACE_S, PARK, root_of
 
 if TYPE_CHECKING:
     from selfplay.train.family import Family
@@ -35,13 +35,13 @@ class Tree:
     def __init__(self, family: Family[Any, Any], stop: Stop) -> None:
         self.family = family
         stop.listeners.append(family.board.end)
-        self._rater_board: WorkQueue[RaterResource] = WorkQueue([RATER], limits=family.rating_limits)
+        self._rater_queue: WorkQueue[RaterResource] = WorkQueue([RATER], limits=family.rating_limits)
         self._ledger = LedgerKeeper(family.run.ledger, family.ledger_rows)
-        self.rater = family.make_rater(self._ledger, self._rater_board)
+        self.rater = family.make_rater(self._ledger, self._rater_queue)
         self.loop = TrainingLoop(family, self.rater, stop, self.start_runners)
-        boards: dict[str, WorkQueue[Any]] = dict.fromkeys(family.runners, family.board)
-        self.announcer = SupervisionNotices(family.feed, boards | {RATER: self._rater_board}, self._count_restart)
-        self.root = Supervisor(self._spec(), on_report=self.announcer.tell)
+        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(family.runners, family.board) | {RATER: self._rater_queue}
+        self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart)
+        self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
 
     def _spec(self) -> SupervisorSpec:
         park = self.family.park
@@ -61,14 +61,15 @@ class Tree:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
         family = self.family
         await family.prepare()
-        runners = Runners(self.root)
+        pool = self.root.find("runners", Pool)
+        there = {child.id for child in pool.which_children()}
         runner = GameRunner(family.board, family.open_runner, family.opening)
         for name in family.runners:
-            if name not in runners.ids():
-                await runners.start(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))
-        if self.rater is not None and RATER not in runners.ids():
-            rater = GameRunner(self._rater_board, lambda *_: family.open_rater())
-            await runners.start(ChildSpec(RATER, rater.child()))
+            if name not in there:
+                await pool.start_child(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))
+        if self.rater is not None and RATER not in there:
+            rater = GameRunner(self._rater_queue, lambda *_: family.open_rater())
+            await pool.start_child(ChildSpec(RATER, rater.child()))
 
     async def _deliver(self, ctx: Context) -> None:
         ctx.ready()

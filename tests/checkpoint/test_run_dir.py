@@ -27,7 +27,8 @@ def started(path: Path, activity_s: int = 0) -> RunDir:
 
 def test_every_path_of_a_run_is_named():
     run = RunDir(Path("checkpoints/self_play"))
-    names = {name: getattr(run, name).name for name in dir(run) if isinstance(getattr(RunDir, name), property)}
+    found = {name: getattr(run, name) for name in dir(run) if name != "path"}
+    names = {name: value.name for name, value in found.items() if isinstance(value, Path)}
     assert names == {
         "run_json": "run.json",
         "summary_json": "summary.json",

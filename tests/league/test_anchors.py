@@ -10,7 +10,7 @@ from envs.melee.physics import RULES_VERSION
 from selfplay.errors import LeagueError
 from selfplay.league import anchors
 from selfplay.league.anchors import AnchorTable, find_table, read_table
-from selfplay.league.leaderboard import build
+from selfplay.league.leaderboard import analyse, build
 from selfplay.league.ratings import rate
 from selfplay.league.records import settings_hash
 from selfplay.league.render import to_text
@@ -103,7 +103,7 @@ def test_the_leaderboard_says_which_it_used(shipped, tmp_path):
     board = build(games())
     assert "the project's table" in to_text(board)
     assert {row.policy for row in board.rows if row.fixed} == {"random", "rusher", "tank"}
-    assert build(games(), method="sequential").rows  # which pins nobody but random
+    assert analyse(games(), method="sequential").board.rows  # which pins nobody but random
 
 
 @pytest.mark.parametrize(

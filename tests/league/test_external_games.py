@@ -6,7 +6,6 @@ import pytest
 
 from selfplay.errors import LeagueError
 from selfplay.league.external_games import default_anchor, read_csv
-from selfplay.league.leaderboard import build
 from selfplay.league.ratings import rate
 from selfplay.league.render import to_text
 from tests.league.pools import tournament
@@ -24,7 +23,7 @@ def test_names_of_any_kind_and_columns_in_any_order(tmp_path):
         write(tmp_path / "games.csv", "date,score,second,first\n1.1.,1,Ölaf II,KataGo 1.0\n,0.5,KataGo 1.0,x\n")
     )
     assert games.players == ("KataGo 1.0", "Ölaf II", "x")
-    board = build(games, anchor=default_anchor(games))
+    board = analyse(games, anchor=default_anchor(games)).board
     assert board.anchor == "KataGo 1.0"
     first = board.rows[0]
     assert (first.policy, first.wins, first.draws) == ("KataGo 1.0", 1, 1)
@@ -58,10 +57,10 @@ def test_games_without_a_pair_stand_alone(tmp_path):
 def test_the_anchor_is_who_was_named_or_random_or_the_busiest(tmp_path):
     games = read_csv(write(tmp_path / "g.csv", "first,second,score\na,b,1\nb,c,0\n"))
     assert default_anchor(games) == "b"
-    board = build(games, anchor="c")
+    board = analyse(games, anchor="c").board
     assert next(row for row in board.rows if row.fixed).policy == "c"
     with pytest.raises(LeagueError, match="'d' played no game"):
-        build(games, anchor="d")
+        analyse(games, anchor="d")
     assert default_anchor(read_csv(write(tmp_path / "h.csv", "first,second,score\na,b,1\nb,random,0\n"))) == "random"
 
 
@@ -69,7 +68,7 @@ def test_players_with_names_of_ours_are_players_like_any_other(tmp_path):
     """``idle`` is outside our ladder, and generations are chained; somebody else's are not."""
     rows = "".join(f"gen_{i},gen_{i + 1},0\n" for i in range(5)) + "idle,gen_0,0.5\n"
     games = read_csv(write(tmp_path / "g.csv", f"first,second,score\n{rows}"))
-    board = build(games, anchor="idle")
+    board = analyse(games, anchor="idle").board
     assert len(board.rows) == 7
     assert not any("Chained" in warning for warning in board.warnings)
 

@@ -7,7 +7,7 @@ import pytest
 
 from selfplay.errors import LeagueError
 from selfplay.league.games import GameTable
-from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.leaderboard import Leaderboard, analyse, build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_id
 from selfplay.league.render import TITLE, to_json, to_table, to_text
@@ -91,7 +91,7 @@ def test_the_share_decided_by_stocks_is_of_all_games_of_a_player():
 def test_the_result_rule_is_applied_on_reading():
     games = GameTable.of([record("gen_1", "random", (2, 2), percents=(0.0, 9.0))])
     assert build(games).rows[0].wins == 1
-    assert build(games, rule="stocks").rows[0].draws == 1
+    assert analyse(games, rule="stocks").board.rows[0].draws == 1
 
 
 def test_facts_and_what_was_left_out_are_said_in_words():
@@ -104,7 +104,7 @@ def test_facts_and_what_was_left_out_are_said_in_words():
     assert "Left out: 3 games under other settings." in text
     assert "Left out: 1 games against players outside the ladder." in text
     assert "idle" not in {row.policy for row in build(games).rows}
-    assert build(games, settings="older").games == 3
+    assert analyse(games, settings="older").board.games == 3
 
 
 def test_a_pool_without_ties_to_the_anchor_is_flagged():
@@ -142,7 +142,7 @@ def test_repeated_rows_are_mentioned():
 
 def test_sequential_elo_is_labelled_and_claims_no_interval():
     games = GameTable.of(series([("gen_1", "gen_2", "win"), ("gen_2", "random", "win")]))
-    board = build(games, "sequential")
+    board = analyse(games, "sequential").board
     assert "sequential Elo (depends on the order of the games)" in to_text(board)
     assert {row.policy: row.elo for row in board.rows}["gen_1"] == 1520.0
     assert all(row.low is None and row.high is None for row in board.rows)
@@ -152,7 +152,7 @@ def test_sequential_elo_is_labelled_and_claims_no_interval():
 @pytest.mark.parametrize("options", [{"method": "glicko"}, {"rule": "coin"}, {"settings": "nowhere"}])
 def test_what_cannot_be_asked_for_is_named(options):
     with pytest.raises(LeagueError, match=r"glicko|coin|nowhere"):
-        build(GameTable.of([record("gen_1", "random")]), **options)
+        analyse(GameTable.of([record("gen_1", "random")]), **options)
 
 
 def test_an_empty_ledger_gives_an_empty_table():

@@ -324,5 +324,5 @@ def test_nothing_is_kept_of_who_is_gone():
     known = pool | {*SCRIPTED, "current"}
     assert set(state["results"]["games"]) <= known
     assert set(state["met"]["id"]) <= known
-    assert maker.games(SCRIPTED[0]) > 50, "who stays is remembered"
+    assert maker.results.games(SCRIPTED[0]) > 50, "who stays is remembered"
     assert sum(state["met"]["category"].values()) == 1500

@@ -54,7 +54,7 @@ def test_only_those_who_beat_it_are_forgotten():
     without = {name: share for name, share in MODES["league"].items() if name != "forgotten"}
     assert shares(maker) == pytest.approx({k: v / sum(without.values()) for k, v in without.items()}, abs=0.015)
     beaten(maker, ["gen_20"], games=400)
-    assert maker.score("gen_20") < FORGOTTEN
+    assert maker.results.score("gen_20") < FORGOTTEN
     for _ in range(30):
         maker.rotate()
     assert "gen_20" in {o.id for o in maker.draw(4000) if o.category == "forgotten"}
@@ -69,7 +69,7 @@ def test_an_exploiter_of_the_main_agent_meets_nobody_else_while_it_has_a_chance(
 def test_a_hopeless_exploiter_takes_lessons_with_the_past_of_the_main_agent():
     maker = make("main_exploiter")
     beaten(maker, [MAIN])
-    assert maker.score(MAIN) < HOPELESS
+    assert maker.results.score(MAIN) < HOPELESS
     maker.rotate()
     drawn = maker.draw(4000)
     assert {o.id for o in drawn if o.category == "lessons"} <= set(GENERATIONS)
@@ -96,7 +96,7 @@ def test_who_begins_anew_forgets_its_results():
     maker = make("main_exploiter")
     beaten(maker, [MAIN])
     maker.forget()
-    assert maker.score(MAIN) == 0.5
+    assert maker.results.score(MAIN) == 0.5
     assert {o.kind for o in maker.draw(100)} == {"main"}
 
 

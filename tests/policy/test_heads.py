@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.distributions import Bernoulli, Categorical
 
 from selfplay.policy.compiled_heads import LANES
-from selfplay.policy.heads import Group, Heads, logprob_entropy, sample
+from selfplay.policy.heads import HeadGroup, Heads, logprob_entropy, sample
 
 SMALL = Heads(2, (3, 3, 2))
 CONTROLLER = Heads(8, (17, 17, 17, 17, 5))
@@ -42,7 +42,7 @@ def every_action(heads):
 
 
 def test_neighbours_of_one_size_are_one_group():
-    assert Heads(1, (2, 5, 5, 2, 2)).groups == [Group(1, 1, 1, 2), Group(3, 2, 2, 5), Group(13, 4, 2, 2)]
+    assert Heads(1, (2, 5, 5, 2, 2)).groups == [HeadGroup(1, 1, 1, 2), HeadGroup(3, 2, 2, 5), HeadGroup(13, 4, 2, 2)]
     assert (CONTROLLER.logits, CONTROLLER.width) == (8 + 4 * 17 + 5, 13)
 
 

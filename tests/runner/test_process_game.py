@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib.format import dtype_to_descr
 
 from envs.errors import GameError
 from envs.melee.mock import STATS, MockMelee, neutral_actions
 from selfplay.errors import RunnerError
 from selfplay.runner import PROCESS_MB
-from selfplay.runner.game_process import describe_dtype, parse_dtype
+from selfplay.runner.game_process import parse_dtype
 from selfplay.runner.process_game import LINE_BYTES, ProcessGame
 from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
 from tests.scripts.commands import is_alive, wait_for
@@ -185,9 +186,9 @@ def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
 
 def test_types_travel_as_json():
     for dtype in (STATS, np.dtype(np.float32), np.dtype([("inner", STATS), ("flag", np.bool_)])):
-        assert parse_dtype(json.loads(json.dumps(describe_dtype(dtype)))) == dtype
+        assert parse_dtype(json.loads(json.dumps(dtype_to_descr(dtype)))) == dtype
     with pytest.raises(ValueError, match="references"):
-        parse_dtype(describe_dtype(np.dtype([("object", object)])))
+        parse_dtype(dtype_to_descr(np.dtype([("object", object)])))
 
 
 def writer_of(game):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from scripts import doctor
-from selfplay.commands.doctor.finding import Finding
+from selfplay.commands.doctor.finding import Check
 from tests.scripts.commands import ROOT, mistake, run
 
 
@@ -20,7 +20,7 @@ def finds(monkeypatch, *levels):
 
     def examine(plan):
         plans.append(plan)
-        return (Finding(level, f"check {i}", "this", "do that") for i, level in enumerate(levels))
+        return (Check(level, f"check {i}", "this", "do that") for i, level in enumerate(levels))
 
     monkeypatch.setattr("selfplay.commands.doctor.examination.examine", examine)
     return plans

@@ -3,14 +3,14 @@ import json
 import pytest
 
 from scripts import selfcheck
-from selfplay.commands.selfcheck import Finding
+from selfplay.commands.selfcheck import SelfcheckResult
 
 
 def fake(monkeypatch, recommended):
     """Runs that are judged at once."""
 
     def check(game, case, seed):
-        return Finding(game, seed, case.band, 1.0, 0.5, recommended.get((game, seed), 0.0), 9)
+        return SelfcheckResult(game, seed, case.band, 1.0, 0.5, recommended.get((game, seed), 0.0), 9)
 
     monkeypatch.setattr("selfplay.commands.selfcheck.check", check)
 

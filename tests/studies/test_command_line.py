@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from scripts.studies.command_line import exit_when_told, weights, whole_numbers
+from scripts.studies.command_line import exit_on_signals, weights, whole_numbers
 
 
 def test_lists_of_numbers():
@@ -30,7 +30,7 @@ def handlers():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_who_is_told_to_end_exits(handlers, number):
     signal.signal(number, signal.SIG_DFL)
-    exit_when_told()
+    exit_on_signals()
     with pytest.raises(SystemExit) as ended:
         signal.raise_signal(number)
     assert ended.value.code == 128 + number
@@ -38,6 +38,6 @@ def test_who_is_told_to_end_exits(handlers, number):
 
 def test_who_goes_on_without_a_terminal_goes_on(handlers):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    exit_when_told()
+    exit_on_signals()
     signal.raise_signal(signal.SIGHUP)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

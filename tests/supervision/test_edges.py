@@ -28,7 +28,7 @@ from selfplay.supervision import (
     sleep,
 )
 from selfplay.supervision.child import Child
-from selfplay.supervision.intensity import RestartIntensity
+from selfplay.supervision.park import RestartIntensity
 from tests.supervision.children import Listener, Remote, Stubborn, crashing, fake_time, forever, never_ready, until
 
 

@@ -37,12 +37,6 @@ def test_only_the_standard_library_is_imported():
     assert ours == {"selfplay", *(name for name in ours if name.startswith("selfplay.supervision"))}
 
 
-def test_all_public_names_exist_and_are_sorted_out():
-    public = selfplay.supervision.__all__
-    assert len(set(public)) == len(public)
-    assert all(getattr(selfplay.supervision, name) is not None for name in public)
-
-
 def test_what_takes_either_kind_of_supervisor_can_be_typed_by_public_names():
     from selfplay.supervision import Node, Pool, Supervisor
 

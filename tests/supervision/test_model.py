@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from selfplay.supervision import ChildSpec, NotFoundError, Refuse, RunningError, StartError, Supervisor, SupervisorSpec
 from selfplay.supervision.exits import Cause, ChildRef
-from selfplay.supervision.intensity import EDGE_S, RestartIntensity
+from selfplay.supervision.park import EDGE_S, RestartIntensity
 from tests.supervision.children import Remote
 from tests.support.fake_clock import FakeClock
 

@@ -8,7 +8,7 @@ from selfplay.errors import CheckpointError, CorruptError, DiskError
 from selfplay.league.ledger import read_games
 from selfplay.train.disk import OLD, STATE, DiskWatch
 from selfplay.train.rating import LedgerKeeper, highest
-from selfplay.train.save_points import SavePoints
+from selfplay.train.saving import SavePoints
 from tests.league.test_ledger import RECORDS
 from tests.train.disks import Disk
 

@@ -6,7 +6,7 @@ from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.runner import ray_cluster
 from selfplay.train import app
-from selfplay.train.hosting import cluster_for
+from selfplay.train.run import cluster_for
 
 
 def test_other_hosts_need_no_cluster():

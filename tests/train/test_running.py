@@ -42,7 +42,7 @@ def test_a_first_signal_does_not_wait_for_a_learner_that_is_parked(tmp_path, mon
         raise OSError("no device")
 
     before(monkeypatch, Learner, "update", 2, broken)
-    announce, down = SupervisionNotices.tell, []
+    announce, down = SupervisionNotices.on_report, []
 
     def tell(self, report):
         announce(self, report)
@@ -52,7 +52,7 @@ def test_a_first_signal_does_not_wait_for_a_learner_that_is_parked(tmp_path, mon
             case ChildStarted(child=ChildRef(id="learner", incarnation=2)):
                 down.append(report.down_s)
 
-    monkeypatch.setattr(SupervisionNotices, "tell", tell)
+    monkeypatch.setattr(SupervisionNotices, "on_report", tell)
     code, text = train(tmp_path / "run", *ENDLESS)
     assert code == 130
     assert "Interrupted, and saved," in text

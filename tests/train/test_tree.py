@@ -6,12 +6,10 @@ import pytest
 
 from selfplay.checkpoint import create_run
 from selfplay.config.fighting_cli import parse
-from selfplay.errors import RunnerError
 from selfplay.report.reporter import Feed
-from selfplay.supervision import ChildSpec, NotFoundError, running
+from selfplay.supervision import NotFoundError, Pool, running
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
-from selfplay.train.runners import Runners
 from selfplay.train.running import Stop
 from selfplay.train.tree import Tree
 from tests.report.make import Recorder
@@ -60,41 +58,34 @@ def train(folder, *arguments):
     return decorate
 
 
-def test_runners_are_listed_counted_stopped_and_started_by_id(tmp_path):
+def ids(pool):
+    return [child.id for child in pool.which_children()]
+
+
+def test_runners_are_listed_stopped_and_started_by_id(tmp_path):
     @train(tmp_path / "run")
     async def restarts(tree, reports):
-        runners = Runners(tree.root)
-        assert runners.ids() == ["runner-000", "runner-001"]
-        assert runners.count() == 2
-        await runners.stop("runner-001")
-        assert runners.ids() == ["runner-000"]
+        pool = tree.root.find("runners", Pool)
+        assert ids(pool) == ["runner-000", "runner-001"]
+        await pool.terminate_child("runner-001")
+        assert ids(pool) == ["runner-000"]
         with pytest.raises(NotFoundError):
-            await runners.stop("runner-001")
+            await pool.terminate_child("runner-001")
         await reports.iterations(3)  # training goes on with those that are left
         assert tree.family.board.expected == {"runner-000"}
         await tree.start_runners()
         await reports.iterations(2)
-        assert sorted(runners.ids()) == ["runner-000", "runner-001"]
+        assert sorted(ids(pool)) == ["runner-000", "runner-001"]
         assert tree.family.board.expected == {"runner-000", "runner-001"}
         return tree.loop.progress.restarts
 
     assert restarts == 0  # what is asked for is no failure
 
 
-def test_an_id_is_given_once(tmp_path):
-    @train(tmp_path / "run")
-    async def message(tree, reports):
-        with pytest.raises(RunnerError) as caught:
-            await Runners(tree.root).start(ChildSpec("runner-000", tree.loop.run))
-        return str(caught.value)
-
-    assert message == "a runner 'runner-000' is there already"
-
-
 def test_fewer_runners_give_fewer_experiences(tmp_path):
     @train(tmp_path / "run", "--mode", "latest")
     async def experiences(tree, reports):
-        await Runners(tree.root).stop("runner-000")
+        await tree.root.find("runners", Pool).terminate_child("runner-000")
         await reports.iterations(3)
         return reports.experiences
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, exit_when_told, tell_error
+from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.kill_resume.kill_test import TRAININGS, KillTest, run_kill_test
 from scripts.studies.kill_resume.page import document, write
 from scripts.studies.pages import this_command
@@ -57,7 +57,7 @@ def check(given: argparse.Namespace) -> None:
 def run(given: argparse.Namespace) -> int:
     """Run the test and print the figures; 1 where a check failed."""
     check(given)
-    exit_when_told()  # ends the training with this process
+    exit_on_signals()  # ends the training with this process
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.folder or Path(temporary) / "kill_resume").absolute()
         test = KillTest(folder, given.kills, given.seed, given.game_type, given.deterministic, tuple(given.arguments))

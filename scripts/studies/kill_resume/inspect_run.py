@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import list_generations, load_generation
 from selfplay.checkpoint.generations import SET_ASIDE
-from selfplay.checkpoint.learner_state import verified_meta
+from selfplay.checkpoint.learner_state import read_meta
 from selfplay.checkpoint.models import is_model, read_model, weights_of
+from selfplay.checkpoint.store import open_folder
 from selfplay.errors import CheckpointError
 from selfplay.league.records import generation_number
 
@@ -70,7 +71,9 @@ def inspect_run(run: RunDir) -> RunContents:
     states, generations = {}, {}
     for path in _states(run):
         try:
-            meta = verified_meta(path)
+            folder = open_folder(path)
+            folder.verify()
+            meta = read_meta(folder)
             states[meta.iteration] = meta
         except CheckpointError as error:
             faults.append(f"a state is damaged: {error}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.studies import ROOT
 from scripts.studies.bench.speed import ROLLOUT
-from scripts.studies.command_line import Command, exit_when_told, tell_error, whole_numbers
+from scripts.studies.command_line import Command, exit_on_signals, tell_error, whole_numbers
 from scripts.studies.pages import measured_here
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.page import table, write
@@ -180,7 +180,7 @@ def _run(options: argparse.Namespace) -> None:
     peers = chosen(options.peers)
     if options.write and (len(peers), options.games) != (len(PEERS), whole_numbers(GAMES)):
         raise ConfigError("--write replaces the whole table: leave --games and --peers as they are")
-    exit_when_told()  # ends the running trainer with this process
+    exit_on_signals()  # ends the running trainer with this process
     figures = Bench(peers, options.venvs.absolute(), tell_error).measure(options.games, options.rounds)
     print(json.dumps(figures) if options.json else table(figures))
     if options.write:

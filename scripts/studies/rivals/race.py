@@ -20,7 +20,7 @@ import numpy as np
 from envs.melee import bots
 from scripts.studies import ROOT, TRAINER
 from scripts.studies.cells import Cells
-from scripts.studies.command_line import Command, exit_when_told, tell_error
+from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import measured_here, write_json
 from scripts.studies.rivals.jobs import job_of, session_of, write_first_weights
 from scripts.studies.rivals.programs.job import as_argument
@@ -252,7 +252,7 @@ def main() -> int:
 def _run(options: argparse.Namespace) -> None:
     if not options.minutes > 0 or options.evaluation_games < 2:
         raise ConfigError("--minutes must be above 0, and --evaluation-games at least 2")
-    exit_when_told()  # ends the running trainers with this process
+    exit_on_signals()  # ends the running trainers with this process
     named = None if options.peers is None else [peer.name for peer in chosen(options.peers)]
     ways = ways_of(ROOT / "docs" / "data" / "peers.json", named)
     plan = RacePlan((OURS, *ways), ways, options.seeds, options.minutes, evaluation_games=options.evaluation_games)

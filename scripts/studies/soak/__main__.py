@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, exit_when_told, tell_error
+from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import put_between, this_command, write_json
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import check_plan
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     check_plan(options.chaos, processes=options.game_type in ("mock", "dolphin"))
     from scripts.studies.soak.run import failures, soak, table
 
-    exit_when_told()  # ends the trainer with this process
+    exit_on_signals()  # ends the trainer with this process
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "soak").absolute()
         words = training(options.game_type, options.chaos, folder) + options.options

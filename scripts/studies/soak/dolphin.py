@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee.dolphin.install import is_free
 from scripts.studies import ROOT, TRAINER
-from scripts.studies.command_line import Command, exit_when_told, tell_error
+from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
 from scripts.studies.pages import table as markdown
 from scripts.studies.soak.run import Points, run_and_sample
@@ -211,7 +211,7 @@ def main() -> int:
 def _run(options: argparse.Namespace) -> int:
     if options.minutes <= 0 or options.num_games < 1 or (options.folder and options.folder.exists()):
         raise ConfigError("--minutes and --num-games must be above 0, --folder a new folder")
-    exit_when_told()  # ends the trainer with this process
+    exit_on_signals()  # ends the trainer with this process
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "soak").absolute()
         figures = {**measured_here(), **soak(folder, options.minutes, options.num_games, tell_error)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -9,19 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.config.command_line import Parser, run_command
 from selfplay.errors import ConfigError
-from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    import argparse
-
     from selfplay.commands.behaviour import Column
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, with subfolders")
     made.add_argument(
         "--character", metavar="NAME", help="character of the seats to count (default: all; policy: as trained)"
@@ -38,7 +35,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Count and print."""
     from selfplay.commands import behaviour as behaving
 
     if options.replays is None and options.policy is None:
@@ -75,6 +71,5 @@ def _of_policy(options: argparse.Namespace) -> Column:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay.commands.doctor import software
-from selfplay.commands.doctor.finding import Plan
-from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
+from selfplay.commands.doctor.finding import PlannedRun
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line; flags that the training has, too, mean what they mean there."""
     from selfplay.config.command_line import Parser
 
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin: its folder or executable")
     made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image")
     made.add_argument("--fast", action="store_true", help="do not hash the image, which reads 1.4 GB")
@@ -42,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def plan_of(options: argparse.Namespace) -> Plan:
+def plan_of(options: argparse.Namespace) -> PlannedRun:
     """What the arguments ask for.
 
     Raises:
@@ -54,7 +49,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
         raise ConfigError(f"--slippi-port {options.slippi_port}: {FIRST_PORT} to {LAST_PORT} is valid")
     if options.num_games < 1:
         raise ConfigError(f"--num-games {options.num_games}: at least 1 is needed")
-    return Plan(
+    return PlannedRun(
         dolphin=options.dolphin,
         iso=options.iso,
         slippi_port=options.slippi_port,
@@ -82,11 +77,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        from selfplay.config.command_line import exit_code
-    except ImportError:  # an old Python, or packages that are missing: that much can be told all the same
+        from selfplay.config.command_line import run_command
+    except ImportError:  # an old Python, or packages that are missing: that much can be checked without them
         print("\n".join(check().line() for check in (software.system, software.python, software.packages)))
         return 1
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
     made.add_argument("b", metavar="B", help="its opponent")
     made.add_argument(
@@ -42,7 +37,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play and print."""
     from selfplay.commands.evaluation import evaluate
     from selfplay.commands.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
@@ -68,5 +62,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

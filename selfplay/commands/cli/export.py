@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("policy", metavar="POLICY", help="policy folder, or run folder")
     made.add_argument("--format", required=True, choices=("onnx", "torch"), help="onnx needs the extra 'export'")
     made.add_argument("--out", required=True, type=Path, metavar="FILE", help="file to write; FILE.json describes it")
@@ -30,7 +25,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write and say how near it is."""
     from selfplay.commands.export import TOLERANCE, export
 
     done = export(options.policy, options.format, options.out, options.check)
@@ -42,6 +36,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # a few players are too little for two threads
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

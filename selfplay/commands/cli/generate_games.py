@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--model", default="tiny", metavar="NAME", help="tiny, a Hugging Face name, or a folder (tiny)")
     made.add_argument("--num-games", type=int, default=100, metavar="N", help="games in all (%(default)s)")
@@ -43,7 +37,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Settle what is to be played, then play."""
     from selfplay.commands.dialogue_files.settings import announce, make_settings
 
     values = dict(vars(options))
@@ -57,7 +50,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
+from selfplay.commands.cli.train import run
 from selfplay.verbs import program
 
 
-def run() -> int:
-    """Parse, train, exit code."""
-    from selfplay.config.imitation_cli import parse
-
-    invocation = parse(sys.argv[1:])
-    from selfplay.train.imitation.app import train
-
-    return train(
-        invocation.config,
-        resume=invocation.resume,
-        explicit=invocation.explicit,
-        preset=invocation.preset,
-    )
-
-
 def main() -> int:
-    """Run the command; the exit code."""
-    # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatever they are told
     from selfplay.config.command_line import exit_code
 
-    return exit_code(program(), run)
+    return exit_code(program(), lambda: run("imitation"))

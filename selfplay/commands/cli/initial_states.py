@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program, respelled
+from selfplay.config.command_line import Parser, run_command
+from selfplay.verbs import respelled
 
 EPILOG = """example:
   python scripts/dialop_game_init.py --output_dir data/dialop --num_train 1000 --num_test 100
@@ -18,14 +18,7 @@ EPILOG = """example:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(
-        prog=program(),
-        description=__doc__,
-        epilog=respelled(EPILOG),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    made = Parser(description=__doc__, epilog=respelled(EPILOG), formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--output_dir", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
     made.add_argument("--num_test", type=int, default=100, metavar="N", help="states in test.parquet (%(default)s)")
@@ -44,7 +37,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Draw, write, say where."""
     from selfplay.commands.game_init import Request, settings_of, write_states
 
     request = Request(
@@ -59,6 +51,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
-
-if TYPE_CHECKING:
-    import argparse
+from selfplay.config.command_line import Parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--games", type=Path, metavar="FILE", help="a selfplay_games.jsonl, with its settings.json beside it"
@@ -32,7 +27,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Find or play, then print."""
     from selfplay.commands.dialogue_files.settings import make_settings
     from selfplay.commands.inspect_dialogue import inspect_file, inspect_played
 
@@ -47,6 +41,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

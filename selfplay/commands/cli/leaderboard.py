@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
+from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program
 
@@ -16,19 +15,8 @@ if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
 
 
-class Parser(argparse.ArgumentParser):
-    """Tells a mistake in one line, with the nearest flag."""
-
-    def error(self, message: str) -> NoReturn:
-        """End with exit code 2."""
-        unknown = next((word for word in sys.argv[1:] if word.startswith("--") and word in message), "")
-        near = difflib.get_close_matches(unknown, self._option_string_actions, n=1)
-        self.exit(2, f"{self.prog}: {message}{f'; did you mean {near[0]}?' if near and unknown != near[0] else ''}\n")
-
-
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument(
         "--games", type=Path, metavar="FILE.csv", help="rate games of another program: columns first, second, score"
@@ -53,7 +41,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def show(options: argparse.Namespace, checkpoints: Path) -> None:
-    """Read the ledger, rate, print."""
     from selfplay.checkpoint.named_runs import resolve_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse
@@ -108,8 +95,6 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
 
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    for library in ("OPENBLAS", "OMP"):  # threads of numpy and torch spin: on a busy machine two are slower than one
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         show(parser().parse_args(), checkpoints)
     except SelfPlayError as error:

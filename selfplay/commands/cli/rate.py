@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.config.command_line import Parser, run_command
 from selfplay.errors import ConfigError
-from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    import argparse
-
     from selfplay.checkpoint import RunDir
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
@@ -32,7 +28,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, checkpoints: Path) -> None:
-    """Play, keep, print."""
     from envs.registry import find_game
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.named_runs import resolve_run
@@ -107,6 +102,4 @@ def _tell(text: str) -> None:
 
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    # numpy's threads spin: on a busy machine two are slower than one
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return exit_code(program(), lambda: run(parser().parse_args(), checkpoints))
+    return run_command(parser, lambda options: run(options, checkpoints))

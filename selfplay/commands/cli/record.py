@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program, respelled
-
-if TYPE_CHECKING:
-    import argparse
+from selfplay.config.command_line import Parser, run_command
+from selfplay.verbs import respelled
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line; ``players`` are pairs of a kind and a name, in the order of the line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument(
         "--bot", dest="players", action="append", type=lambda name: ("bot", name), metavar="NAME",
         help="scripted player; may be repeated, and combined with --policy",
@@ -41,7 +38,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play, write and print."""
     from selfplay.checkpoint import check_folder
     from selfplay.commands import record as recording
     from selfplay.commands.players import chosen_rules
@@ -70,6 +66,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -10,7 +10,6 @@ from selfplay.verbs import program
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = argparse.ArgumentParser(prog=program(), description=__doc__)
     made.add_argument("files", nargs="+", type=Path, metavar="FILE", help=".slp file")
     return made

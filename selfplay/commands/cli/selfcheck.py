@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.config.command_line import Parser, run_command
 from selfplay.errors import ConfigError
-from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    import argparse
-
-    from selfplay.commands.selfcheck import Finding
+    from selfplay.commands.selfcheck import SelfcheckResult
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="seeds of the runs (default: %(default)s)")
     made.add_argument("--games", metavar="NAME,NAME", help="only these (default: all)")
     made.add_argument("--json", action="store_true", help="as JSON")
@@ -38,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     if unknown := [game for game in games if game not in CASES]:
         raise ConfigError(f"--games {unknown[0]}: unknown (valid: {', '.join(CASES)})")
     started = time.monotonic()
-    found: list[Finding] = []
+    found: list[SelfcheckResult] = []
     if not options.json:
         print(f"{'game':<8} {'seed':>4} {'last':>7} {'average':>8} {'recommended':>12} {'band':>6}")
     for game in games:
@@ -56,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def row(finding: Finding) -> str:
-    """A line of the table."""
+def row(finding: SelfcheckResult) -> str:
     return (
         f"{finding.game:<8} {finding.seed:>4} {finding.last:>7.3f} {finding.average:>8.3f} "
         f"{finding.recommended:>12.3f} {finding.band:>6.2f}{'' if finding.passed else '  outside'}"
@@ -65,8 +60,4 @@ def row(finding: Finding) -> str:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
-    # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return exit_code(program(), lambda: run(parser().parse_args()))
+    return run_command(parser, run)

@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from importlib import import_module
 
 from selfplay.verbs import program
 
-
-def run() -> int:
-    """Parse, train, exit code."""
-    from selfplay.config.family import is_dialogue
-
-    arguments = sys.argv[1:]
-    if is_dialogue(arguments):
-        return _train_dialogue(arguments)
-    from selfplay.config.fighting_cli import parse
-
-    invocation = parse(arguments)
-    from selfplay.train.app import train
-
-    return train(
-        invocation.config,
-        resume=invocation.resume,
-        explicit=invocation.explicit,
-        preset=invocation.preset,
-    )
+APPS = {
+    "fighting": "selfplay.train.app",
+    "dialogue": "selfplay.train.dialogue.app",
+    "imitation": "selfplay.train.imitation.app",
+}
 
 
-def _train_dialogue(arguments: list[str]) -> int:
-    """Train a dialogue game."""
-    from selfplay.config.dialogue_cli import parse
-
-    invocation = parse(arguments)
-    from selfplay.train.dialogue.app import train
-
-    return train(
-        invocation.config,
-        resume=invocation.resume,
-        explicit=invocation.explicit,
-        preset=invocation.preset,
-    )
+def run(family: str) -> int:
+    """Parse the arguments, then load torch and train; the exit code."""
+    call = import_module(f"selfplay.config.{family}_cli").parse(sys.argv[1:])
+    train = import_module(APPS[family]).train
+    code: int = train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)
+    return code
 
 
 def main() -> int:
-    """Run the command; the exit code."""
-    # Threads that wait must sleep, not spin: on a shared machine spinning costs far more than waking up.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which spin whatever they are told
     from selfplay.config.command_line import exit_code
+    from selfplay.config.family import is_dialogue
 
-    return exit_code(program(), run)
+    return exit_code(program(), lambda: run("dialogue" if is_dialogue(sys.argv[1:]) else "fighting"))

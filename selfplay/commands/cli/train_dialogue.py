@@ -6,11 +6,9 @@ One process, or those of torchrun, each with its own GPU out of CUDA_VISIBLE_DEV
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, exit_code
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
 
 FLAGS = {
     "batch_rows": ("--batch-rows", "rows (one seat of a game each) of an optimiser step (64)"),
@@ -23,8 +21,7 @@ FLAGS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = Parser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("--folder", type=Path, required=True, metavar="DIR", help="folder of the tables")
     for name, (flag, text) in FLAGS.items():
         made.add_argument(flag, dest=name, default=argparse.SUPPRESS, metavar="N", help=text)
@@ -34,7 +31,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Validate, train."""
     from selfplay.commands.dialogue_files.training import train, training_settings
 
     values = dict(vars(options))
@@ -43,7 +39,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Exit code 0, 1 for a failure, 2 for a mistake of the user."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must sleep, not spin
-    options = parser().parse_args()
-    return exit_code(program(), lambda: run(options))
+    return run_command(parser, run)

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.report.tree_status import printable
 from selfplay.verbs import program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
     from selfplay.checkpoint import RunDir
 
-NEWEST = 5  # crashes that are told of in a line each
-WIDE = 2000  # columns, where nobody's terminal must be kept to
+NEWEST = 5  # crashes that are shown in a line each
+WIDE = 2000  # columns, where the output is no terminal
 EVERY_S = 1.0
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog=program(), description=__doc__, allow_abbrev=False)
+    made = Parser(description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--crashes", type=_count, metavar="N", help="show the newest N crash reports in full")
     form = made.add_mutually_exclusive_group()
@@ -44,7 +42,6 @@ def _count(text: str) -> int:
 
 
 def show(options: argparse.Namespace, checkpoints: Path) -> None:
-    """Read, draw."""
     from rich.console import Console
 
     from selfplay.checkpoint.named_runs import resolve_run
@@ -59,16 +56,16 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
         return
     found = examine(run, options.crashes or NEWEST)
     if options.json:
-        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: what a stranger wrote stays escaped
+        print(json.dumps(found.model_dump(mode="json"), indent=1))  # ASCII: untrusted text stays escaped
     else:
         console.print(view(found, options.crashes is not None))
 
 
 def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Draw the tree again and again, until the trainer has ended or somebody has seen enough.
+    """Draw the tree again and again, until the trainer has ended or the user interrupts.
 
     Raises:
-        ConfigError: nobody watches: the output is no terminal.
+        ConfigError: the output is no terminal.
     """
     from rich.live import Live
 
@@ -87,8 +84,6 @@ def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[f
 
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    for library in ("OPENBLAS", "OMP"):  # threads of numpy spin
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         show(parser().parse_args(), checkpoints)
     except SelfPlayError as error:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = argparse.ArgumentParser(prog=program(), description=__doc__)
     made.add_argument(
         "what",

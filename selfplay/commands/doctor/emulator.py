@@ -12,7 +12,7 @@ from typing import Final
 from envs.errors import DolphinError
 from envs.melee.dolphin.disc import judge_disc
 from envs.melee.dolphin.install import DolphinVersion, find_executable, free_port, launcher_folder, version_of
-from selfplay.commands.doctor.finding import Finding, Level, Plan
+from selfplay.commands.doctor.finding import Check, Level, PlannedRun
 
 DEV_FUSE: Final = Path("/dev/fuse")
 _APP_IMAGE: Final = b"AI\x02"  # from byte 8 on
@@ -20,30 +20,30 @@ _EXTRACT: Final = "start it once with --appimage-extract and give --dolphin the 
 
 
 @dataclass(frozen=True, slots=True)
-class Dolphin:
+class FoundDolphin:
     """What was found of it: nothing where there is none, no version where it does not answer."""
 
     executable: Path | None = None
     version: DolphinVersion | None = None
 
 
-def dolphin(plan: Plan) -> tuple[Finding, Dolphin]:
+def dolphin(plan: PlannedRun) -> tuple[Check, FoundDolphin]:
     """The executable, and its answer to ``--version``; without ``--dolphin`` the launcher's is looked for."""
     if plan.dolphin is None and not launcher_folder().is_dir():
         found = f"not given, and no launcher's at {launcher_folder()}"
-        return Finding("warn", "Dolphin", found, "real games need it: --dolphin PATH (docs/dolphin.md)"), Dolphin()
+        return Check("warn", "Dolphin", found, "real games need it: --dolphin PATH (docs/dolphin.md)"), FoundDolphin()
     executable = None
     try:
         executable = find_executable(plan.dolphin or launcher_folder())
         version = version_of(executable)
     except DolphinError as error:
-        return Finding(_level(plan.dolphin), "Dolphin", str(error)), Dolphin(executable)
+        return Check(_level(plan.dolphin), "Dolphin", str(error)), FoundDolphin(executable)
     line = "mainline" if version.mainline else "Ishiiruka"
     kind = f"{line}, ExiAI" if version.exi_ai else line
-    return Finding("ok", "Dolphin", f"{executable}: {version.text} ({kind})"), Dolphin(executable, version)
+    return Check("ok", "Dolphin", f"{executable}: {version.text} ({kind})"), FoundDolphin(executable, version)
 
 
-def build(plan: Plan, there: Dolphin) -> Finding | None:
+def build(plan: PlannedRun, there: FoundDolphin) -> Check | None:
     """Whether it can be run as ``--headless`` and ``--fast-forward`` ask; None where nothing is known of it."""
     version = there.version
     if version is None:
@@ -51,63 +51,63 @@ def build(plan: Plan, there: Dolphin) -> Finding | None:
     window = "windowed or headless" if version.can_show and version.can_be_headless else "windowed only"
     can = f"{window if version.can_show else 'headless only'}, {'' if version.can_fast_forward else 'no '}fast-forward"
     if plan.headless and not version.can_be_headless:
-        return Finding("FAIL", "build", can, "--headless needs ExiAI, or a mainline build that was made for it")
+        return Check("FAIL", "build", can, "--headless needs ExiAI, or a mainline build that was made for it")
     if plan.fast_forward and not version.can_fast_forward:
-        return Finding("FAIL", "build", can, "--fast-forward needs an ExiAI build")
-    return Finding("ok", "build", can)
+        return Check("FAIL", "build", can, "--fast-forward needs an ExiAI build")
+    return Check("ok", "build", can)
 
 
-def app_image(there: Dolphin) -> Finding | None:
+def app_image(there: FoundDolphin) -> Check | None:
     """Whether the system can mount an AppImage; None where it is none, or where there is nothing to start."""
     if there.executable is None or not _is_app_image(there.executable):
         return None
     if there.version is not None:
-        return Finding("ok", "AppImage", "it runs")
+        return Check("ok", "AppImage", "it runs")
     missing = [] if DEV_FUSE.exists() else [str(DEV_FUSE)]
     if not (shutil.which("fusermount") or shutil.which("fusermount3")):
         missing.append("fusermount")
     if missing:
-        return Finding("FAIL", "AppImage", f"cannot be mounted without {' and '.join(missing)}", _EXTRACT)
-    return Finding("warn", "AppImage", "does not run though FUSE is there (some want libfuse.so.2)", _EXTRACT)
+        return Check("FAIL", "AppImage", f"cannot be mounted without {' and '.join(missing)}", _EXTRACT)
+    return Check("warn", "AppImage", "does not run though FUSE is there (some want libfuse.so.2)", _EXTRACT)
 
 
-def disc(plan: Plan, there: Dolphin) -> Finding:
+def disc(plan: PlannedRun, there: FoundDolphin) -> Check:
     """The image of the game, and whether this Dolphin can read it."""
     if plan.iso is None:
-        return Finding("warn", "disc", "not given", "real games need your own image of Melee 1.02: --iso PATH")
+        return Check("warn", "disc", "not given", "real games need your own image of Melee 1.02: --iso PATH")
     try:
         verdict = judge_disc(plan.iso, hash_it=plan.hash_disc)
     except DolphinError as error:
-        return Finding("FAIL", "disc", str(error))
+        return Check("FAIL", "disc", str(error))
     if verdict.mainline_only and there.version is not None and not there.version.mainline:
-        return Finding(
+        return Check(
             "FAIL", "disc", f"{verdict.text}; Ishiiruka cannot read it", "convert it to ISO with a newer Dolphin"
         )
-    return Finding("ok" if verdict.level == "ok" else "warn", "disc", verdict.text)
+    return Check("ok" if verdict.level == "ok" else "warn", "disc", verdict.text)
 
 
-def ports(plan: Plan) -> Finding:
+def ports(plan: PlannedRun) -> Check:
     """A UDP port for each game to report its frames on."""
     try:
         found = [free_port(plan.slippi_port, slot, plan.num_games) for slot in range(plan.num_games)]
     except DolphinError as error:
-        return Finding("FAIL", "ports", str(error))
+        return Check("FAIL", "ports", str(error))
     shown = str(found[0]) if len(found) == 1 else f"{min(found)} to {max(found)}"
     moved = sum(port - slot != plan.slippi_port for slot, port in enumerate(found))
     taken = f"; {moved} moved from ports that are taken" if moved else ""
-    return Finding("ok", "ports", f"UDP {shown}{taken}")
+    return Check("ok", "ports", f"UDP {shown}{taken}")
 
 
-def display(plan: Plan, there: Dolphin) -> Finding:
+def display(plan: PlannedRun, there: FoundDolphin) -> Check:
     """Where a Dolphin with a window can draw."""
     if platform.system() != "Linux":
-        return Finding("ok", "display", "the system's")
+        return Check("ok", "display", "the system's")
     if found := next((name for name in ("DISPLAY", "WAYLAND_DISPLAY") if os.environ.get(name)), None):
-        return Finding("ok", "display", f"{found}={os.environ[found]}")
+        return Check("ok", "display", f"{found}={os.environ[found]}")
     if plan.headless or there.version is None or not there.version.can_show:
-        return Finding("ok", "display", "none; only a Dolphin with a window needs one")
+        return Check("ok", "display", "none; only a Dolphin with a window needs one")
     remedy = "--headless, an ExiAI build, or xvfb-run before the command"
-    return Finding(_level(plan.dolphin), "display", "none, and this Dolphin opens a window", remedy)
+    return Check(_level(plan.dolphin), "display", "none, and this Dolphin opens a window", remedy)
 
 
 def _level(given: str | None) -> Level:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from selfplay.commands.doctor import emulator, resources, software
 
 if TYPE_CHECKING:
-    from selfplay.commands.doctor.finding import Finding, Plan
+    from selfplay.commands.doctor.finding import Check, PlannedRun
 
 
-def examine(plan: Plan) -> Iterator[Finding]:
+def examine(plan: PlannedRun) -> Iterator[Check]:
     """The findings, each as soon as it is made; hashing a disc takes seconds, loading torch too."""
     yield software.system()
     yield software.python()

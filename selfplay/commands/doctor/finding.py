@@ -10,7 +10,7 @@ Level = Literal["ok", "warn", "FAIL"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One line of the report."""
 
     level: Level
@@ -19,12 +19,11 @@ class Finding:
     remedy: str = ""
 
     def line(self) -> str:
-        """As a person reads it."""
         return f"{self.level:<4}  {self.name}: {self.found}{f'; {self.remedy}' if self.remedy else ''}"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedRun:
     """The run that the machine is examined for, with the meaning of the training's flags."""
 
     dolphin: str | None

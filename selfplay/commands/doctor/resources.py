@@ -8,12 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from selfplay.commands.doctor.finding import Finding, Plan
+from selfplay.commands.doctor.finding import Check, PlannedRun
 from selfplay.machine import usable_cores
 
 MB: Final = 1 << 20
-DOLPHIN_MB: Final = 300
-"""Of one Dolphin, as a rule of thumb; the bench measures."""
+DOLPHIN_MB: Final = 300  # of one Dolphin, as a rule of thumb; the bench measures
 WORKER_MB: Final = 160
 """Of the process that drives it: 155 MB at its peak with compiled rules and libmelee, on Linux with Python 3.11."""
 LOW_DISK_MB: Final = 1000
@@ -24,54 +23,53 @@ _MEMINFO: Final = Path("/proc/meminfo")
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
-def checkpoint_disk(plan: Plan) -> Finding:
-    """Where runs are kept."""
+def checkpoint_disk(plan: PlannedRun) -> Check:
     return _disk("checkpoints", plan.checkpoints.absolute(), "--checkpoint names another folder")
 
 
-def temporary_disk() -> Finding:
+def temporary_disk() -> Check:
     """Where emulators have their scratch folders, with a script that starts each."""
     folder, remedy = Path(tempfile.gettempdir()), "TMPDIR names another folder"
     if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
-        return Finding("warn", "temporary files", f"{folder} is mounted noexec, Dolphin cannot start there", remedy)
+        return Check("warn", "temporary files", f"{folder} is mounted noexec, Dolphin cannot start there", remedy)
     return _disk("temporary files", folder, remedy)
 
 
-def shared_memory() -> Finding:
+def shared_memory() -> Check:
     """Where blocks of games in processes put what they share."""
     if not SHARED.is_dir():
-        return Finding("ok", "shared memory", f"no {SHARED}, temporary files take its place")
+        return Check("ok", "shared memory", f"no {SHARED}, temporary files take its place")
     usage = shutil.disk_usage(SHARED)
     found = f"{_size(usage.free)} of {_size(usage.total)} free in {SHARED}"
     if usage.free < LOW_SHARED_MB * MB:
-        return Finding("warn", "shared memory", found, "in a container: --shm-size 256m")
-    return Finding("ok", "shared memory", found)
+        return Check("warn", "shared memory", found, "in a container: --shm-size 256m")
+    return Check("ok", "shared memory", found)
 
 
-def memory(plan: Plan) -> Finding:
-    """For the emulators and who drives them, by rule of thumb."""
+def memory(plan: PlannedRun) -> Check:
+    """For the emulators and the processes that drive them, by rule of thumb."""
     each = DOLPHIN_MB + WORKER_MB
     wanted = plan.num_games * each * MB
     estimate = f"{_size(wanted)} for --num-games {plan.num_games} in Dolphin (about {each} MB each)"
     available = available_memory()
     if available is None:
-        return Finding("ok", "memory", f"{estimate}; what is free, this system does not tell")
+        return Check("ok", "memory", f"{estimate}; what is free, this system does not tell")
     found = f"{_size(available)} free, {estimate}"
     if wanted > available:
-        return Finding("warn", "memory", found, "lower --num-games")
-    return Finding("ok", "memory", found)
+        return Check("warn", "memory", found, "lower --num-games")
+    return Check("ok", "memory", found)
 
 
-def cores(plan: Plan) -> Finding:
+def cores(plan: PlannedRun) -> Check:
     """Each Dolphin keeps about one busy."""
     found = f"{usable_cores()} usable"
     if plan.num_games > usable_cores():
-        return Finding("warn", "cores", found, f"--num-games {plan.num_games} in Dolphin would share them")
-    return Finding("ok", "cores", found)
+        return Check("warn", "cores", found, f"--num-games {plan.num_games} in Dolphin would share them")
+    return Check("ok", "cores", found)
 
 
 def available_memory() -> int | None:
-    """Bytes that new processes may take, a container's limit heeded; None where the system does not tell."""
+    """Bytes that new processes may take, a container's limit heeded; None where the system does not say."""
     amounts = [amount for amount in (_system_memory(), _container_memory()) if amount is not None]
     return min(amounts, default=None)
 
@@ -99,14 +97,14 @@ def _container_memory() -> int | None:
         return None
 
 
-def _disk(name: str, folder: Path, remedy: str) -> Finding:
+def _disk(name: str, folder: Path, remedy: str) -> Check:
     """Room and the right to write at a folder, or where it would be made."""
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        return Finding("FAIL", name, f"{there} cannot be written to", remedy)
+        return Check("FAIL", name, f"{there} cannot be written to", remedy)
     free = shutil.disk_usage(there).free
     found = f"{_size(free)} free at {folder}"
-    return Finding("warn", name, found, f"little; {remedy}") if free < LOW_DISK_MB * MB else Finding("ok", name, found)
+    return Check("warn", name, found, f"little; {remedy}") if free < LOW_DISK_MB * MB else Check("ok", name, found)
 
 
 def _size(amount: int) -> str:

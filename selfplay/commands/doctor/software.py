@@ -9,69 +9,68 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from selfplay.commands.doctor.finding import Finding, Level, Plan
+from selfplay.commands.doctor.finding import Check, Level, PlannedRun
 
 PROJECT: Final = Path(__file__).resolve().parents[3] / "pyproject.toml"
 LEAST_PYTHON: Final = (3, 11)
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w-]+)(?P<range>(?:,?(?:>=|<)[\d.]+)*)")
 
 
-def system() -> Finding:
+def system() -> Check:
     """Linux or macOS: blocks of games in processes need what POSIX gives."""
     name = f"{platform.system()} {platform.release()}, {platform.machine()}"
     if platform.system() in ("Linux", "Darwin"):
-        return Finding("ok", "system", name)
-    return Finding("FAIL", "system", name, "Linux or macOS is needed; on Windows work inside WSL2")
+        return Check("ok", "system", name)
+    return Check("FAIL", "system", name, "Linux or macOS is needed; on Windows work inside WSL2")
 
 
-def python() -> Finding:
-    """New enough."""
+def python() -> Check:
     if sys.version_info[:2] >= LEAST_PYTHON:
-        return Finding("ok", "Python", platform.python_version())
+        return Check("ok", "Python", platform.python_version())
     least = ".".join(map(str, LEAST_PYTHON))
-    return Finding("FAIL", "Python", platform.python_version(), f"{least} or newer is needed: make PYTHON=python3.12")
+    return Check("FAIL", "Python", platform.python_version(), f"{least} or newer is needed: make PYTHON=python3.12")
 
 
-def packages() -> Finding:
+def packages() -> Check:
     """Those that every run needs."""
     wanted = _project()["dependencies"]
     if wrong := _unmet(wanted):
-        return Finding("FAIL", "packages", ", ".join(wrong), "pip install -c constraints.txt -e .")
-    return Finding("ok", "packages", f"all {len(wanted)} that pyproject.toml names")
+        return Check("FAIL", "packages", ", ".join(wrong), "pip install -c constraints.txt -e .")
+    return Check("ok", "packages", f"all {len(wanted)} that pyproject.toml names")
 
 
-def libmelee(plan: Plan) -> Finding:
+def libmelee(plan: PlannedRun) -> Check:
     """The extra that real games need."""
     wanted = _project()["optional-dependencies"]["dolphin"]
     if not (wrong := _unmet(wanted)):
-        return Finding("ok", "libmelee", importlib.metadata.version("melee"))
+        return Check("ok", "libmelee", importlib.metadata.version("melee"))
     level: Level = "FAIL" if plan.real_games else "warn"
-    return Finding(level, "libmelee", ", ".join(wrong), "real games need it: pip install -e '.[dolphin]'")
+    return Check(level, "libmelee", ", ".join(wrong), "real games need it: pip install -e '.[dolphin]'")
 
 
-def torch() -> Finding:
+def torch() -> Check:
     """Its version, and the GPU that it sees."""
     try:
         import torch as library
     except (ImportError, OSError) as error:  # the latter where a library of CUDA cannot be loaded
-        return Finding("FAIL", "torch", f"cannot be loaded ({' '.join(str(error).split())})", "make .venv")
+        return Check("FAIL", "torch", f"cannot be loaded ({' '.join(str(error).split())})", "make .venv")
     gpu = library.cuda.get_device_name(0) if library.cuda.is_available() else "no CUDA device, the processor learns"
-    return Finding("ok", "torch", f"{library.__version__}, {gpu}")
+    return Check("ok", "torch", f"{library.__version__}, {gpu}")
 
 
-def rules() -> Finding:
+def rules() -> Check:
     """Whether the first game of the mock starts at once."""
     try:
         from envs.registry import find_game
     except ImportError as error:
-        return Finding("FAIL", "game rules", f"cannot be loaded ({error})", "make .venv")
+        return Check("FAIL", "game rules", f"cannot be loaded ({error})", "make .venv")
     if find_game("mock").starts_at_once():
-        return Finding("ok", "game rules", "compiled")
-    return Finding("ok", "game rules", "not compiled yet, the first start does it in about half a minute")
+        return Check("ok", "game rules", "compiled")
+    return Check("ok", "game rules", "not compiled yet, the first start does it in about half a minute")
 
 
 def _project() -> Any:  # noqa: ANN401
-    import tomllib  # here, since an older Python has none, and is to be told so
+    import tomllib  # here, since an older Python has none, which is to be reported
 
     return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard
     from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
 
-POINTS: Final = 160
-"""Maximum number of points of a curve; each is a mean over neighbouring iterations."""
+POINTS: Final = 160  # maximum number of points of a curve; each is a mean over neighbouring iterations
 SHARES: Final = 40
 """Maximum number of points of stacked shares. They are noisy, since few episodes end in an iteration."""
 PAST: Final = "past generations"

@@ -26,12 +26,10 @@ def paragraphs(lines: Iterable[str], kind: str = "") -> str:
 
 
 def points(lines: Iterable[str]) -> str:
-    """An unordered list."""
     return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
 def definitions(pairs: Pairs) -> str:
-    """A definition list."""
     return f"<dl>{''.join(f'<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>' for k, v in pairs)}</dl>"
 
 
@@ -74,7 +72,6 @@ def about_ratings(board: Leaderboard) -> Pairs:
 
 
 def health(records: RunRecords) -> str:
-    """The health findings with remedies."""
     found = records.health()
     when = "when it ended" if records.ended else "over the last iterations of a run that has not ended"
     if found is None:

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
 
-TOP: Final = 24
-"""Top players on a map; scripted players, the start and the newest generation are added."""
-MOST: Final = 48
-"""Maximum number of players on a map, since in external games all players count as scripted."""
+TOP: Final = 24  # top players on a map; scripted players, the start and the newest generation are added
+MOST: Final = 48  # maximum number of players on a map, since in external games all players count as scripted
 
 
 def maps(study: LeaderboardAnalysis) -> dict[str, Any]:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from selfplay.report.transcripts import Transcript
 
 _SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
-LONGEST_S: Final = 150.0
-"""Maximum length of a game on the page in seconds; longer games are cut at the start."""
+LONGEST_S: Final = 150.0  # maximum length of a game on the page in seconds; longer games are cut at the start
 GAPS: Final = 10  # maximum number of gaps that are listed
 
 
@@ -77,7 +76,6 @@ def write_page(subject: PageContent, path: Path) -> int:
 
 
 def page(subject: PageContent) -> str:
-    """The page as HTML."""
     folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
     parts = player("h3")
     return standalone_page(

@@ -32,13 +32,11 @@ class RunRecords:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Read the folder of a run."""
-        metrics = tuple(row for row in _rows(folder / "metrics.jsonl") if _can_be_drawn(row))
+        metrics = tuple(row for row in _parsed(_text(folder / "metrics.jsonl").splitlines()) if _can_be_drawn(row))
         return cls(_document(folder / "run.json"), _document(folder / "summary.json"), metrics)
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether it is a run of a dialogue game."""
         return self.run.get("family") == "dialogue"
 
     @property
@@ -126,10 +124,6 @@ def _report(row: JsonRow) -> IterationReport | None:
 
 def _document(path: Path) -> JsonRow:
     return next(iter(_parsed([_text(path)])), {})
-
-
-def _rows(path: Path) -> list[JsonRow]:
-    return _parsed(_text(path).splitlines())
 
 
 def _text(path: Path) -> str:

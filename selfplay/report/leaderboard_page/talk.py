@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from selfplay.report.transcripts import Said, Transcript
 
-SHOWN: Final = 24
-"""Maximum number of games: the newest, and those of the first iteration with transcripts."""
+SHOWN: Final = 24  # maximum number of games: the newest, and those of the first iteration with transcripts
 _KINDS: Final = {"best": "Best game", "worst": "Worst game", "random": "One game"}
 
 

@@ -26,8 +26,7 @@ from selfplay.train.dialogue.players import (
     server_of,
 )
 from selfplay.train.dialogue.session import DialogueSession, runners
-from selfplay.train.hosting import cluster_for
-from selfplay.train.run import run_to_end
+from selfplay.train.run import cluster_for, run_to_end
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from selfplay.train.fighting.session import Session
 
 ROLES: Final = (MAIN, *EXPLOITERS)
-WINS: Final = 0.7
-"""Score against each of its targets at which an exploiter is frozen."""
+WINS: Final = 0.7  # score against each of its targets at which an exploiter is frozen
 RESETS: Final = {"main_exploiter": 1.0, "league_exploiter": 0.25}
 """Probability that an exploiter is reset after it was frozen."""
 
@@ -46,7 +45,6 @@ class Agent:
         return {"matchmaker": self.matchmaker.state(), "since": self.since, "began": self.began}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """From a checkpoint."""
         self.matchmaker.restore(state["matchmaker"])
         self.since = int(state.get("since", 0))
         self.began = int(state.get("began", 0))
@@ -83,8 +81,8 @@ class Target(NamedTuple):
 def worst(agent: Agent, archive: Archive) -> Target:
     """The target of an exploiter: the main agent, or its hardest opponent in the league."""
     names = [MAIN] if agent.role == "main_exploiter" else [*archive.generations, *archive.exploiters]
-    maker = agent.matchmaker
-    return min((Target(name, maker.score(name), maker.games(name)) for name in names), key=lambda t: t.score)
+    results = agent.matchmaker.results
+    return min((Target(name, results.score(name), results.games(name)) for name in names), key=lambda t: t.score)
 
 
 def begins_anew(agent: Agent, iteration: int, seed: int) -> bool:

@@ -6,6 +6,8 @@ Policies with equal weights are stored once.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import named_by_states, save_policy, weights_hash
@@ -16,9 +18,6 @@ from selfplay.league.pruning import prune
 from selfplay.league.records import generation_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
     from selfplay.checkpoint import PolicyMeta, RunDir
     from selfplay.checkpoint.learner_state import Named
     from selfplay.checkpoint.tensors import Arrays
@@ -66,7 +65,6 @@ class Archive:
         return folder / name
 
     def has(self, names: Collection[str]) -> bool:
-        """Whether the files of all of these policies exist and are intact."""
         return all(self._fault(name) is None for name in names)
 
     def save(self, meta: PolicyMeta, params: Arrays) -> str:
@@ -81,7 +79,6 @@ class Archive:
 
     @property
     def is_full(self) -> bool:
-        """Whether ``prune`` has something to remove."""
         return max(len(self.generations), len(self.exploiters)) > self._limit
 
     def prune(self, strengths: Mapping[str, float], keep: Collection[str]) -> list[str]:

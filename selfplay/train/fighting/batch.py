@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from selfplay.update_metrics import UpdateMetrics
 
 
-TERM: Final = "reward_"
-"""Prefix of the episode statistics that are terms of the reward."""
-COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")
-"""Episode statistics that only fights have."""
+TERM: Final = "reward_"  # prefix of the episode statistics that are terms of the reward
+COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")  # only of fights
 
 
 def make_batch(

@@ -27,7 +27,7 @@ from selfplay.train.fighting.realtime import opens_within_s
 
 if TYPE_CHECKING:
     from selfplay.report.reporter import Feed
-    from selfplay.runner.segment import Games
+    from selfplay.runner.segment import GameBlock
     from selfplay.train.fighting.session import Session
     from selfplay.train.progress import Progress
 
@@ -74,7 +74,7 @@ class Blocks:
             with self._compilation():
                 await asyncio.to_thread(prepare)
 
-    def open(self, runner: str, incarnation: int) -> Games:
+    def open(self, runner: str, incarnation: int) -> GameBlock:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
         cluster, progress = self._session.cluster, self._progress
         steps = self._session.config.ppo.rollout_length
@@ -86,7 +86,7 @@ class Blocks:
                 return open_block(opening, self.infer, struck)
         link = cluster.link(BlockServer, runner)
         block = BlockClient(link, self._weights, lambda: replace(self._opening_elsewhere(runner), faults=faults))
-        return block if faults is None else cast("Games", CountedFaults(block, faults, struck))
+        return block if faults is None else cast("GameBlock", CountedFaults(block, faults, struck))
 
     def _opening_elsewhere(self, runner: str) -> Opening:
         """Of the next games: actors that found no place, or died before they had any, do not count."""

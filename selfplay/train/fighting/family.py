@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import methodcaller
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from selfplay.league.sprt import SprtBounds
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.runner.match import Contender, play
-from selfplay.runner.segment import Collected, Games, SegmentOrder
+from selfplay.runner.segment import Collected, GameBlock, SegmentOrder
 from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.train.family import Best, Family
 from selfplay.train.fighting.batch import iteration_report, scores_against
@@ -33,8 +34,6 @@ from selfplay.train.runners import PARK, PARK_ELSEWHERE, patience
 
 if TYPE_CHECKING:
     import asyncio
-
-    from numpy.typing import NDArray
 
     from selfplay.checkpoint import LearnerState
     from selfplay.league.records import MatchRecord
@@ -51,8 +50,7 @@ if TYPE_CHECKING:
     from selfplay.train.rating import LedgerKeeper
     from selfplay.update_metrics import UpdateMetrics
 
-Segments = dict[str, list[Collected]]
-"""An iteration's segments by the role of the agent that learns from them."""
+Segments = dict[str, list[Collected]]  # an iteration's segments by the role of the agent that learns from them
 
 
 class FightingFamily(Family[Segments, "UpdateMetrics"]):
@@ -68,7 +66,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         config, live = session.config, session.game.live
         elsewhere = session.cluster is not None
         park = park_policy(config.emulator) if live else PARK_ELSEWHERE if elsewhere else PARK
-        board: WorkQueue[Games] = WorkQueue(
+        board: WorkQueue[GameBlock] = WorkQueue(
             session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live,
             patience=patience(park, config.run.ray_address),
         )  # fmt: skip
@@ -115,7 +113,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
             self._teacher = await self._population.first_policy()
         orders = await self._orders()
         chaos = self.progress.chaos
-        jobs: dict[str, Job[Games]] = {
+        jobs: dict[str, Job[GameBlock]] = {
             runner: Job(partial(_collect, runner=runner, order=order, chaos=chaos)) for runner, order in orders.items()
         }
         roles = self.session.roles
@@ -159,7 +157,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         return orders
 
     def _record(self, collected: Segments) -> None:
-        """Tell the matchmakers the results, and drop opponents that no game in progress needs."""
+        """Pass the results to the matchmakers, and drop opponents that no game in progress needs."""
         for role, parts in collected.items():
             agent = self._population.agents[role]
             agent.matchmaker.record(scores_against(parts))
@@ -217,7 +215,9 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         arrays = await self._population.arrays()
         opponents: dict[str, Any] = {}
         if self.progress.iteration and not self.session.game.live:
-            jobs: dict[str, Job[Games]] = {r: Job(_snapshot, timed=False) for r in self.session.blocks}
+            jobs: dict[str, Job[GameBlock]] = {
+                r: Job(methodcaller("snapshot"), timed=False) for r in self.session.blocks
+            }
             for runner, (games, document) in (await self.board.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
                 opponents[runner] = document
@@ -235,7 +235,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     async def prepare(self) -> None:
         await self._blocks.prepare()
 
-    def open_runner(self, runner: str, incarnation: int) -> Games:
+    def open_runner(self, runner: str, incarnation: int) -> GameBlock:
         return self._blocks.open(runner, incarnation)
 
     @property
@@ -317,15 +317,11 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         ]
 
 
-def _collect(block: Games, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
+def _collect(block: GameBlock, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
     """What a runner's thread does for a segment."""
     collected = block.collect(order)
     chaos.completed(runner)
     return collected
-
-
-def _snapshot(games: Games) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    return games.snapshot()
 
 
 def _in_play(document: Mapping[str, Any] | None) -> set[str]:

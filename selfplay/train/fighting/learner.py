@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -67,7 +67,6 @@ class Learner:
         rollouts: Sequence[Rollout],
         age: int,
         done: float,
-        stop: Callable[[], bool] = lambda: False,
     ) -> UpdateMetrics:
         """Learn from the rollouts of an iteration.
 
@@ -75,7 +74,6 @@ class Learner:
             rollouts: of this learner.
             age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
             done: fraction of the run that is done, for annealing.
-            stop: see ``PPO.update``.
         """
         ppo = self._session.config.ppo
         burn_in = ppo.critic_burn_in or 0
@@ -83,7 +81,7 @@ class Learner:
             self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
-        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+        return self._ppo.update(batch, self._generator, critic_only=age < burn_in)
 
     @property
     def network(self) -> ActorCritic:
@@ -95,11 +93,9 @@ class Learner:
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
-        """For the checkpoint."""
         return learner_arrays(self._ppo, self._generator)
 
     def restore(self, arrays: Arrays) -> None:
-        """From a checkpoint."""
         restore_learner(self._ppo, self._generator, arrays)
 
     def begin(self, network: ActorCritic) -> None:
@@ -133,5 +129,4 @@ class Learner:
         return meta, parameters_of(self._ppo.network)
 
     def close(self) -> None:
-        """End the threads of the update."""
         self._ppo.close()

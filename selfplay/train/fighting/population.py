@@ -65,7 +65,6 @@ class Population:
         }
 
     async def begin(self) -> None:
-        """Freeze the first generation of a new run."""
         await self.freeze()
         self._set_pools()
 
@@ -160,7 +159,6 @@ class Population:
         return load_policy(self.archive.path(START)).network  # the pretrained weights, of which the run has a copy
 
     async def arrays(self) -> Arrays:
-        """Everything that the next updates depend on."""
         arrays = await self._worker.submit(self.agents[MAIN].learner.arrays)
         for role, agent in self.agents.items():
             if role != MAIN:
@@ -169,7 +167,6 @@ class Population:
         return arrays
 
     def state(self) -> dict[str, Any]:
-        """Fields of ``LearnerMeta``."""
         others = {role: agent.state() for role, agent in self.agents.items() if role != MAIN}
         return {
             "matchmaker": self.agents[MAIN].matchmaker.state(),
@@ -181,6 +178,5 @@ class Population:
         await self._worker.submit(self.archive.sweep)
 
     def close(self) -> None:
-        """Release the threads of the learners."""
         for agent in self.agents.values():
             self._worker.submit(agent.learner.close)

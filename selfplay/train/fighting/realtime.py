@@ -6,6 +6,7 @@ A training run has one emulator per runner. Emulators of rating games use the sl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from selfplay.policy.recurrent_state import Infer, infer_directly
@@ -15,8 +16,6 @@ from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, MEDIANS
 from selfplay.supervision import ParkPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config, EmulatorConfig
 
@@ -51,8 +50,8 @@ def rating_slots(num_games: int) -> range:
     return range(num_games, 2 * num_games)
 
 
-def arena(config: Config, run: RunDir, tell: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
-    """The arena of a run's rating games; ``tell`` receives its errors and notes."""
+def arena(config: Config, run: RunDir, notify: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
+    """The arena of a run's rating games; ``notify`` receives its errors and notes."""
 
     def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
         # The matchup decides who plays and when: a game that started by itself would have to be quit.
@@ -61,7 +60,7 @@ def arena(config: Config, run: RunDir, tell: Callable[[str], object], infer: Inf
         return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout, config.run.process_mb)
 
     limit = _two_starts_s(config.emulator) + MEDIANS * config.game.max_episode_frames / FRAMES_A_SECOND
-    return Arena(open_game, rating_slots(config.run.num_games), limit, infer, tell)
+    return Arena(open_game, rating_slots(config.run.num_games), limit, infer, notify)
 
 
 def rating_cost_s(max_episode_frames: int, num_games: int) -> float:

@@ -1,8 +1,9 @@
-"""Ends a run in which too much hangs: threads that nothing can kill pile up, each with its games and its core."""
+"""Ends a run with too many abandoned threads and children: each keeps its games and a core until the process ends."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import HangingError
@@ -10,23 +11,21 @@ from selfplay.runner.worker import Worker
 from selfplay.supervision import SHUTDOWN, ChildAbandoned, ChildExited, walk_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.supervision import Report
     from selfplay.supervision.node import Node
 
-LEARNER: Final = "learner"  # who ends the run when it is asked to
+LEARNER: Final = "learner"  # the child that ends the run when it is stopped
 PATIENCE_S: Final = 600.0  # for the iteration in progress
 
 
 class AbandonedLimit:
-    """Counts what was left behind and still hangs, in the whole process: threads of runners, and children.
+    """Counts abandoned threads of runners and abandoned children that still run, in the whole process.
 
     Args:
-        limit: So many may.
+        limit: Maximum number.
         root: The tree, which is stopped where the learner cannot end the run.
         stop: Is set to end the run after the iteration in progress, with a checkpoint.
-        notice: Is told.
+        notice: Shows a line.
 
     Attributes:
         error: that the run ends with; None while there is none.
@@ -41,7 +40,7 @@ class AbandonedLimit:
         self._first = ""  # why the first of those was left behind
         self._before = self._count()
 
-    def tell(self, report: Report) -> None:
+    def on_report(self, report: Report) -> None:
         """A report of the tree, as it comes; a thread is left behind just before its runner fails."""
         if self.error is not None or not isinstance(report, ChildExited | ChildAbandoned):
             return

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from selfplay.appending import Appender
 from selfplay.checkpoint.documents import decode_json, parse
 from selfplay.checkpoint.store import write_file
 from selfplay.errors import CheckpointError, CorruptError, boundary
 from selfplay.files import read_file
 from selfplay.report.tree_status import Crash
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FULL: Final = 4 * 2**20  # bytes; some thousand crashes
 LIMIT: Final = 4 * FULL  # of what is read: more was not written here
@@ -36,9 +34,7 @@ def append_crash(path: Path, crash: Crash) -> None:
                 raise CheckpointError(f"{path} is no plain file")
             if status.st_size and os.pread(handle, 1, status.st_size - 1) != b"\n":
                 line = b"\n" + line
-            if os.write(handle, line) != len(line):
-                os.ftruncate(handle, status.st_size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            Appender(handle, str(path)).write(line)
             if status.st_size + len(line) > FULL:
                 tail = os.pread(handle, FULL // 2, status.st_size + len(line) - FULL // 2)
                 write_file(path, tail[tail.index(b"\n") + 1 :])

@@ -1,6 +1,6 @@
-"""Writes down what happens in a run's tree: ``crashes.jsonl`` and ``tree.json``, in a thread of its own.
+"""Writes ``crashes.jsonl`` and ``tree.json`` of a run, in a thread of its own.
 
-Nothing here can end or hold up the run: what cannot be written is counted, and told once.
+Nothing here can end or delay the run: what cannot be written is counted, and reported once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CrashLog:
     Args:
         run: Its folder.
         root: The tree.
-        notice: Is told, once, that something cannot be written.
+        notice: Shows a line, once, when something cannot be written.
         now: The wall clock.
     """
 
@@ -48,17 +48,16 @@ class CrashLog:
         self._run = run
         self._observer = TreeObserver(root, now)
         self._notice = notice
-        self._told = False
+        self._notified = False
         self._changed = True
         self._quiet = 0  # ticks without a change
-        self._worker = Worker("chronicle")
+        self._worker = Worker("crash log")
         self._waiting: set[asyncio.Future[None]] = set()
         self._state: asyncio.Future[None] | None = None  # being written
         self._timer: asyncio.Handle = asyncio.get_running_loop().call_soon(self._tick)
 
-    def tell(self, report: Report) -> None:
-        """A report of the tree, as it comes."""
-        crash = self._observer.tell(report)
+    def on_report(self, report: Report) -> None:
+        crash = self._observer.on_report(report)
         self._changed = True
         if crash is None:
             return
@@ -94,8 +93,8 @@ class CrashLog:
     def _settle(self, future: asyncio.Future[None]) -> None:
         self._waiting.discard(future)
         error = future.exception()
-        if error is not None and not self._told:
-            self._told = True
+        if error is not None and not self._notified:
+            self._notified = True
             self._notice(f"What happens in the tree cannot be written down: {error}")
 
     def _count(self, future: asyncio.Future[None]) -> None:

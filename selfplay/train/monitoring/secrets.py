@@ -1,4 +1,4 @@
-"""What a report for others must not tell: keys of the environment, and passwords in addresses."""
+"""Hides secrets in reports: keys from the environment, and passwords in addresses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What a tree of supervisors is doing now, from its reports and from itself, as records that can be written down."""
+"""The state of a supervision tree as records for a file, from its reports and from the tree itself."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -28,19 +29,18 @@ from selfplay.supervision import (
 from selfplay.train.monitoring.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from selfplay.report.tree_status import Kind, State
     from selfplay.supervision import Cause
     from selfplay.supervision.exits import ChildKind
     from selfplay.supervision.node import Node
+    from selfplay.supervision.reports import ChildReport
 
 STACKS: Final = 16  # of what hangs, at once: each costs the loop some tenths of a millisecond
 
 
 @dataclass
 class _Known:
-    """What reports have told of one child."""
+    """The state of one child, from the reports."""
 
     since: datetime
     kind: ChildKind = "worker"
@@ -55,7 +55,7 @@ class _Known:
 
 
 class TreeObserver:
-    """Hears the reports of one tree.
+    """Keeps the state of one tree, from its reports.
 
     Args:
         root: The tree.
@@ -70,8 +70,8 @@ class TreeObserver:
         self._began_s = root.clock.time()
         self._known = {root.path: _Known(self._began, "supervisor")}
 
-    def tell(self, report: Report) -> Crash | None:
-        """A report, as it comes; the crash that it tells of. A clean end is none."""
+    def on_report(self, report: Report) -> Crash | None:
+        """Handle a report; returns its crash, if it is one. A clean end is none."""
         match report:
             case SupervisorStarting(supervisor=path):
                 self._at(path).kind = "supervisor"
@@ -94,7 +94,7 @@ class TreeObserver:
         return None
 
     def standing(self, ended: str | None = None, unwritten: int = 0) -> TreeStatus:
-        """The tree now; of supervisors that end or are gone, what was told last."""
+        """The tree now; of supervisors that end or are gone, the last known state."""
         hangs = self._hangs()
         for path, info in walk_tree(self._root):
             known = self._at(path)
@@ -139,8 +139,8 @@ class TreeObserver:
         stacks: dict[str, list[str]] = {}
         under_way = set()
         for found in islice(hanging(self._root), STACKS):
-            told = f"incarnation {found.child.incarnation}, {found.state}:\n{found.stack}"
-            stacks.setdefault(found.path, []).append(told)
+            text = f"incarnation {found.child.incarnation}, {found.state}:\n{found.stack}"
+            stacks.setdefault(found.path, []).append(text)
             if found.state != "abandoned":
                 under_way.add(found.path)
                 if self._at(found.path).state != found.state:
@@ -155,7 +155,7 @@ class TreeObserver:
         self, report: ChildExited | ChildStartFailed | ChildAbandoned | SupervisorGaveUp, path: str, incarnation: int,
         kind: Kind, message: str, source: ExitReason | Cause | None, started: bool = True,
     ) -> Crash:  # fmt: skip
-        """A crash, told by its first cause: what a supervisor was handed from below, else where the error came from."""
+        """A crash with its first cause: the one that a child supervisor passed up, else the origin of the error."""
         self.crashes += 1
         known = self._at(path)
         cause = source.cause if isinstance(source, ExitReason) else source
@@ -182,7 +182,7 @@ class TreeObserver:
         return known
 
 
-def _path(report: ChildStarted | ChildParked | ChildExited | ChildStartFailed | ChildAbandoned) -> str:
+def _path(report: ChildReport) -> str:
     return f"{report.supervisor}/{report.child.id}"
 
 
@@ -191,5 +191,5 @@ def _line(text: str) -> str:
 
 
 def _text(text: str, limit: int) -> str:
-    """Cut twice: no secret is halved where it would be kept, and no text is searched that nobody could read."""
+    """Cut twice: before the search, to bound its time, and after it, so that no secret is cut in half and kept."""
     return cut(without_secrets(cut(text, 10 * limit)), limit)

@@ -1,7 +1,7 @@
 """A thread that ends the process when its event loop is blocked: nothing on the loop could.
 
 It counts its own looks, and not seconds: while the whole process is stopped, or the machine asleep, it does not look
-either, and whoever looks again finds a loop that answers. Code that holds Python's global lock stops it, too.
+either, and its next look finds a loop that answers. Code that holds Python's global lock stops it, too.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from types import FrameType
+from typing import TYPE_CHECKING, Final
 
 from selfplay.report.tree_status import LINE, TEXT, Crash, cut
 from selfplay.train.monitoring.crash_file import append_crash
 from selfplay.train.monitoring.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from asyncio import AbstractEventLoop
 
     from selfplay.checkpoint import RunDir
 
@@ -33,23 +33,15 @@ LAST_S: Final = 10.0  # for writing down what blocks; after it the process ends 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 
-class Loop(Protocol):
-    """What is watched: an event loop."""
-
-    def call_soon_threadsafe(self, callback: Callable[[], None]) -> object:
-        """Have it call back; RuntimeError where it is closed."""
-        ...
-
-
 class Silence:
-    """Asks a loop again and again whether it is there.
+    """Checks whether a loop still runs callbacks.
 
     Args:
-        loop: Is asked.
-        looks: How many in a row may find no answer.
+        loop: The loop.
+        looks: Number of looks in a row without an answer after which it counts as blocked.
     """
 
-    def __init__(self, loop: Loop, looks: int) -> None:
+    def __init__(self, loop: AbstractEventLoop, looks: int) -> None:
         self._loop = loop
         self._looks = looks
         self._missed = 0
@@ -81,7 +73,7 @@ class Watchdog:
         run: Where stacks and a crash report go.
     """
 
-    def __init__(self, loop: Loop, timeout_s: float, run: RunDir) -> None:
+    def __init__(self, loop: AbstractEventLoop, timeout_s: float, run: RunDir) -> None:
         looks = max(LOOKS, int(timeout_s / LONGEST_S))
         self._silence = Silence(loop, looks)
         self._tick_s = timeout_s / looks
@@ -96,22 +88,20 @@ class Watchdog:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
 
     def _watch(self) -> None:
         while not self._done.wait(self._tick_s):
             try:
                 silent = self._silence.look()
-            except RuntimeError:  # the loop is closed: nobody is left to be watched
+            except RuntimeError:  # the loop is closed
                 return
             if silent:
-                return self._bark()
+                return self._end_process()
 
-    def _bark(self) -> None:
-        """Say what blocks, and end. Children die with us: of their pipe, of their reaper, by the kernel."""
+    def _end_process(self) -> None:
+        """Report what blocks, and end the process. Children end with it: by their pipe, their reaper, or the kernel."""
         last = threading.Timer(LAST_S, os._exit, [BLOCKED])  # whatever disk and terminal do
         last.daemon = True
         try:
@@ -154,7 +144,7 @@ class Watchdog:
 
 
 def place_of(frame: FrameType) -> str:
-    """Where a thread is: its innermost frame outside of asyncio, and ours that led there, if it is somebody else's."""
+    """Where a thread is: its innermost frame outside of asyncio and, if that is a library's, our caller."""
     frames = [frame]
     while frames[-1].f_back is not None:
         frames.append(frames[-1].f_back)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from selfplay.commands.doctor.finding import Plan
+from selfplay.commands.doctor.finding import PlannedRun
 
-NOTHING = Plan(
+NOTHING = PlannedRun(
     dolphin=None,
     iso=None,
     slippi_port=51441,

@@ -8,7 +8,7 @@ import pytest
 from envs.melee.dolphin.disc import DISC_MAGIC, Verdict
 from envs.melee.dolphin.install import DolphinVersion, free_port
 from selfplay.commands.doctor import emulator
-from selfplay.commands.doctor.emulator import Dolphin
+from selfplay.commands.doctor.emulator import FoundDolphin
 from tests.commands.doctor.plans import plan
 
 EXI_AI = DolphinVersion(mainline=False, exi_ai=True, text="3.4.0")
@@ -40,7 +40,7 @@ def test_dolphin_that_is_named(tmp_path):
     made = program(tmp_path / "AppRun", ANSWERS)
     finding, there = emulator.dolphin(plan(dolphin=str(tmp_path)))
     assert finding.line() == f"ok    Dolphin: {made}: 3.4.0 (Ishiiruka, ExiAI)"
-    assert there == Dolphin(made, EXI_AI)
+    assert there == FoundDolphin(made, EXI_AI)
 
 
 def test_dolphin_of_the_launcher():
@@ -55,7 +55,7 @@ def test_no_dolphin():
     assert finding.level == "warn"
     assert str(emulator.launcher_folder()) in finding.found
     assert "--dolphin PATH" in finding.remedy
-    assert there == Dolphin()
+    assert there == FoundDolphin()
 
 
 def test_dolphin_that_does_not_answer(tmp_path):
@@ -63,7 +63,7 @@ def test_dolphin_that_does_not_answer(tmp_path):
     finding, there = emulator.dolphin(plan(dolphin=str(made)))
     assert finding.level == "FAIL"
     assert "exit code 3" in finding.found
-    assert there == Dolphin(made)
+    assert there == FoundDolphin(made)
     assert emulator.dolphin(plan(dolphin=str(tmp_path / "none")))[0].level == "FAIL"
     program(emulator.launcher_folder() / "netplay" / "AppRun", REFUSES)
     assert emulator.dolphin(plan())[0].level == "warn"  # nobody asked for it
@@ -80,13 +80,13 @@ def test_dolphin_that_does_not_answer(tmp_path):
     ],
 )
 def test_build(version, asked, level, said):
-    finding = emulator.build(plan(**asked), Dolphin(SOMEWHERE, version))
+    finding = emulator.build(plan(**asked), FoundDolphin(SOMEWHERE, version))
     assert finding.level == level
     assert said in finding.line()
 
 
 def test_build_of_nothing():
-    assert emulator.build(plan(headless=True), Dolphin()) is None
+    assert emulator.build(plan(headless=True), FoundDolphin()) is None
 
 
 @pytest.mark.parametrize(
@@ -105,35 +105,35 @@ def test_app_image_that_does_not_run(monkeypatch, tmp_path, fuse, tool, level, s
     monkeypatch.setattr(emulator, "DEV_FUSE", device)
     monkeypatch.setattr(shutil, "which", lambda name: name if name == tool else None)
     made = program(tmp_path / "dolphin", b"\x7fELF\x02\x01\x01\x00AI\x02 and the rest")
-    finding = emulator.app_image(Dolphin(made))
+    finding = emulator.app_image(FoundDolphin(made))
     assert finding.level == level
     assert said in finding.line()
     assert "--appimage-extract" in finding.remedy
-    assert emulator.app_image(Dolphin(made, EXI_AI)).level == "ok"
+    assert emulator.app_image(FoundDolphin(made, EXI_AI)).level == "ok"
 
 
 def test_no_app_image(tmp_path):
-    assert emulator.app_image(Dolphin()) is None
-    assert emulator.app_image(Dolphin(program(tmp_path / "dolphin", REFUSES))) is None
-    assert emulator.app_image(Dolphin(tmp_path / "gone")) is None
+    assert emulator.app_image(FoundDolphin()) is None
+    assert emulator.app_image(FoundDolphin(program(tmp_path / "dolphin", REFUSES))) is None
+    assert emulator.app_image(FoundDolphin(tmp_path / "gone")) is None
 
 
 def test_disc(tmp_path):
-    assert emulator.disc(plan(), Dolphin()).level == "warn"
-    assert "--iso PATH" in emulator.disc(plan(), Dolphin()).remedy
+    assert emulator.disc(plan(), FoundDolphin()).level == "warn"
+    assert "--iso PATH" in emulator.disc(plan(), FoundDolphin()).remedy
     image = tmp_path / "melee.iso"
-    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "FAIL"
+    assert emulator.disc(plan(iso=str(image)), FoundDolphin()).level == "FAIL"
     image.write_bytes(b"GALE01\x00\x00".ljust(28, b"\0") + DISC_MAGIC)
-    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "warn"
+    assert emulator.disc(plan(iso=str(image)), FoundDolphin()).level == "warn"
     image.write_bytes(b"\x01\xc0\x0b\xb1")
-    assert emulator.disc(plan(iso=str(image)), Dolphin()).level == "ok"
+    assert emulator.disc(plan(iso=str(image)), FoundDolphin()).level == "ok"
 
 
 @pytest.mark.parametrize(("version", "level"), [(MAINLINE, "ok"), (EXI_AI, "FAIL"), (None, "ok")])
 def test_disc_that_older_builds_cannot_read(tmp_path, version, level):
     image = tmp_path / "melee.rvz"
     image.write_bytes(b"RVZ\x01" + bytes(0x58 - 4) + b"GALE01\x00\x02".ljust(28, b"\0") + DISC_MAGIC)
-    finding = emulator.disc(plan(iso=str(image)), Dolphin(SOMEWHERE, version))
+    finding = emulator.disc(plan(iso=str(image)), FoundDolphin(SOMEWHERE, version))
     assert finding.level == level
     assert ("Ishiiruka cannot read it" in finding.found) == (level == "FAIL")
 
@@ -147,7 +147,10 @@ def test_disc_is_hashed_as_asked(monkeypatch, hash_disc):
         return Verdict("ok", "as it should be")
 
     monkeypatch.setattr(emulator, "judge_disc", judge)
-    assert emulator.disc(plan(iso="melee.iso", hash_disc=hash_disc), Dolphin()).line() == "ok    disc: as it should be"
+    assert (
+        emulator.disc(plan(iso="melee.iso", hash_disc=hash_disc), FoundDolphin()).line()
+        == "ok    disc: as it should be"
+    )
     assert asked == [("melee.iso", hash_disc)]
 
 
@@ -166,7 +169,7 @@ def test_ports():
 @pytest.mark.parametrize("name", ["DISPLAY", "WAYLAND_DISPLAY"])
 def test_display(monkeypatch, name):
     monkeypatch.setenv(name, ":7")
-    assert emulator.display(plan(), Dolphin(SOMEWHERE, ISHIIRUKA)).line() == f"ok    display: {name}=:7"
+    assert emulator.display(plan(), FoundDolphin(SOMEWHERE, ISHIIRUKA)).line() == f"ok    display: {name}=:7"
 
 
 @pytest.mark.parametrize(
@@ -180,9 +183,9 @@ def test_display(monkeypatch, name):
     ],
 )
 def test_no_display(asked, version, level):
-    assert emulator.display(plan(**asked), Dolphin(SOMEWHERE, version)).level == level
+    assert emulator.display(plan(**asked), FoundDolphin(SOMEWHERE, version)).level == level
 
 
 def test_display_of_macos(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
-    assert emulator.display(plan(dolphin="x"), Dolphin(SOMEWHERE, ISHIIRUKA)).level == "ok"
+    assert emulator.display(plan(dolphin="x"), FoundDolphin(SOMEWHERE, ISHIIRUKA)).level == "ok"

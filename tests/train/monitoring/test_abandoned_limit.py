@@ -19,7 +19,7 @@ class Guarded:
         self.root = Supervisor(
             SupervisorSpec(children=children, intensity=99),
             clock=clock,
-            on_report=lambda report: self.excess.tell(report),
+            on_report=lambda report: self.excess.on_report(report),
         )
         self.stop, self.told = asyncio.Event(), []
         self.excess = AbandonedLimit(limit, self.root, self.stop, self.told.append)

@@ -1,5 +1,6 @@
 """A file of crashes: bounded, and read as if a stranger had written it."""
 
+import errno
 import os
 from datetime import UTC, datetime
 
@@ -92,7 +93,13 @@ def test_links_and_pipes_are_neither_written_nor_read(path, tmp_path):
 def test_a_line_that_the_disk_took_in_part_is_not_written(path, monkeypatch):
     append_crash(path, crash(1))
     whole, write = path.read_bytes(), os.write
-    monkeypatch.setattr(crash_file.os, "write", lambda handle, data: write(handle, data[:10]))
+
+    def until_full(handle, data):
+        if os.fstat(handle).st_size > len(whole):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(handle, data[:10])
+
+    monkeypatch.setattr(crash_file.os, "write", until_full)
     with pytest.raises(CheckpointError, match="No space left"):
         append_crash(path, crash(2))
     assert path.read_bytes() == whole

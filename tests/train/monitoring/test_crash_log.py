@@ -46,8 +46,8 @@ def test_the_state_is_there_from_the_start_follows_changes_and_ends_with_how_it_
         await until(run.tree_json.exists)
         assert [row.id for row in standing(run).rows] == ["root"]
         await root.start()
-        root._tree._on_report = book.tell
-        book.tell(BROKEN)
+        root._tree._on_report = book.on_report
+        book.on_report(BROKEN)
         await until(lambda: len(standing(run).rows) == 2)
         assert standing(run).ended is None
         assert standing(run).rows[1].state == "running"
@@ -70,7 +70,7 @@ def test_changes_of_one_moment_are_written_together(tmp_path, monkeypatch):
         book = CrashLog(RunDir(tmp_path), Supervisor(SPEC), print)
         await until(lambda: len(written) == 1)
         for _ in range(50):
-            book.tell(BROKEN)
+            book.on_report(BROKEN)
         await book.close("finished")
 
     asyncio.run(main())
@@ -98,11 +98,11 @@ def test_a_disk_that_refuses_costs_the_reports_and_is_told_once(tmp_path):
     async def main():
         book = CrashLog(run, Supervisor(SPEC), told.append)
         for _ in range(3):
-            book.tell(BROKEN)
+            book.on_report(BROKEN)
         await until(lambda: book.unwritten == 3)
         run.path.unlink()
         run.path.mkdir()
-        book.tell(BROKEN)
+        book.on_report(BROKEN)
         await book.close("finished")
 
     asyncio.run(main())
@@ -120,7 +120,7 @@ def test_a_disk_that_hangs_holds_nothing_up_and_fills_no_memory(tmp_path, monkey
     async def main():
         book = CrashLog(RunDir(tmp_path), Supervisor(SPEC), print, lambda: datetime(2026, 1, 1, tzinfo=UTC))
         for _ in range(9):
-            book.tell(BROKEN)
+            book.on_report(BROKEN)
         assert book.unwritten == 4
         await book.close("finished")  # returns
 

@@ -41,7 +41,7 @@ class Watched:
         self.observer = TreeObserver(self.root, lambda: BEGAN + timedelta(seconds=clock.time() - start))
 
     def _tell(self, report):
-        crash = self.observer.tell(report)
+        crash = self.observer.on_report(report)
         if crash is not None:
             self.crashes.append(crash)
 
@@ -225,7 +225,7 @@ async def test_a_start_that_takes_too_long_is_a_crash_without_a_frame(clock):
 @pytest.mark.parametrize("year", [1970, 9998])
 def test_a_wall_clock_that_is_wrong_by_ages_loses_no_report(year):
     observer = TreeObserver(Supervisor(SupervisorSpec()), lambda: datetime(year, 1, 1, tzinfo=UTC))
-    crash = observer.tell(ChildExited("root", ChildRef("a", 1), ExitReason("error", "x"), 0, False, False, 1.0))
+    crash = observer.on_report(ChildExited("root", ChildRef("a", 1), ExitReason("error", "x"), 0, False, False, 1.0))
     assert crash.time.year == year
     Crash.model_validate_json(crash.model_dump_json())
     TreeStatus.model_validate_json(observer.standing().model_dump_json())
