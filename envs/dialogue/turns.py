@@ -1,20 +1,60 @@
-"""The turns, observations and refusals that the dialogue games share."""
+"""Replies and turns, as all dialogue games handle them.
+
+The last tag of a reply counts, in any case; the text before it is private.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from envs.dialogue.contract import Turn, Verdict
-from envs.dialogue.parsing import refused
 from envs.errors import GameError
+
+ERROR: Final = "Error: "
+_TAG: Final = re.compile(r"\[(\w+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A parsed reply: ``private``, then the tag's word in lower case, then ``body``."""
+
+    private: str
+    kind: str  # "" without a tag
+    body: str
+
+
+def parse_reply(text: str, kinds: tuple[str, ...]) -> Reply:
+    """Split a reply at its last tag.
+
+    Args:
+        text: The reply.
+        kinds: Valid tags; other words in brackets are text.
+    """
+    found = [tag for tag in _TAG.finditer(text) if tag[1].lower() in kinds]
+    if not found:
+        return Reply(text.strip(), "", "")
+    tag = found[-1]
+    return Reply(text[: tag.start()].strip(), tag[1].lower(), text[tag.end() :].strip())
+
+
+def refused(error: str) -> str:
+    """The message to the mover of a refused reply."""
+    return ERROR + error
+
+
+def is_refusal(observation: str) -> bool:
+    """Whether an observation is the message of ``refused``."""
+    return observation.startswith(ERROR)
 
 
 class TurnGame:
     """Base of a ``DialogueGame``.
 
     Args:
-        retries: Refused replies that a turn may have.
-        error_penalty: Taken from a seat's reward for each refused reply.
+        retries: Maximum number of refused replies per turn.
+        error_penalty: Subtracted from a seat's reward for each refused reply.
         openings: First observation of each seat.
     """
 
@@ -39,7 +79,7 @@ class TurnGame:
             raise GameError(f"{self.name}: the game is over")
 
     def _refuse(self, seat: int, error: str) -> bool:
-        """Refuse a reply; whether the seat has used all its tries."""
+        """Refuse a reply; returns whether the seat has no tries left."""
         self._unseen[seat].append(refused(error))
         self._refused[seat] += 1
         self._tries += 1

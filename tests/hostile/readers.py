@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.dialogue.human import read_games as read_people
 from envs.errors import GameError
 from envs.melee.dolphin.disc import DISC_MAGIC, judge_disc
 from envs.melee.replay import read_replay
@@ -58,7 +57,6 @@ from tests.train.dialogue.writers import settings_of
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "envs" / "melee" / "tables"
-DIALOP = ROOT / "tests" / "fixtures" / "dialop"
 ITERATION = {"iteration": 1, "total_steps": 64, "wall": 1.0, "losses/entropy": 1.5, "runners/restarts": 0}
 
 
@@ -233,10 +231,6 @@ def _answer(folder: Path, path: Path) -> None:
         decode(path.read_bytes())
 
 
-def _people(folder: Path, path: Path) -> None:
-    read_people(path.read_bytes().decode(errors="replace").splitlines())
-
-
 def _dump() -> bytes:
     """Every part of a move dump that the importer looks at."""
     figures = {"damage": 4, "angle": 70, "kbGrowth": 100, "baseKb": 5, "weightDepKb": 0, "element": "normal"}
@@ -408,14 +402,6 @@ READERS = (
         ("selfplay.integrations.initial_states",),
         _file("row.json", lambda: _json(_state_row())),
         _beginning,
-        names=False,
-        of_bytes=True,
-    ),
-    Reader(
-        "games of people",
-        ("envs.dialogue.human",),
-        _file("people.jsonl", lambda: sorted(DIALOP.glob("*.jsonl"))[0].read_bytes()),
-        _people,
         names=False,
         of_bytes=True,
     ),

@@ -36,7 +36,7 @@ class Asked:
 @torch.inference_mode()
 def ask(model: LanguageModel, exact: Exact, rules: Any) -> Asked:  # noqa: ANN401
     """What a model would reply, and how likely. Blocks."""
-    situations = exact.situations(rules)
+    situations = exact.information_sets(rules)
     lessons = [
         lesson(model.chat, each.system, each.texts[0::2], [*each.texts[1::2], reply], taught=1)
         for each in situations

@@ -135,7 +135,7 @@ def teach(
 ) -> tuple[LanguageModel, list[Look]]:
     """Make the model; it as it was at its best moment, and all moments that were looked at."""
     start = recipe.start
-    model = make_tiny(recipe.spec, entry.words(recipe.rules), derive(recipe.seed, "weights"))
+    model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
     looks: list[Look] = []
     best: dict[str, torch.Tensor] = {}

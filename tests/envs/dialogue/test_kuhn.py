@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
-from envs.dialogue.kuhn import CARDS, FOLD, KINDS, SHOWDOWN, KuhnRules, KuhnText, deal, hand_from_json, words
+from envs.dialogue.drills import kuhn_drills
+from envs.dialogue.kuhn import CARDS, FOLD, KINDS, SHOWDOWN, KuhnRules, KuhnText, deal, hand_from_json, vocabulary
 from envs.dialogue.kuhn_decisions import decisions, strategy
 from envs.dialogue.kuhn_decisions import nash_conv as exact_nash_conv
-from envs.dialogue.kuhn_drills import kuhn_drills
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer, equilibrium
 from envs.errors import GameError
 from envs.registry import GAMES
@@ -205,7 +205,7 @@ def test_players_reply_as_often_as_their_numbers_say(name, rules):
 
 @pytest.mark.parametrize("rules", [RULES, BARE])
 def test_players_keep_the_rules_and_the_better_one_wins(rules):
-    pieces = set(words(rules))
+    pieces = set(vocabulary(rules))
     hands, won = deal(rules, range(3000)), 0.0
     for seed, hand in enumerate(hands):
         players = [KuhnPlayer(PLAYERS["equilibrium"], 2 * seed), KuhnPlayer(PLAYERS["random"], 2 * seed + 1)]

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.dialogue.contract import AGREED, CUT_OFF, FAILED, LONG, REFUSED
-from envs.dialogue.human import read_game
 from envs.dialogue.matching import Matching
 from envs.dialogue.proposals import proposal_text
 from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, assignment, draw_states
 from envs.errors import GameError
+from tests.envs.dialogue.dialop_logs import read_game
 
 RULES = replace(LAPTOP, size=2, retries=2, error_penalty=0.25)
 STATE = MatchingState(
@@ -157,7 +157,7 @@ def test_whatever_is_written_is_a_turn(replies):
         assert all(-0.25 * len(game.turns) <= reward <= 1 for reward in game.verdict.rewards)
         assert (game.verdict.reason == AGREED) == (counted[-1:] != [] and counted[-1].kind == "accept")
     if game.verdict is None or game.verdict.reason == AGREED:
-        assert Matching.from_record(RULES, game.record()).record() == game.record()
+        assert len(read_game(game.record()).turns) == len(counted)
 
 
 def test_a_game_that_is_over_takes_nothing_more():
@@ -197,41 +197,3 @@ def test_the_record_has_the_fields_of_dialop():
     assert record["proposal_reward"] == record["best_assignment_reward"] == 14
     assert read_game(record).reward == 1.0
     assert play(BEST).record()["proposal_reward"] == 0  # nobody has agreed yet
-
-
-@pytest.mark.parametrize(
-    "replies",
-    [
-        (),
-        ("hm [message] hi", "no tag", WORSE),
-        ("[message] a", WORSE, "[reject]", "[message]  two\nlines", BEST, "[accept]"),
-    ],
-)
-def test_a_game_goes_on_from_its_record(replies):
-    game = play(*replies)
-    again = Matching.from_record(RULES, json.loads(json.dumps(game.record())))
-    assert again.record() == game.record()
-    assert (again.mover, again.proposal, again.score) == (game.mover, game.proposal, game.score)
-    assert (again.verdict is None) == (game.verdict is None)
-
-
-@pytest.mark.parametrize(
-    ("entries", "place"),
-    [
-        ([{"type": "message", "player": 1, "message": {"data": "hi", "from_player": 1}}], 0),
-        ([{"type": "message", "player": 0, "message": {"data": "hi", "from_player": 0}}] * 2, 1),
-        ([{"type": "message", "player": 0, "message": {"data": "hi [accept]", "from_player": 0}}], 0),
-        ([{"type": "message", "player": 0, "message": {"data": " ", "from_player": 0}}], 0),
-    ],
-)
-def test_a_log_that_breaks_the_rules_is_refused(entries, place):
-    with pytest.raises(GameError, match=rf"^action_log\[{place}\]: player [01] cannot do this now$"):
-        Matching.from_record(RULES, {**STATE.to_json(), "action_log": entries})
-
-
-def test_a_record_longer_than_the_rules_allow_is_refused():
-    record = play("[message] a", "[message] b", "[message] c").record()
-    with pytest.raises(GameError, match="the game is over"):
-        Matching.from_record(replace(RULES, max_turns=2), record)
-    with pytest.raises(GameError, match="a state of size 2 for a game of size 4"):
-        Matching.from_record(LAPTOP, record)

@@ -24,7 +24,7 @@ def taught_model():
     """It answers in the game's form; well enough for tests, in about a second."""
     entry, rules = kuhn()
     spec = TinySpec(width=32, layers=2, heads=2, inner=64, context=64)
-    model = make_tiny(spec, entry.words(rules), seed=1)
+    model = make_tiny(spec, entry.vocabulary(rules), seed=1)
     rows = taught_games(entry, Recipe("kuhn_text", rules, StartConfig(), 0, spec), model.chat, list(range(64)))
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=5e-3), threads=1)
     for step in range(STEPS):

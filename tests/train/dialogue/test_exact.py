@@ -11,7 +11,7 @@ from tests.train.dialogue.models import untaught
 
 ENTRY = find_dialogue("kuhn_text")
 RULES = ENTRY.configure(True, {})
-SITUATIONS = ENTRY.exact.situations(RULES)
+SITUATIONS = ENTRY.exact.information_sets(RULES)
 
 
 class Sure:
