@@ -140,9 +140,7 @@ class DialogueEntry:
     start: Callable[[Rules, State], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Rules, int], Scripted]]  # name -> (rules, seed); weakest first
     teacher: str  # scripted player; the embedded model is first trained on its games
-    drills: Callable[
-        [Rules, Sequence[int], bool], list[Drill]
-    ]  # (rules, seeds, after messages); may be empty
+    drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after messages); may be empty
     vocabulary: Callable[[Rules], list[str]]  # (rules) -> pieces of text, one token of the embedded model each
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats get the same reward

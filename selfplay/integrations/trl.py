@@ -25,7 +25,7 @@ from selfplay.integrations.initial_states import InitialState, initial_state
 from selfplay.integrations.seats import SeatTokens, seat_tokens
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Fixture, Lost, Played, play_games
+from selfplay.runner.dialogue import GameSpec, Lost, Played, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SelfPlayRollout:
             _add(columns, game, self._model.chat.end)
         return {name: getattr(columns, name) for name in columns.__slots__}
 
-    def _fixtures(self, prompts: Sequence[str], writer: Writer, rank: int) -> list[Fixture]:
+    def _fixtures(self, prompts: Sequence[str], writer: Writer, rank: int) -> list[GameSpec]:
         found = []
         for name, repeated in groupby(prompts):
             games, left = divmod(len(list(repeated)), SEATS)
@@ -123,7 +123,7 @@ class SelfPlayRollout:
             for replica in range(games):
                 seed = derive(self._seed, name, self._calls, rank, replica)
                 game_id = f"{name}/{replica}"
-                found.append(Fixture(0, game_id, begun.start(), seed, (writer, writer)))
+                found.append(GameSpec(0, game_id, begun.start(), seed, (writer, writer)))
         return found
 
     def _state(self, name: str) -> InitialState:

@@ -29,7 +29,7 @@ Player = Writer | ScriptedMaker
 
 
 @dataclass(frozen=True, slots=True)
-class Fixture:
+class GameSpec:
     """A game to be played."""
 
     index: int  # of the initial state
@@ -75,7 +75,7 @@ class _Seat:
 class _Table:
     """A game with its two sides."""
 
-    def __init__(self, fixture: Fixture) -> None:
+    def __init__(self, fixture: GameSpec) -> None:
         self.fixture = fixture
         self.game = fixture.game
         self.seats = [_Seat(player, fixture.game.system(seat)) for seat, player in enumerate(fixture.players)]
@@ -121,7 +121,7 @@ class _Table:
         )  # fmt: skip
 
 
-def play_games(fixtures: Sequence[Fixture], cancelled: Callable[[], bool] = lambda: False) -> list[Played | Lost]:
+def play_games(fixtures: Sequence[GameSpec], cancelled: Callable[[], bool] = lambda: False) -> list[Played | Lost]:
     """Play them all to their ends; results in their order, of those that have ended when it is cancelled."""
     tables = [_Table(fixture) for fixture in fixtures]
     try:

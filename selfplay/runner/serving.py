@@ -22,8 +22,8 @@ import httpx
 
 from envs.melee.dolphin.launch import last_line
 from selfplay.errors import ConfigError, ServerError
-from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, exchange, post
-from selfplay.policy.language.wire import Completions, SGLang, Wire
+from selfplay.policy.language.endpoint import Endpoint, RequestError, client_options, exchange, post
+from selfplay.policy.language.wire import ApiFormat, Completions, SGLang
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ChildSpec, SupervisorSpec, sleep
@@ -50,7 +50,7 @@ class ServerProgram:
 
     name: str
     command: tuple[str, ...]  # with {folder}, {host}, {port} and {name}
-    wire: Wire
+    wire: ApiFormat
     health: str = "/health"  # answers with 200 once it is ready
     reload: str | None = None  # is told a new folder; None: it must be started anew for that
 
@@ -210,7 +210,7 @@ class ReplyServer:
                 load = self._wanted
                 try:
                     await process.load(self._program.reload, load.folder)
-                except NoAnswer as error:
+                except RequestError as error:
                     process.check()
                     raise self._error(f"did not load {load.folder}: {error}") from error
                 continue
@@ -279,7 +279,7 @@ class _Process:
             _Ended: it has.
         """
         self.check()
-        with suppress(NoAnswer):
+        with suppress(RequestError):
             return (await exchange(self.client, "GET", self.url + path, within_s=HEALTH_S))[0] == httpx.codes.OK
         return False
 
@@ -287,11 +287,11 @@ class _Process:
         """Have it load another folder.
 
         Raises:
-            NoAnswer: it did not.
+            RequestError: it did not.
         """
         answer = await post(self.client, self.url + path, {"model_path": str(folder)})
         if answer.get("success") is not True:
-            raise NoAnswer(str(answer.get("message")))
+            raise RequestError(str(answer.get("message")))
 
     def close(self) -> None:
         """End it and everything that it has started."""

@@ -38,7 +38,7 @@ from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
-from selfplay.policy.language.wire import BadAnswer, decode
+from selfplay.policy.language.wire import InvalidResponse, decode
 from selfplay.replays.cache import Cache, format_key
 from selfplay.replays.library import Library
 from selfplay.report.files import trim_metrics
@@ -227,7 +227,7 @@ def _beginning(folder: Path, path: Path) -> None:
 
 
 def _answer(folder: Path, path: Path) -> None:
-    with suppress(BadAnswer):
+    with suppress(InvalidResponse):
         decode(path.read_bytes())
 
 

@@ -89,7 +89,7 @@ async def _lies(name, ids):
 
 
 @pytest.mark.parametrize(
-    ("generate", "why"), [(_dies, "ConnectionError: gone"), (_lies, "a wrong answer: token ids that are not")]
+    ("generate", "why"), [(_dies, "ConnectionError: gone"), (_lies, "an invalid response: token ids that are not")]
 )
 def test_a_game_whose_reply_cannot_be_had_is_lost(generate, why):
     with pytest.raises(RunnerError, match=f"game train-0-0: {why}"):

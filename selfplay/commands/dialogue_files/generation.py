@@ -24,7 +24,7 @@ from selfplay.config.dialogue_rules import game_of
 from selfplay.errors import ConfigError, RunnerError, boundary
 from selfplay.machine import pick_device, usable_cores
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Fixture, Lost, play_games
+from selfplay.runner.dialogue import GameSpec, Lost, play_games
 from selfplay.seeding import derive
 from selfplay.train.dialogue.players import open_model, sampling_of
 
@@ -100,14 +100,14 @@ def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, te
     return games
 
 
-def _fixtures(settings: FileSettings, part: Sequence[tuple[int, int]], writer: LocalWriter) -> list[Fixture]:
+def _fixtures(settings: FileSettings, part: Sequence[tuple[int, int]], writer: LocalWriter) -> list[GameSpec]:
     entry, _ = game_of(settings.config)
     rules: Any = entry.rules(**settings.rules)
     numbers = sorted({index for index, _ in part})
     seeds = [derive(settings.seed, "files", settings.iteration, "state", index) for index in numbers]
     states = dict(zip(numbers, entry.states(rules, seeds), strict=True))
     return [
-        Fixture(
+        GameSpec(
             index,
             f"{settings.seed}-{settings.iteration}-{index}-{replica}",
             entry.start(rules, states[index]),

@@ -13,7 +13,7 @@ from selfplay.machine import usable_cores
 from selfplay.runner.dialogue_link import (
     DialogueClient,
     DialogueServer,
-    Published,
+    PublishedWeights,
     files_of,
 )
 from selfplay.runner.game_runner import SlowOpening, Turns
@@ -36,7 +36,7 @@ class Actors:
         weights: Of now.
     """
 
-    def __init__(self, session: DialogueSession, cluster: Cluster, weights: Published) -> None:
+    def __init__(self, session: DialogueSession, cluster: Cluster, weights: PublishedWeights) -> None:
         self._session = session
         self._cluster = cluster
         self._weights = weights

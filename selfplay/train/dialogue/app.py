@@ -95,7 +95,7 @@ def _start(
         config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
     )
     lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, resumed))
-    notices = () if endpoint is None else (endpoint.wire.told,)
+    notices = () if endpoint is None else (endpoint.wire.description,)
     return run_to_end(session, partial(DialogueFamily, session), reporters, lines, notices)
 
 

@@ -21,7 +21,7 @@ from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played, Player, play_games
-from selfplay.runner.dialogue_collector import Order, fixtures
+from selfplay.runner.dialogue_collector import Order, game_specs
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def judge(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[in
     players = {} if entry.shared_reward else entry.players
     opponents: dict[str, Player] = {name: partial(make, rules) for name, make in players.items()}
     pairs = [pair for other in opponents.values() for pair in ((player, other), (other, player))]
-    games = [play_games(fixtures(entry, rules, order, pair, HELD_OUT)) for pair in pairs or [(player, player)]]
+    games = [play_games(game_specs(entry, rules, order, pair, HELD_OUT)) for pair in pairs or [(player, player)]]
     # A game that raised counts as one that failed: it must not make a player look better.
     played = [[game if isinstance(game, Played) else None for game in row] for row in games]
     reasons = [[FAILED if game is None else game.verdict.reason for game in row] for row in played]

@@ -20,16 +20,15 @@ from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.chaos import CountedFaults
 from selfplay.runner.dialogue import NOT_FINITE, Lost, Played
 from selfplay.runner.dialogue_collector import DialogueCollector
-from selfplay.runner.dialogue_link import DialogueGames, Published
+from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
 from selfplay.seeding import derive
 from selfplay.train.dialogue.actors import Actors
-from selfplay.train.dialogue.closing import dialogue_summary
-from selfplay.train.dialogue.iteration import iteration_report
 from selfplay.train.dialogue.learning import freeze, make_learner
 from selfplay.train.dialogue.players import writer_of
 from selfplay.train.dialogue.rating import Contenders, play_dialogues
+from selfplay.train.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.train.dialogue.transcripts import keep_transcripts
 from selfplay.train.family import Best, Family
 from selfplay.train.learner_state import learner_arrays, restore_learner
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from selfplay.league.rewards import RewardRecord
     from selfplay.league.schedule import Matchup
     from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
-    from selfplay.policy.language.conversation import Writer
     from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Chaos
@@ -81,7 +79,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         )
         super().__init__(session, board, park, feed, stop, DialogueHealth())
         self.session = session
-        self._weights = None if cluster is None else Published(cluster.put)
+        self._weights = None if cluster is None else PublishedWeights(cluster.put)
         self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
         self._generator = torch.Generator()
         self._learner: GRPOLearner | None = None
@@ -236,10 +234,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, struck))
         torch.set_num_threads(1)  # of this thread: runners share the cores
         entry = self.session.entry if faults is None else faulty(self.session.entry, faults, struck)
-        return DialogueCollector(entry, self.session.rules, self._writer)
-
-    def _writer(self) -> Writer:
-        return writer_of(self.session.config, self.session.model, self.session.endpoint)
+        writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
+        return DialogueCollector(entry, self.session.rules, writer)
 
     @property
     def opening(self) -> SlowOpening | None:

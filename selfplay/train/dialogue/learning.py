@@ -12,6 +12,7 @@ from selfplay.config.dialogue_rules import is_embedded
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
+from selfplay.policy.language.model import FrozenReference
 from selfplay.train.dialogue.players import reopen
 from selfplay.train.learner_state import check_finite
 
@@ -70,10 +71,10 @@ def _reference(session: DialogueSession) -> TokenModel:
     """What the model was when the run began."""
     first = session.run.generations / generation_id(0)
     if not is_model(first):
-        return session.model.reference()  # without a first generation nothing has been learned yet
+        return FrozenReference(session.model)  # without a first generation nothing has been learned yet
     if session.model.adapter is not None:
         read_model(first)
-        return session.model.reference(first)
+        return FrozenReference(session.model, first)
     model = reopen(session.config, str(first), session.device)
     model.module.requires_grad_(requires_grad=False)
     return model

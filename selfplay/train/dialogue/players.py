@@ -13,11 +13,11 @@ from selfplay.config.dialogue_rules import game_of, is_embedded
 from selfplay.errors import ConfigError
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
 from selfplay.policy.language.loading import Lora, find, load_model
-from selfplay.policy.language.remote import Patience, RemoteWriter
+from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.serving import ReplyServer, find_program, refuse_ours
-from selfplay.train.dialogue.start import Recipe, embedded_model
+from selfplay.train.dialogue.embedded import Recipe, embedded_model
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
@@ -114,5 +114,5 @@ def writer_of(config: DialogueConfig, model: LanguageModel, endpoint: Endpoint |
     if endpoint is None:
         return LocalWriter(model, sampling)
     server = config.server
-    patience = Patience(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
-    return RemoteWriter(model.chat, model.context, sampling, endpoint, patience)
+    limits = RequestLimits(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
+    return RemoteWriter(model.chat, model.context, sampling, endpoint, limits)

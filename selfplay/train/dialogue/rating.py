@@ -22,7 +22,7 @@ from selfplay.league.records import ANCHOR, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Fixture as Game
+from selfplay.runner.dialogue import GameSpec as Game
 from selfplay.runner.dialogue import Played, play_games
 from selfplay.seeding import derive
 from selfplay.train.dialogue.players import reopen, sampling_of

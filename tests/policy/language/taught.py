@@ -7,8 +7,8 @@ from selfplay.config.dialogue import StartConfig
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
-from selfplay.runner.dialogue import Fixture
-from selfplay.train.dialogue.start import Recipe, taught_games
+from selfplay.runner.dialogue import GameSpec
+from selfplay.train.dialogue.embedded import Recipe, taught_games
 
 STEPS, ROWS = 60, 32
 GREEDY = Sampling(temperature=0.0, max_new_tokens=12)
@@ -39,6 +39,6 @@ def hands(writer, count, opponent=None):
     entry, rules = kuhn()
     other = writer if opponent is None else partial(entry.players[opponent], rules)
     return [
-        Fixture(i, f"g{i}", entry.start(rules, state), i, (writer, other))
+        GameSpec(i, f"g{i}", entry.start(rules, state), i, (writer, other))
         for i, state in enumerate(entry.states(rules, list(range(100, 100 + count))))
     ]

@@ -13,7 +13,7 @@ from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.policy.language.conversation import Conversation
 from selfplay.policy.language.endpoint import KEY, Endpoint, base_of, find_endpoint
-from selfplay.policy.language.remote import FIRST_WAIT_S, LONGEST_WAIT_S, POLL_S, Patience, RemoteWriter, wait_s
+from selfplay.policy.language.remote import FIRST_WAIT_S, LONGEST_WAIT_S, POLL_S, RemoteWriter, RequestLimits, wait_s
 from selfplay.policy.language.wire import ChatCompletions, Completions, SGLang
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.rollout.dialogue import grouped, scored
@@ -70,11 +70,11 @@ class Naps:
 class Asking:
     """A writer that asks a stub, for the length of a test."""
 
-    def __init__(self, model, stub, sampling=GREEDY, endpoint=None, **patience):
+    def __init__(self, model, stub, sampling=GREEDY, endpoint=None, **limits):
         self.naps = Naps()
         self.endpoint = endpoint or find_endpoint(stub.url, model.chat, 5.0)
-        patience = Patience(**{"timeout_s": 20.0, "failures": 1000, **patience})
-        self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, patience, self.naps)
+        limits = RequestLimits(**{"timeout_s": 20.0, "failures": 1000, **limits})
+        self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, limits, self.naps)
 
     def __enter__(self):
         return self.writer
@@ -292,8 +292,8 @@ def test_a_reply_that_cannot_be_had_loses_its_game_alone(model):
     assert len(lost) < GAMES
     assert tries == 3 * len(lost)
     assert writer.lost == len(lost)
-    assert writer.first_cause == "a wrong answer: no meta_info"
-    assert found[2].why == "the server gave no reply: a wrong answer: no meta_info"
+    assert writer.first_cause == "an invalid response: no meta_info"
+    assert found[2].why == "the server gave no reply: an invalid response: no meta_info"
     for mine, theirs in zip(found, games, strict=True):
         assert isinstance(mine, Lost) or told(mine) == told(theirs)
 
@@ -447,7 +447,7 @@ def test_a_server_is_asked_what_it_is(model, kind):
     assert type(found.wire) is kinds[kind]
     if kind in (VLLM, TEXT):
         assert found.wire.ids == (kind == VLLM)
-    assert found.wire.told
+    assert found.wire.description
 
 
 def test_nobody_there_is_one_line(model):

@@ -63,7 +63,7 @@ def test_luck_differs_from_turn_to_turn(model):
     writer = LocalWriter(model, SAMPLING)
     other = writer.open(made[0].seed, "Ann likes Paper.", "Paper 4")
     first = writer.reply([other])[0].ids
-    other.begin_anew([int(i) for i, mark in zip(other.ids, other.sampled, strict=True) if not mark])
+    other.start_row([int(i) for i, mark in zip(other.ids, other.sampled, strict=True) if not mark])
     writer.close([other])
     assert writer.reply([other])[0].ids != first
 
