@@ -48,25 +48,20 @@ class DialogueGame(Protocol):
     @property
     def mover(self) -> int:
         """The seat that is to write."""
-        ...
 
     @property
     def verdict(self) -> Verdict | None:
         """None while the game goes on."""
-        ...
 
     @property
     def turns(self) -> Sequence[Turn]:
         """All replies so far, refused ones included."""
-        ...
 
     def system(self, seat: int) -> str:
         """The rules for a seat, shown before everything else; "" for none."""
-        ...
 
     def observe(self, seat: int) -> str:
         """The text that the seat has not seen yet; a call marks it as seen."""
-        ...
 
     def act(self, text: str) -> Turn:
         """Play the mover's reply, without the token that ends it.
@@ -74,7 +69,6 @@ class DialogueGame(Protocol):
         Raises:
             GameError: the game is over.
         """
-        ...
 
     def fail(self, reason: str) -> None:
         """End the game without agreement: reward 0 for both seats, in zero-sum games too, less penalties.
@@ -84,11 +78,9 @@ class DialogueGame(Protocol):
         Raises:
             GameError: the game is over.
         """
-        ...
 
     def record(self) -> JsonObject:
         """The state and all turns as JSON."""
-        ...
 
 
 class Scripted(Protocol):
@@ -96,7 +88,6 @@ class Scripted(Protocol):
 
     def reply(self, observation: str) -> str:
         """The next reply. ``observation`` is all text that the seat was shown since its last one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,11 +87,9 @@ class KuhnText(TurnGame):
         return next(seat for seat in range(2) if tuple(KUHN.legal(self.hand, seat)) != (WAIT,))
 
     def system(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         return "" if self.rules.told == "nothing" else _system(self.rules)
 
     def act(self, text: str) -> Turn:
-        """See ``DialogueGame``."""
         self._check_running()
         reply = parse_reply(text, KINDS)
         turn = Turn(self.mover, text, reply.private, reply.kind, None if reply.kind else _NO_MOVE)
@@ -103,14 +101,12 @@ class KuhnText(TurnGame):
         return turn
 
     def fail(self, reason: str) -> None:
-        """See ``DialogueGame``."""
         self._check_running()
         if reason in BY_MOVER:  # otherwise the seat with the worse card gains by never ending the game
             self._refused[self.mover] += 1
         self._finish(0.0, reason)
 
     def record(self) -> JsonObject:
-        """See ``DialogueGame``."""
         log = [{"type": turn.kind, "player": turn.seat} for turn in self.turns if turn.error is None]
         return {"cards": [CARDS[card] for card in self.hand.cards], "action_log": log}
 

@@ -49,7 +49,6 @@ class KuhnPlayer:
         self._done = ""
 
     def reply(self, observation: str) -> str:
-        """See ``Scripted``."""
         if not is_refusal(observation):
             if self._card is None:
                 self._card = next(card for card, name in enumerate(CARDS) if name in observation)

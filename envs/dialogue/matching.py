@@ -39,11 +39,9 @@ class Matching(TurnGame):
         self._log: list[JsonObject] = []
 
     def system(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         return system(self.rules)
 
     def act(self, text: str) -> Turn:
-        """See ``DialogueGame``."""
         self._check_running()
         reply = parse_reply(text, KINDS)
         error = self._problem(reply)
@@ -60,7 +58,6 @@ class Matching(TurnGame):
         return turn
 
     def fail(self, reason: str) -> None:
-        """See ``DialogueGame``."""
         self._check_running()
         self._finish(reason)
 

@@ -54,7 +54,6 @@ class MatchingPlayer:
         self._said = ""  # last
 
     def reply(self, observation: str) -> str:
-        """See ``Scripted``."""
         if is_refusal(observation):
             return self._try_again()
         if self._own is None:

@@ -70,7 +70,6 @@ class TurnGame:
         self._unseen = [[text] for text in openings]  # texts that each seat has not seen yet
 
     def observe(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         texts, self._unseen[seat] = self._unseen[seat], []
         return "\n".join(texts)
 

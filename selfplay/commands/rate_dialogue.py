@@ -12,7 +12,7 @@ from selfplay.commands.rate import round_robin
 from selfplay.league.ledger import Ledger
 from selfplay.machine import pick_device
 from selfplay.seeding import derive
-from selfplay.train.dialogue.rating import Contenders, dialogue_config, play_dialogues, rating_of
+from selfplay.train.dialogue.rating import FrozenPlayers, dialogue_config, play_dialogues, rating_of
 from selfplay.train.rating import plan_games
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def rate_dialogue(run: RunDir, budget: int, seed: int, tell: Callable[[str], obj
     """Spend ``budget`` comparisons where they tell most and add them to the run's ledger; how many. Blocks."""
     config = dialogue_config(run)
     rating = rating_of(config)
-    contenders = Contenders(config, run, pick_device(config.run.device))
+    contenders = FrozenPlayers(config, run, pick_device(config.run.device))
     generations = list_generations(run)
     players = [*(generation.id for generation in generations), *rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)
@@ -55,7 +55,7 @@ def calibrate_dialogue(run: RunDir, games: int, seed: int, tell: Callable[[str],
     """
     config = dialogue_config(run)
     rating = rating_of(config)
-    contenders = Contenders(config, run, "cpu")
+    contenders = FrozenPlayers(config, run, "cpu")
 
     def some(fixtures: Sequence[Matchup]) -> list[RewardRecord]:
         return play_dialogues(fixtures, contenders, rating, 0)

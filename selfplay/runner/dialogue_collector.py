@@ -53,7 +53,6 @@ class DialogueCollector:
         return play_games(games, lambda: self._cancelled)
 
     def cancel(self) -> None:
-        """See ``Resource``."""
         self._cancelled = True
         self._writer.cancel()
 
@@ -63,5 +62,4 @@ class DialogueCollector:
         return self._writer.interruptible
 
     def close(self) -> None:
-        """See ``Resource``."""
         self._writer.disconnect()

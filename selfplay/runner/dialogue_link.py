@@ -44,7 +44,6 @@ class DialogueGames(Resource, Protocol):
 
     def collect(self, order: Order) -> list[Result]:
         """Play an order to its end. Blocks."""
-        ...
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -93,7 +92,6 @@ class DialogueClient(LinkClient):
         self._link.call("open", self._document, self._files)
 
     def collect(self, order: Order) -> list[Result]:
-        """See ``DialogueGames``."""
         version = self._weights.version
         new = () if version == self._sent else (self._weights.arrays,)
         packed = self._link.call("collect", asdict(order), *new)
@@ -110,7 +108,6 @@ class DialogueServer:
 
     @staticmethod
     def code() -> str:
-        """See ``serialization.code_hash``."""
         return code_hash()
 
     def open(self, document: Document, files: Files) -> None:

@@ -52,7 +52,6 @@ class _Orders:
         return states
 
     def start(self, rules: Rules, state: State) -> DialogueGame:
-        """See ``DialogueEntry.start``."""
         game = self._entry.start(rules, state)
         if self._fault is None or state is not self._state:
             return game
@@ -74,7 +73,6 @@ class _FaultyDialogue:
         return getattr(self._game, name)
 
     def observe(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         if self._moves == 0:
             self._strike(self._fault)
         self._moves -= 1
@@ -82,7 +80,6 @@ class _FaultyDialogue:
 
     @property
     def verdict(self) -> Verdict | None:
-        """See ``DialogueGame``."""
         found = self._game.verdict
         if found is None or self._fault.kind != "nan":
             return found

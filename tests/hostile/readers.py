@@ -26,9 +26,9 @@ from selfplay.checkpoint.store import MANIFEST, open_folder
 from selfplay.commands.dialogue_files.games import GAMES
 from selfplay.commands.dialogue_files.games import read_games as read_written
 from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
-from selfplay.commands.dialogue_files.reading import read_table
 from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
+from selfplay.commands.dialogue_files.table import read_table
 from selfplay.commands.run_status import examine
 from selfplay.config.family import is_dialogue
 from selfplay.config.fighting_cli import parse
@@ -387,7 +387,7 @@ READERS = (
     ),
     Reader(
         "a table",
-        ("selfplay.commands.dialogue_files.reading", "selfplay.commands.dialogue_files.parquet"),
+        ("selfplay.commands.dialogue_files.table", "selfplay.commands.dialogue_files.parquet"),
         _file("train.parquet", _parquet),
         lambda f, p: read_table(p),
     ),

@@ -146,7 +146,6 @@ class FrozenReference:
 
     @property
     def module(self) -> nn.Module:
-        """See ``LanguageModel``."""
         module: nn.Module = self._model.module
         return module
 

@@ -104,7 +104,6 @@ class RemoteWriter(Writer):
         return written
 
     def cancel(self) -> None:
-        """See ``Writer``."""
         self._cancelled = True
         task = self._task
         if task is not None:
@@ -112,7 +111,6 @@ class RemoteWriter(Writer):
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
     def disconnect(self) -> None:
-        """See ``Writer``."""
         self._runner.run(self._client.aclose())
         self._runner.close()
 

@@ -47,16 +47,13 @@ class ApiFormat(Protocol):
     @property
     def path(self) -> str:
         """Path of the URL."""
-        ...
 
     @property
     def description(self) -> str:
         """Contents of responses, for the user."""
-        ...
 
     def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
         """Body of a request."""
-        ...
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
         """The reply in a response.
@@ -64,7 +61,6 @@ class ApiFormat(Protocol):
         Raises:
             InvalidResponse: the response is invalid.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,6 @@ class SGLang:
     description: str = "SGLang: token ids and log-probabilities"
 
     def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
-        """See ``ApiFormat``."""
         return {
             "input_ids": prompt.ids,
             "sampling_params": {
@@ -87,7 +82,6 @@ class SGLang:
         }  # fmt: skip
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """See ``ApiFormat``."""
         meta = _field(answer, "meta_info", dict)
         reason = _field(_field(meta, "finish_reason", dict), "type", str)
         ids = _optional(answer, "output_ids", list)
@@ -112,11 +106,9 @@ class Completions:
 
     @property
     def description(self) -> str:
-        """See ``ApiFormat``."""
         return "completions: " + ("token ids and log-probabilities" if self.ids else "text alone")
 
     def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
-        """See ``ApiFormat``."""
         body: Json = {
             "model": self.model, "prompt": prompt.ids, "max_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature, "top_p": sampling.top_p,
@@ -129,7 +121,6 @@ class Completions:
         return body
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """See ``ApiFormat``."""
         choice = _only_choice(answer)
         reason = _field(choice, "finish_reason", str)
         if not self.ids:
@@ -148,7 +139,6 @@ class ChatCompletions:
     description: str = "chat: text alone"
 
     def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
-        """See ``ApiFormat``."""
         del chat
         return {
             "model": self.model, "messages": list(prompt.messages), "max_tokens": sampling.max_new_tokens,
@@ -156,7 +146,6 @@ class ChatCompletions:
         }  # fmt: skip
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """See ``ApiFormat``."""
         choice = _only_choice(answer)
         text = _field(_field(choice, "message", dict), "content", str)
         return text_reply(text, _field(choice, "finish_reason", str), sampling, chat)

@@ -64,7 +64,6 @@ class LocalWriter(Writer):
 
     @torch.inference_mode()
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """See ``Writer``."""
         longest = self._model.context - self._sampling.max_new_tokens
         fitting = [c for c in conversations if len(c.ids) <= longest]
         fitting.sort(key=self._store.unread)  # rows of a round then need little padding
@@ -77,7 +76,6 @@ class LocalWriter(Writer):
         return written
 
     def close(self, conversations: Sequence[Conversation]) -> None:
-        """See ``Writer``."""
         self._store.drop(conversations)
 
     def _round(self, conversations: list[Conversation]) -> dict[int, Reply]:

@@ -27,7 +27,7 @@ from selfplay.seeding import derive
 from selfplay.train.dialogue.actors import Actors
 from selfplay.train.dialogue.learning import freeze, make_learner
 from selfplay.train.dialogue.players import writer_of
-from selfplay.train.dialogue.rating import Contenders, play_dialogues
+from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.train.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.train.dialogue.transcripts import keep_transcripts
 from selfplay.train.family import Best, Family
@@ -257,7 +257,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
             # Models are read anew each time: a learner that crashed makes other generations of the same names.
-            contenders = Contenders(session.config, self.run, session.device)
+            contenders = FrozenPlayers(session.config, self.run, session.device)
             return play_dialogues(matchups, contenders, rating, iteration, stop)
 
         return RaterResource(self.run, rating, rate)

@@ -16,7 +16,7 @@ from selfplay.policy.language.loading import Lora, find, load_model
 from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.serving import ReplyServer, find_program, refuse_ours
+from selfplay.runner.serving import ReplyServer, find_program, refuse_reserved
 from selfplay.train.dialogue.embedded import Recipe, embedded_model
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def server_of(config: DialogueConfig, folder: Path, run: Path) -> ReplyServer | 
         arguments = shlex.split(server.arguments)
     except ValueError as error:
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
-    refuse_ours(arguments)
+    refuse_reserved(arguments)
     program = find_program(server.program)
     return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
 

@@ -15,7 +15,7 @@ from envs.dialogue.contract import AGREED
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.machine import processor, usable_cores
 from selfplay.report.dialogue import DialogueReport
-from selfplay.train.dialogue.evaluation import anchors, compare, held_out, judge_model
+from selfplay.train.dialogue.evaluation import anchors, compare, evaluate_model, held_out
 from selfplay.train.dialogue.exact import exact_summary, legal_replies
 from selfplay.train.dialogue.players import reopen
 
@@ -102,9 +102,9 @@ def _evaluation(session: DialogueSession, feed: Feed) -> dict[str, Any]:
     seeds = held_out(session.config.run.evaluation_states)
     entry, rules, sampling = session.entry, session.rules, session.sampling
     feed.notice(f"Evaluating on {len(seeds)} held-out states ...")
-    after = judge_model(entry, rules, session.model, sampling, seeds)
+    after = evaluate_model(entry, rules, session.model, sampling, seeds)
     first = reopen(session.config, str(session.run.generations / "gen_0"), session.device)
-    before = judge_model(entry, rules, first, sampling, seeds)
+    before = evaluate_model(entry, rules, first, sampling, seeds)
     document = after.document
     found = {
         **{name: document[name] for name in ("reward", "agreement", "format_errors")},

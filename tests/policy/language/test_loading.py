@@ -67,7 +67,7 @@ def test_an_index_that_leads_to_a_pickle_runs_nothing(folder):
         ("./nowhere", "no such folder"),
         ("/nowhere/at/all", "no such folder"),
         ("a/b/c", "no such folder"),
-        ("not a name", "nor a name that a model can have|neither a folder"),
+        ("not a name", "nor a valid name|neither a folder"),
     ],
 )
 def test_what_is_not_there_is_one_line(name, why):
@@ -80,9 +80,9 @@ def test_what_is_not_there_is_one_line(name, why):
     ("error", "why"),
     [
         ("GatedRepoError", "gated"),
-        ("RepositoryNotFoundError", "neither a folder here nor a public model"),
+        ("RepositoryNotFoundError", "neither a local folder nor a public model"),
         ("LocalEntryNotFoundError", "cannot be reached"),
-        (None, "cannot be fetched: the line is cut"),
+        (None, "cannot be downloaded: the line is cut"),
     ],
 )
 def test_what_the_hub_answers_is_one_line(error, why, monkeypatch):

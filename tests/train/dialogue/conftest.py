@@ -4,6 +4,7 @@ pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[d
 
 from envs.registry import find_dialogue
 from selfplay.config.dialogue import StartConfig
+from selfplay.train.dialogue import embedded
 
 
 def make_start(root, game, tokens):
