@@ -90,7 +90,7 @@ def test_games_that_raise_are_left_out_and_told(settings, monkeypatch, broken):
     monkeypatch.setattr(generation, "_specs", some_broken)
     told = []
     if broken == 8:
-        with pytest.raises(RunnerError, match="8 of 8 games raised"):
+        with pytest.raises(RunnerError, match="8 of 8 games failed"):
             play(settings, [4, 4], untaught(), told.append)
         return
     games = play(settings, [4, 4], untaught(), told.append)
