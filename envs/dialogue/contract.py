@@ -1,4 +1,4 @@
-"""The contract of a dialogue game between two seats: text in, a turn or a verdict out.
+"""The contract of a dialogue game between two seats: text in, a turn or an outcome out.
 
 A player need not know the rules. A seat reads its ``system`` text once. Whenever it is to move, it reads the text of
 ``observe`` and replies with text. One object is one game; games share nothing.
@@ -35,7 +35,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GameOutcome:
     """How a game ended."""
 
     rewards: tuple[float, float]  # of the seats, penalties for refused replies included
@@ -50,7 +50,7 @@ class DialogueGame(Protocol):
         """The seat that is to write."""
 
     @property
-    def verdict(self) -> Verdict | None:
+    def outcome(self) -> GameOutcome | None:
         """None while the game goes on."""
 
     @property

@@ -47,7 +47,7 @@ def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
             seat = game.mover
             read[seat].extend((game.observe(seat), reply))
             game.act(reply)
-        if game.verdict is not None:
+        if game.outcome is not None:
             continue
         seat = game.mover
         legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))

@@ -63,7 +63,7 @@ class Matching(TurnGame):
 
     def record(self) -> JsonObject:
         """See ``DialogueGame``; field names are dialop's."""
-        agreed = self.verdict is not None and self.verdict.reason == AGREED
+        agreed = self.outcome is not None and self.outcome.reason == AGREED
         worth = self.state.worth(self.proposal or ()) if agreed else 0.0
         return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": number(worth)}
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from envs.dialogue.contract import Turn, Verdict
+from envs.dialogue.contract import GameOutcome, Turn
 from envs.errors import GameError
 
 ERROR: Final = "Error: "
@@ -61,7 +61,7 @@ class TurnGame:
     name: ClassVar[str]  # for messages
 
     def __init__(self, retries: int, error_penalty: float, openings: list[str]) -> None:
-        self.verdict: Verdict | None = None
+        self.outcome: GameOutcome | None = None
         self.turns: list[Turn] = []
         self._retries = retries
         self._error_penalty = error_penalty
@@ -74,7 +74,7 @@ class TurnGame:
         return "\n".join(texts)
 
     def _check_running(self) -> None:
-        if self.verdict is not None:
+        if self.outcome is not None:
             raise GameError(f"{self.name}: the game is over")
 
     def _refuse(self, seat: int, error: str) -> bool:
@@ -86,4 +86,4 @@ class TurnGame:
 
     def _end(self, rewards: tuple[float, float], reason: str) -> None:
         first, second = (self._error_penalty * count for count in self._refused)
-        self.verdict = Verdict((rewards[0] - first, rewards[1] - second), reason)
+        self.outcome = GameOutcome((rewards[0] - first, rewards[1] - second), reason)

@@ -142,7 +142,7 @@ def _rows(game: Played | Lost, end: int) -> list[dict[str, Any]]:
         for instance in game.instances
     ]
     silent = range(len(game.instances), SEATS)  # seats without a turn
-    return rows + [_row(_untrained([end], end), game.verdict.rewards[seat]) for seat in silent]
+    return rows + [_row(_untrained([end], end), game.outcome.rewards[seat]) for seat in silent]
 
 
 def _row(row: SeatTokens, reward: float | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, JsonObject, Scripted, Turn, Verdict
+from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, GameOutcome, JsonObject, Scripted, Turn
 from selfplay.errors import InjectedFaultError, describe
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.seeding import derive
@@ -46,7 +46,7 @@ class Played:
     index: int
     game_id: str
     seed: int
-    verdict: Verdict
+    outcome: GameOutcome
     turns: tuple[Turn, ...]
     record: JsonObject
     read: tuple[tuple[str, ...], tuple[str, ...]]  # texts that each seat read: its rules, then one before each reply
@@ -83,7 +83,7 @@ class _RunningGame:
 
     @property
     def over(self) -> bool:
-        return self.lost is not None or self.game.verdict is not None
+        return self.lost is not None or self.game.outcome is not None
 
     @property
     def seat(self) -> _Seat:
@@ -107,21 +107,21 @@ class _RunningGame:
             self.game.act(reply.text)
 
     def result(self) -> Played | Lost:
-        spec, verdict = self.spec, self.game.verdict
-        if self.lost is not None or verdict is None:
+        spec, outcome = self.spec, self.game.outcome
+        if self.lost is not None or outcome is None:
             return Lost(spec.game_id, self.lost or FAILED)
         instances = tuple(
             instance
             for number, seat in enumerate(self.seats)
             if seat.conversation is not None
-            for instance in seat.conversation.instances(spec.index, spec.game_id, number, verdict.rewards[number])
+            for instance in seat.conversation.instances(spec.index, spec.game_id, number, outcome.rewards[number])
         )
         logprobs = (instance.logprob for instance in instances)  # NaN: not known
-        if not all(map(math.isfinite, verdict.rewards)) or any(np.isinf(logprob).any() for logprob in logprobs):
+        if not all(map(math.isfinite, outcome.rewards)) or any(np.isinf(logprob).any() for logprob in logprobs):
             return Lost(spec.game_id, NOT_FINITE)
         first, second = ((seat.system, *seat.read) for seat in self.seats)
         return Played(
-            spec.index, spec.game_id, spec.seed, verdict, tuple(self.game.turns), self.game.record(), (first, second),
+            spec.index, spec.game_id, spec.seed, outcome, tuple(self.game.turns), self.game.record(), (first, second),
             instances,
         )  # fmt: skip
 
@@ -155,9 +155,9 @@ def _move(games: list[_RunningGame]) -> None:
         _guarded(game, partial(_observe, game, player, going_on))
     if going_on:
         player.go_on([conversation for conversation, _ in going_on], [text for _, text in going_on])
-    asked = [(game, game.seat.conversation) for game in games if game.lost is None]
-    replies = player.reply([conversation for _, conversation in asked if conversation is not None])
-    for (game, _), reply in zip(asked, replies, strict=True):
+    waiting = [(game, game.seat.conversation) for game in games if game.lost is None]
+    replies = player.reply([conversation for _, conversation in waiting if conversation is not None])
+    for (game, _), reply in zip(waiting, replies, strict=True):
         _guarded(game, partial(game.take, reply))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from envs.dialogue.contract import Turn, Verdict
+from envs.dialogue.contract import GameOutcome, Turn
 from envs.registry import find_dialogue
 from envs.snapshots import copied
 from selfplay.errors import RunnerError
@@ -161,8 +161,8 @@ def _document(game: Result) -> Document:
         "game_id": game.game_id,
         "index": game.index,
         "seed": game.seed,
-        "rewards": list(game.verdict.rewards),
-        "reason": game.verdict.reason,
+        "rewards": list(game.outcome.rewards),
+        "reason": game.outcome.reason,
         "turns": [list(astuple(turn)) for turn in game.turns],
         "record": game.record,
         "read": [list(seat) for seat in game.read],
@@ -189,7 +189,7 @@ def unpack_games(packed: Packed) -> list[Result]:
         rewards = row["rewards"]
         found.append(
             Played(
-                row["index"], row["game_id"], row["seed"], Verdict((rewards[0], rewards[1]), row["reason"]),
+                row["index"], row["game_id"], row["seed"], GameOutcome((rewards[0], rewards[1]), row["reason"]),
                 tuple(Turn(*turn) for turn in row["turns"]), row["record"], (first, second), tuple(instances),
             )
         )  # fmt: skip

@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, model_validator
 from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF
 from selfplay.checkpoint.documents import decode_json, parse
 from selfplay.checkpoint.store import MAX_FILE_BYTES, write_file
-from selfplay.commands.dialogue_files.settings import SamplingLine  # noqa: TC001  (pydantic asks for it)
+from selfplay.commands.dialogue_files.settings import SamplingLine  # noqa: TC001  (pydantic needs it)
 from selfplay.config.base import Group
 from selfplay.errors import CorruptError
 from selfplay.files import read_file
@@ -135,7 +135,7 @@ class GameLine(Group):
 
 def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) -> GameLine:
     """The line of a played game."""
-    verdict = played.verdict
+    outcome = played.outcome
     return GameLine(
         schema_version=SCHEMA_VERSION,
         game_id=played.game_id,
@@ -154,10 +154,10 @@ def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) ->
         ),
         told=played.read,
         outcome=OutcomeLine(
-            reason=verdict.reason,
-            agreed=verdict.reason == AGREED,
-            rewards=verdict.rewards,
-            unfinished=_unfinished(played, chat) if verdict.reason == CUT_OFF else None,
+            reason=outcome.reason,
+            agreed=outcome.reason == AGREED,
+            rewards=outcome.rewards,
+            unfinished=_unfinished(played, chat) if outcome.reason == CUT_OFF else None,
         ),
         tokens=tuple(_tokens(instance) for instance in played.instances),
     )

@@ -161,7 +161,7 @@ def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: 
     if not all(type(one) is int and 0 <= one < chat.size for one in ids):
         raise InvalidResponse(f"token ids that are not in the vocabulary of {chat.size}")
     if not 0 < len(ids) <= sampling.max_new_tokens:
-        raise InvalidResponse(f"{len(ids)} tokens, of 1 to {sampling.max_new_tokens} that were asked for")
+        raise InvalidResponse(f"{len(ids)} tokens, but 1 to {sampling.max_new_tokens} were requested")
     ended = ids[-1] in chat.ends
     if any(one in chat.ends for one in ids[:-1]):
         raise InvalidResponse("an end-of-turn token in the middle of a reply")

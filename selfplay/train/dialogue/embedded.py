@@ -195,8 +195,8 @@ def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequen
 def _evaluate(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int, loss: float) -> Snapshot:
     writer = LocalWriter(model, Sampling(max_new_tokens=recipe.max_new_tokens))
     games = _with_itself(entry, recipe, writer, _seeds(recipe.seed, "look", 0, SNAPSHOT_STATES))
-    rewards = [game.verdict.rewards[0] for game in games]
-    agreed = [game.verdict.reason == AGREED for game in games]
+    rewards = [game.outcome.rewards[0] for game in games]
+    agreed = [game.outcome.reason == AGREED for game in games]
     return Snapshot(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
 
 

@@ -81,8 +81,8 @@ def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence
     games = [play_games(game_specs(entry, rules, order, pair, HELD_OUT)) for pair in pairs or [(player, player)]]
     # Lost games count as failed.
     played = [[game if isinstance(game, Played) else None for game in row] for row in games]
-    reasons = [[FAILED if game is None else game.verdict.reason for game in row] for row in played]
-    rewards = np.array([[0.0 if g is None else g.verdict.rewards[i % 2] for g in row] for i, row in enumerate(played)])
+    reasons = [[FAILED if game is None else game.outcome.reason for game in row] for row in played]
+    rewards = np.array([[0.0 if g is None else g.outcome.rewards[i % 2] for g in row] for i, row in enumerate(played)])
     means = rewards.mean(1).tolist()
     return Evaluation(
         rewards=rewards[-2:].mean(0),

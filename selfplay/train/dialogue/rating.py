@@ -189,7 +189,7 @@ class _Comparison:
 
     def record(self, sides: dict[str, RatedPlayer], played: Sequence[Played], iteration: int) -> RewardRecord:
         """The row of the ledger."""
-        first, last = played[0].verdict, played[-1].verdict
+        first, last = played[0].outcome, played[-1].outcome
         rewards = first.rewards
         if self._partner is not None:
             rewards = (first.rewards[self._seat], last.rewards[self._seat])

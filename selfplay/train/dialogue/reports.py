@@ -43,7 +43,7 @@ def iteration_report(
 ) -> DialogueReport:
     """The report of the iteration that ``progress`` has just counted."""
     run = session.config.run
-    rewards = np.array([game.verdict.rewards for game in played])
+    rewards = np.array([game.outcome.rewards for game in played])
     seats = rewards.mean(0)
     return DialogueReport(
         iteration=progress.iteration,
@@ -57,9 +57,9 @@ def iteration_report(
         phase_s=dict(phase_s),
         reward=float(rewards.mean()),
         seat_rewards=(float(seats[0]), float(seats[1])),
-        agreement=float(np.mean([game.verdict.reason == AGREED for game in played])),
+        agreement=float(np.mean([game.outcome.reason == AGREED for game in played])),
         refused=sum(turn.error is not None for game in played for turn in game.turns) / len(played),
-        endings=Counter(game.verdict.reason for game in played),
+        endings=Counter(game.outcome.reason for game in played),
         lost=progress.lost,
         rows=update.rows,
         zero_variance=update.zero_variance_share,

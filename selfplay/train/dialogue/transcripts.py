@@ -32,7 +32,7 @@ def keep_transcripts(folder: Path, played: Sequence[Played], iteration: int, see
 
 def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcript]:
     """The best and the worst by the sum of rewards, then by seat 0's reward; and a random one of the others."""
-    order = sorted(range(len(played)), key=lambda i: (sum(played[i].verdict.rewards), played[i].verdict.rewards[0], i))
+    order = sorted(range(len(played)), key=lambda i: (sum(played[i].outcome.rewards), played[i].outcome.rewards[0], i))
     kinds: list[tuple[Kind, int]] = [("best", order[-1])] if order else []
     if len(order) > 1:
         kinds.append(("worst", order[0]))
@@ -42,14 +42,14 @@ def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcri
 
 
 def _transcript(game: Played, iteration: int, kind: Kind) -> Transcript:
-    told = ["\n\n".join(text for text in read[:2] if text) for read in game.read]
+    prompts = ["\n\n".join(text for text in read[:2] if text) for read in game.read]
     return Transcript(
         iteration=iteration,
         kind=kind,
         game=game.game_id[:100],
-        rewards=game.verdict.rewards,
-        reason=game.verdict.reason[:100],
-        told=(_cut(told[0]), _cut(told[1])),
+        rewards=game.outcome.rewards,
+        reason=game.outcome.reason[:100],
+        told=(_cut(prompts[0]), _cut(prompts[1])),
         turns=tuple(_said(turn) for turn in game.turns[:TURNS]),
         left_out=max(0, len(game.turns) - TURNS),
     )

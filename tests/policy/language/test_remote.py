@@ -84,7 +84,7 @@ class Asking:
 
 
 def told(game):
-    return game.verdict, game.turns, game.read
+    return game.outcome, game.turns, game.read
 
 
 def local(model, count=GAMES):
@@ -99,7 +99,7 @@ def test_greedy_games_are_those_of_the_engine_here(model, kind):
     with Stub(kind, answering(model)) as stub, Asking(model, stub) as writer:
         games = play_games(hands(writer, GAMES))
     expected = local(model)
-    assert len({game.verdict.reason for game in expected}) > 1
+    assert len({game.outcome.reason for game in expected}) > 1
     assert max(len(game.turns) for game in expected) >= 2
     for game, other in zip(games, expected, strict=True):
         assert told(game) == told(other)
@@ -175,7 +175,7 @@ def test_requests_run_at_once_as_many_as_are_allowed_and_come_back_in_order(mode
 def test_conversations_that_do_not_fit_are_not_asked_for(model):
     with Stub(VLLM, answering(model), limit=14) as stub, Asking(model, stub) as writer:
         (game,) = play_games(hands(writer, 1))
-        assert game.verdict.reason == "context"
+        assert game.outcome.reason == "context"
         assert stub.bodies == []
 
 
@@ -191,7 +191,7 @@ def test_a_reply_that_is_cut_off_ends_its_game(model):
             )
             with Asking(model, stub, sampling, endpoint) as writer:
                 (game,) = play_games(hands(writer, 1))
-        assert game.verdict.reason == "cut_off"
+        assert game.outcome.reason == "cut_off"
 
 
 # ---- what a server tells of likelihoods
