@@ -23,11 +23,7 @@ class Order:
 
 
 def game_specs(
-    entry: DialogueEntry,
-    rules: Rules,
-    order: Order,
-    players: tuple[Player, Player],
-    *names: str | int,
+    entry: DialogueEntry, rules: Rules, order: Order, players: tuple[Player, Player], *names: str | int
 ) -> list[GameSpec]:
     """The games of an order. A game's seed is a hash of the state's seed, the names and its number on the state."""
     states = entry.states(rules, order.seeds)

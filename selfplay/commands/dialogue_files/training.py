@@ -15,13 +15,7 @@ from pydantic import Field, ValidationError
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.commands.dialogue_files.distributed import Process, joined
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL
-from selfplay.commands.dialogue_files.settings import (
-    SETTINGS,
-    FileSettings,
-    read_settings,
-    refuse_other,
-    user_error,
-)
+from selfplay.commands.dialogue_files.settings import SETTINGS, FileSettings, read_settings, refuse_other, user_error
 from selfplay.commands.dialogue_files.table import Table, check_tables, read_table
 from selfplay.config.base import Group, Positive
 from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded

@@ -38,12 +38,7 @@ class Lora:
 
 
 def load_model(
-    where: str,
-    device: str = "cpu",
-    *,
-    rows: Rows = "conversation",
-    lora: Lora | None = None,
-    bf16: bool = False,
+    where: str, device: str = "cpu", *, rows: Rows = "conversation", lora: Lora | None = None, bf16: bool = False
 ) -> LanguageModel:
     """Load a model by name or folder, or an adapter with its base model.
 

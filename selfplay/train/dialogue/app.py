@@ -18,13 +18,7 @@ from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.train.dialogue.family import DialogueFamily
-from selfplay.train.dialogue.players import (
-    endpoint_of,
-    open_model,
-    reopen,
-    sampling_of,
-    server_of,
-)
+from selfplay.train.dialogue.players import endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.train.dialogue.session import DialogueSession, runners
 from selfplay.train.hosting import cluster_for
 from selfplay.train.run import run_to_end
