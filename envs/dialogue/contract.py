@@ -1,7 +1,7 @@
-"""The contract of a dialogue game between two seats: text in, a turn or a verdict out.
+"""The contract of a dialogue game between two seats: text in, a turn or an outcome out.
 
-A player need not know the rules: a seat reads its ``system`` text once, then, whenever it is to move, what
-``observe`` has for it, and answers with text. One object is one game; nothing here is shared between games.
+A player need not know the rules. A seat reads its ``system`` text once. Whenever it is to move, it reads the text of
+``observe`` and replies with text. One object is one game; games share nothing.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, Final, Protocol
 SEATS: Final = 2
 AGREED: Final = "agreed"
 LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "turns", "refused", "cut_off", "context", "failed"
-"""Why a game ended otherwise: no turns left, too many refused replies, a reply cut off at its token limit, a
+"""Other ends of a game: no turns left, too many refused replies, a reply cut off at its token limit, a
 conversation longer than the model's context, an error of the generator."""
 
 JsonObject = dict[str, Any]
 Rules = Any
-"""Settings of a game: a frozen dataclass of its own, JSON-able."""
+"""Settings of a game: a frozen dataclass of JSON values; the type depends on the game."""
 State = Any
-"""What a game begins with, of a type of its own."""
+"""Initial state; the type depends on the game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,44 +29,39 @@ class Turn:
 
     seat: int
     text: str  # whole
-    private: str  # the part before the tag, which the other seat does not read
-    kind: str  # the tag's word; "" where there is none
-    error: str | None = None  # why the game refused it, as the seat is told; None: it counts
+    private: str  # the part before the tag, hidden from the other seat
+    kind: str  # word of the tag; "" without one
+    error: str | None = None  # reason of a refused reply, as shown to the seat; None: accepted
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GameOutcome:
     """How a game ended."""
 
     rewards: tuple[float, float]  # of the seats, penalties for refused replies included
-    reason: str  # AGREED, or one of the words above, or the game's own
+    reason: str  # AGREED, one of the constants above, or a reason of the game
 
 
 class DialogueGame(Protocol):
-    """One game. A reply that breaks the rules gives a turn with an ``error``, shown to its mover alone."""
+    """One game. A reply that breaks the rules gives a turn with an ``error``, which only its mover sees."""
 
     @property
     def mover(self) -> int:
         """The seat that is to write."""
-        ...
 
     @property
-    def verdict(self) -> Verdict | None:
+    def outcome(self) -> GameOutcome | None:
         """None while the game goes on."""
-        ...
 
     @property
     def turns(self) -> Sequence[Turn]:
         """All replies so far, refused ones included."""
-        ...
 
     def system(self, seat: int) -> str:
-        """The rules for a seat, shown before everything else; "" if it is told none."""
-        ...
+        """The rules for a seat, shown before everything else; "" for none."""
 
     def observe(self, seat: int) -> str:
         """The text that the seat has not seen yet; a call marks it as seen."""
-        ...
 
     def act(self, text: str) -> Turn:
         """Play the mover's reply, without the token that ends it.
@@ -74,21 +69,18 @@ class DialogueGame(Protocol):
         Raises:
             GameError: the game is over.
         """
-        ...
 
     def fail(self, reason: str) -> None:
         """End the game without agreement: reward 0 for both seats, in zero-sum games too, less penalties.
 
-        Where losing is worse than that, an end that the mover caused is penalised as well.
+        If losing is worse than 0, an end that the mover caused is penalised as well.
 
         Raises:
             GameError: the game is over.
         """
-        ...
 
     def record(self) -> JsonObject:
         """The state and all turns as JSON."""
-        ...
 
 
 class Scripted(Protocol):
@@ -96,7 +88,6 @@ class Scripted(Protocol):
 
     def reply(self, observation: str) -> str:
         """The next reply. ``observation`` is all text that the seat was shown since its last one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,55 +98,41 @@ class Drill:
     wrote: tuple[str, ...]
 
 
-class Situation(Protocol):
-    """An information set: a decision of a seat, with the text that it has seen."""
+@dataclass(frozen=True, slots=True)
+class InformationSet:
+    """A decision of a seat: all states of the game that it cannot tell apart."""
 
-    @property
-    def seat(self) -> int:
-        """The seat to move."""
-        ...
-
-    @property
-    def system(self) -> str:
-        """See ``DialogueGame.system``."""
-        ...
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """Observations and replies of the seat in turn, an observation first and last."""
-        ...
-
-    @property
-    def replies(self) -> Sequence[str]:
-        """The legal replies."""
-        ...
+    seat: int  # to move
+    system: str  # see ``DialogueGame.system``
+    texts: tuple[str, ...]  # observations and replies of the seat in turn, an observation first and last
+    replies: tuple[str, ...]  # legal ones
 
 
 Chances = Sequence[Sequence[float]]
-"""A player of a game that is known whole: in each situation the probability of each reply; they sum to one."""
+"""A strategy: for each information set the probability of each legal reply; they sum to one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
     """Exact values of a game that is small enough to be solved."""
 
-    situations: Callable[[Any], Sequence[Situation]]  # (rules) -> every one, once
-    nash_conv: Callable[[Sequence[Chances], Sequence[float]], float]  # of a mixture: its players, their weights
+    information_sets: Callable[[Any], Sequence[InformationSet]]  # (rules) -> all, once each
+    nash_conv: Callable[[Sequence[Chances], Sequence[float]], float]  # (strategies, weights of the mixture)
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueEntry:
-    """What a trainer needs to know of a dialogue game."""
+    """A dialogue game, as trainers use it."""
 
     rules: type[Rules]
-    configure: Callable[[bool, Mapping[str, Any]], Rules]  # (for the embedded model, settings that were given) -> rules
+    configure: Callable[[bool, Mapping[str, Any]], Rules]  # (for the embedded model, settings of the user) -> rules
     states: Callable[[Rules, Sequence[int]], list[State]]  # (rules, seeds) -> a state each
-    load: Callable[[object], State]  # the state that a ``record`` began with, other fields are ignored
+    load: Callable[[object], State]  # initial state of a ``record``; other fields are ignored
     start: Callable[[Rules, State], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Rules, int], Scripted]]  # name -> (rules, seed); weakest first
-    teacher: str  # scripted player whose games the embedded model is first trained on
-    drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after talk or at once); or none
-    words: Callable[[Rules], list[str]]  # (rules) -> pieces of text that are one token of the embedded model
+    teacher: str  # scripted player; the embedded model is first trained on its games
+    drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after messages); may be empty
+    vocabulary: Callable[[Rules], list[str]]  # (rules) -> pieces of text, one token of the embedded model each
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
-    shared_reward: bool  # both seats are given the same
-    exact: Exact | None = None  # None: too large for that
+    shared_reward: bool  # both seats get the same reward
+    exact: Exact | None = None  # None: too large to solve

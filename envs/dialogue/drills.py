@@ -1,8 +1,13 @@
-"""Exercises in the matching game: propose the best assignment given what the conversation has told so far.
+"""Exercises with which the embedded model is taught before whole games. Only the last reply is a training target.
 
-A game has one proposal after much talk, so a model that is trained on games alone learns to talk long before it learns
-to combine its own cells with those it was told. A drill is a conversation of the teacher with itself, on a table that
-need not be hard, cut off at the first proposal. Only that proposal is a training target.
+Matching: propose the best assignment given the conversation so far. A game has one proposal after many messages, so a
+model that is trained on games alone learns to send messages long before it learns to combine its own cells with those
+of its partner. A drill is a conversation of the teacher with itself, on a table that need not be hard, cut off at the
+first proposal.
+
+Kuhn poker: name your own card. The teacher plays the same with every card, so a model that is trained on its games
+alone learns to ignore the card, and self-play cannot start from that. A drill is an information set, and the answer is
+the card. Too many drills would make the model answer with a card where a move is required.
 """
 
 from __future__ import annotations
@@ -14,15 +19,17 @@ from typing import Final
 import numpy as np
 
 from envs.dialogue.contract import Drill
+from envs.dialogue.kuhn import CARDS, KuhnRules
+from envs.dialogue.kuhn_decisions import decisions
 from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.states import LARGEST_FACTOR, MatchingRules, MatchingState, assignment
 
 SEEN: Final = (0.05, 0.7)
-"""Share of the cells that a seat sees in a drill without talk: a few are easily understood, and most are what both know
-after much talk."""
+"""Range of the share of cells that a seat sees in a drill without talk: from easy tables to what both know after much
+talk."""
 MESSAGES: Final = 3
-"""Most of each seat before the proposal, in a drill with talk."""
+"""Maximum number of messages of each seat before the proposal, in a drill with talk."""
 
 
 def matching_drills(rules: MatchingRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
@@ -52,3 +59,10 @@ def _drill(rules: MatchingRules, rng: np.random.Generator, talk: bool) -> Drill:
         wrote[seat].append(players[seat].reply(read[seat][-1]))
         if game.act(wrote[seat][-1]).kind == "propose":
             return Drill(tuple(read[seat]), tuple(wrote[seat]))
+
+
+def kuhn_drills(rules: KuhnRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
+    """A drill for each seed; without ``talk`` before the first move."""
+    situations = [each for each in decisions(rules) if talk or not each.done]
+    chosen = [situations[int(np.random.default_rng(seed).integers(len(situations)))] for seed in seeds]
+    return [Drill(tuple(each.texts[0::2]), (*each.texts[1::2], f" {CARDS[each.card]}")) for each in chosen]

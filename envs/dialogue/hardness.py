@@ -1,6 +1,6 @@
-"""Find tables that are hard enough to make talking pay: dialop's filter, compiled.
+"""Find tables that are hard without communication: dialop's filter, compiled.
 
-Of random 8 x 8 tables one in some thousands passes, and each asks for up to three best assignments. They are found by
+Of random 8 x 8 tables one in some thousands passes, and each needs up to three best assignments. They are found by
 dynamic programming over the sets of columns that the first rows take (Held and Karp, 1962): 2^n sums of at most n.
 All compiled functions are in this file, because Numba's cache watches one file for changes.
 Letters in shapes: N tables, n rows and as many columns.
@@ -31,11 +31,11 @@ class _Memory(NamedTuple):
 
 
 def first_hard(tables: Floats, masks: Bools, unseen: float, hardness: float) -> int:
-    """Number of the first table whose best assignment is worth more than ``hardness`` times what either player finds.
+    """Number of the first table that is worth more than ``hardness`` times either player's own assignment.
 
     Args:
-        tables: [N, n, n] what cells are worth.
-        masks: [2, N, n, n] what each player sees.
+        tables: [N, n, n] values of the cells.
+        masks: [2, N, n, n] cells that each player sees.
         unseen: Value that a player assumes for a cell that it does not see.
         hardness: Factor.
 

@@ -12,16 +12,15 @@ from typing import Final, final
 import numpy as np
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, JsonObject, Turn
-from envs.dialogue.parsing import refused, take_apart
-from envs.dialogue.turns import TurnGame
+from envs.dialogue.turns import TurnGame, parse_reply, refused
 from envs.errors import GameError
 from envs.solved.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
 
 CARDS: Final = ("jack", "queen", "king")
 FOLD, SHOWDOWN = "fold", "showdown"
-"""How a game ends by its own rules."""
+"""Ends by the rules."""
 BY_MOVER: Final = (CUT_OFF, CONTEXT)
-"""Ends that the mover brought about, which costs as much as a refused reply."""
+"""Ends caused by the mover; they cost as much as a refused reply."""
 KUHN: Final = Kuhn()
 KINDS: Final = tuple(KUHN.actions[action] for action in (PASS, BET))
 _NO_MOVE: Final = f"Write {' or '.join(f'[{kind}]' for kind in KINDS)}."
@@ -31,9 +30,9 @@ _NO_MOVE: Final = f"Write {' or '.join(f'[{kind}]' for kind in KINDS)}."
 class KuhnRules:
     """Settings of the game."""
 
-    retries: int = 0  # refused replies that a turn may have; one more ends the game
-    error_penalty: float = 2.0  # taken from the seat's reward for each; the most that one can lose, lest it pays
-    told: str = "full"  # `full`, the rules; or `nothing`
+    retries: int = 0  # maximum number of refused replies per turn; one more ends the game
+    error_penalty: float = 2.0  # per refused reply; the most that a hand can lose, so that errors never pay
+    told: str = "full"  # text before the first turn: `full`, the rules; or `nothing`
 
     def __post_init__(self) -> None:
         """Check the settings.
@@ -52,7 +51,7 @@ class KuhnRules:
 
 def deal(rules: KuhnRules, seeds: Sequence[int]) -> list[Hand]:
     """A hand for each seed; a hand depends on its own seed alone."""
-    del rules  # all games are dealt alike
+    del rules  # the deal does not depend on them
     starts = KUHN.starts()
     return [starts[int(np.random.default_rng(seed).integers(len(starts)))] for seed in seeds]
 
@@ -88,13 +87,11 @@ class KuhnText(TurnGame):
         return next(seat for seat in range(2) if tuple(KUHN.legal(self.hand, seat)) != (WAIT,))
 
     def system(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         return "" if self.rules.told == "nothing" else _system(self.rules)
 
     def act(self, text: str) -> Turn:
-        """See ``DialogueGame``."""
         self._check_running()
-        reply = take_apart(text, KINDS)
+        reply = parse_reply(text, KINDS)
         turn = Turn(self.mover, text, reply.private, reply.kind, None if reply.kind else _NO_MOVE)
         self.turns.append(turn)
         if turn.error is None:
@@ -104,14 +101,12 @@ class KuhnText(TurnGame):
         return turn
 
     def fail(self, reason: str) -> None:
-        """See ``DialogueGame``."""
         self._check_running()
-        if reason in BY_MOVER:  # else the seat with the worse card would gain by never ending the game
+        if reason in BY_MOVER:  # otherwise the seat with the worse card gains by never ending the game
             self._refused[self.mover] += 1
         self._finish(0.0, reason)
 
     def record(self) -> JsonObject:
-        """See ``DialogueGame``."""
         log = [{"type": turn.kind, "player": turn.seat} for turn in self.turns if turn.error is None]
         return {"cards": [CARDS[card] for card in self.hand.cards], "action_log": log}
 
@@ -119,12 +114,14 @@ class KuhnText(TurnGame):
         actions = [WAIT, WAIT]
         actions[turn.seat] = KUHN.actions.index(turn.kind)
         self.hand = KUHN.after(self.hand, (actions[0], actions[1]))
-        self._unseen[1 - turn.seat].append(_told(self.rules, turn.kind))
+        self._unseen[1 - turn.seat].append(_as_read(self.rules, turn.kind))
         self._tries = 0
         payoff = KUHN.payoff(self.hand)
         if payoff is not None:
             swapped = self.hand._replace(cards=self.hand.cards[::-1])
-            self._finish(payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN)  # a fold asks for no cards
+            self._finish(
+                payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN
+            )  # a fold does not depend on the cards
 
     def _finish(self, payoff: float, reason: str) -> None:
         self._end((payoff, -payoff), reason)
@@ -150,11 +147,11 @@ def _opening(rules: KuhnRules, card: int) -> str:
     return f" {CARDS[card]}" if rules.told == "nothing" else f"Your card: {CARDS[card]}."
 
 
-def _told(rules: KuhnRules, kind: str) -> str:
+def _as_read(rules: KuhnRules, kind: str) -> str:
     return f"[{kind}]" if rules.told == "nothing" else f"Opponent: [{kind}]"
 
 
-def words(rules: KuhnRules) -> list[str]:
-    """Vocabulary of all texts of the game if the players are not told the rules."""
-    del rules  # the same for all
+def vocabulary(rules: KuhnRules) -> list[str]:
+    """Pieces of all texts of the game without rules."""
+    del rules  # the same for all rules
     return [f"[{kind}]" for kind in KINDS] + [f" {card}" for card in CARDS] + ["\n", refused(_NO_MOVE)]

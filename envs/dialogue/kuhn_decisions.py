@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from envs.dialogue.contract import InformationSet
 from envs.dialogue.kuhn import KUHN, KuhnRules, KuhnText
 from envs.errors import GameError
 from envs.solved import exact
@@ -22,15 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(InformationSet):
     """An information set."""
 
-    seat: int
     card: int
     done: str  # as in ``Hand``
-    system: str  # the rules as it was told them
-    texts: tuple[str, ...]  # what the seat was told and what it replied, in turns; told first and last
-    replies: tuple[str, ...]  # legal ones
 
     @property
     def key(self) -> tuple[int, str]:
@@ -50,19 +47,19 @@ def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
             seat = game.mover
             read[seat].extend((game.observe(seat), reply))
             game.act(reply)
-        if game.verdict is not None:
+        if game.outcome is not None:
             continue
         seat = game.mover
         legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))
         texts = (*read[seat], game.observe(seat))
-        decision = Decision(seat, hand.cards[seat], game.hand.done, game.system(seat), texts, legal)
+        decision = Decision(seat, game.system(seat), texts, legal, hand.cards[seat], game.hand.done)
         found.setdefault(decision.key, decision)
         plays += [(hand, (*replies, reply)) for reply in legal]
     return tuple(found.values())
 
 
 def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -> Floats:
-    """A player as ``envs.solved.exact`` takes it, [N, 2, M], before the axis of strategies.
+    """A strategy in the form of ``envs.solved.exact``, [N, 2, M], without the axis of strategies.
 
     Args:
         table: Of the game, ``envs.registry.GAMES["kuhn"].table()``.
@@ -87,7 +84,7 @@ def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -
 
 
 def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
-    """NashConv of a mixture of players, see ``envs.solved.exact``; the chances are in the order of ``decisions``.
+    """NashConv of a mixture of strategies, see ``envs.solved.exact``; chances are in the order of ``decisions``.
 
     Raises:
         GameError: see ``strategy``.

@@ -8,11 +8,11 @@ from typing import Final, final
 import numpy as np
 
 from envs.dialogue.kuhn import CARDS, KINDS
-from envs.dialogue.parsing import is_refusal, take_apart
+from envs.dialogue.turns import is_refusal, parse_reply
 from envs.solved.kuhn import MOVES
 
 Bets = Mapping[tuple[int, str], float]
-"""Probability of a bet, by card and what was done."""
+"""Probability of a bet by (card, previous moves)."""
 
 
 def equilibrium(bluff: float) -> Bets:
@@ -49,11 +49,10 @@ class KuhnPlayer:
         self._done = ""
 
     def reply(self, observation: str) -> str:
-        """See ``Scripted``."""
         if not is_refusal(observation):
             if self._card is None:
                 self._card = next(card for card, name in enumerate(CARDS) if name in observation)
-            self._done += take_apart(observation, KINDS).kind[:1]
+            self._done += parse_reply(observation, KINDS).kind[:1]
         kind = "bet" if self._rng.random() < self._bets[self._card or 0, self._done] else "pass"
         self._done += kind[0]
         return f"[{kind}]"

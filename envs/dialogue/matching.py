@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn
-from envs.dialogue.human import read_game
-from envs.dialogue.parsing import Reply, take_apart
 from envs.dialogue.proposals import Pairs, parse_proposal, refusal
 from envs.dialogue.states import number
-from envs.dialogue.turns import TurnGame
-from envs.dialogue.wording import KINDS, opening, system, told
+from envs.dialogue.texts import KINDS, as_read, opening, system
+from envs.dialogue.turns import Reply, TurnGame, parse_reply
 from envs.errors import GameError
 
 if TYPE_CHECKING:
@@ -40,28 +38,12 @@ class Matching(TurnGame):
         self._taken = 0  # turns that count
         self._log: list[JsonObject] = []
 
-    @classmethod
-    def from_record(cls, rules: MatchingRules, document: object) -> Matching:
-        """A game from its ``record``, which has no private text and no refused replies.
-
-        Raises:
-            GameError: it is no record of a game under these rules.
-        """
-        game = cls(rules, read_game(document).state)
-        log = document["action_log"] if isinstance(document, dict) else []
-        for place, entry in enumerate(log):
-            if entry["player"] != game.mover or game.act(_reply(entry)).error:
-                raise GameError(f"action_log[{place}]: player {entry['player']} cannot do this now")
-        return game
-
     def system(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         return system(self.rules)
 
     def act(self, text: str) -> Turn:
-        """See ``DialogueGame``."""
         self._check_running()
-        reply = take_apart(text, KINDS)
+        reply = parse_reply(text, KINDS)
         error = self._problem(reply)
         if error is None and reply.kind == "propose":
             pairs = parse_proposal(reply.body, self.rules)
@@ -76,13 +58,12 @@ class Matching(TurnGame):
         return turn
 
     def fail(self, reason: str) -> None:
-        """See ``DialogueGame``."""
         self._check_running()
         self._finish(reason)
 
     def record(self) -> JsonObject:
         """See ``DialogueGame``; field names are dialop's."""
-        agreed = self.verdict is not None and self.verdict.reason == AGREED
+        agreed = self.outcome is not None and self.outcome.reason == AGREED
         worth = self.state.worth(self.proposal or ()) if agreed else 0.0
         return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": number(worth)}
 
@@ -101,7 +82,7 @@ class Matching(TurnGame):
 
     def _take(self, reply: Reply) -> None:
         self._log.append(self._entry(reply))
-        self._unseen[1 - self.mover].append(told(self.rules, reply.kind, reply.body))
+        self._unseen[1 - self.mover].append(as_read(self.rules, reply.kind, reply.body))
         self._taken += 1
         self._tries = 0
         self.mover = 1 - self.mover
@@ -127,12 +108,3 @@ class Matching(TurnGame):
 
     def _finish(self, reason: str) -> None:
         self._end((self.score, self.score), reason)
-
-
-def _reply(entry: JsonObject) -> str:
-    """The reply that gives this line of the log."""
-    if entry["type"] == "message":
-        return f"[message] {entry['message']['data']}"
-    if entry["type"] == "proposal":
-        return f"[propose] {entry['proposal']}"
-    return "[accept]" if entry["response"]["accept"] else "[reject]"

@@ -1,27 +1,48 @@
-"""The dialogue games, and what a trainer needs to know of each. Needs the extra `dialogue`; see ``envs.registry``."""
+"""The dialogue games: one entry each. Needs the extra `dialogue`; see ``envs.registry``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from envs.dialogue import kuhn, kuhn_decisions, vocabulary
+from envs.dialogue import kuhn, kuhn_decisions, texts
 from envs.dialogue.contract import DialogueEntry, Exact
-from envs.dialogue.drills import matching_drills
+from envs.dialogue.drills import kuhn_drills, matching_drills
 from envs.dialogue.kuhn import KuhnRules, KuhnText
-from envs.dialogue.kuhn_drills import kuhn_drills
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
 from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
-from envs.dialogue.settings import changed
 from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, draw_states
+from envs.errors import GameError, UnknownNameError
 
 PLAYERS_VERSION: Final = 1
-"""Of the scripted players of all games: games with them are rated together only where it is the same."""
+"""Version of all scripted players. Rating games with different versions are not rated together."""
 
 if TYPE_CHECKING:
     from envs.solved.kuhn import Hand
+
+
+RulesType = TypeVar("RulesType", bound=Any)
+_TYPES: Final = {bool: "true or false", int: "whole numbers", float: "numbers", str: "words"}
+
+
+def _changed(game: str, rules: RulesType, settings: Mapping[str, Any]) -> RulesType:
+    """The rules of a game, a frozen dataclass, with some settings replaced.
+
+    Raises:
+        UnknownNameError: there is no such setting.
+        GameError: a value is of another type, or the game has no such rules.
+    """
+    valid = [field.name for field in fields(rules)]
+    for name, value in settings.items():
+        if name not in valid:
+            raise UnknownNameError(f"setting of {game}", name, valid)
+        kind = type(getattr(rules, name))
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise GameError(f"{game}: {name} is {value!r} (valid: {_TYPES[kind]})")
+    return replace(rules, **settings)
 
 
 def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
@@ -29,11 +50,10 @@ def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
     usual = MatchingRules()
     size = settings.get("size", LAPTOP.size if embedded else usual.size)
     rules = LAPTOP if size == LAPTOP.size else usual
+    texts: dict[str, Any] = {"table": usual.table, "told": usual.told, "retries": usual.retries}
     if embedded:
-        telling: dict[str, Any] = {"table": LAPTOP.table, "told": LAPTOP.told}
-    else:
-        telling = {"table": usual.table, "told": usual.told, "retries": usual.retries}
-    return changed("matching", rules, {**telling, "size": size, **settings})
+        texts = {"table": LAPTOP.table, "told": LAPTOP.told}
+    return _changed("matching", rules, {**texts, "size": size, **settings})
 
 
 def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
@@ -45,7 +65,7 @@ def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
 
 def _kuhn(embedded: bool, settings: Mapping[str, Any]) -> KuhnRules:
     """Rules of Kuhn poker."""
-    return changed("kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings)
+    return _changed("kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings)
 
 
 def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
@@ -59,7 +79,7 @@ def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlay
 
 
 def _kuhn_player(name: str, rules: KuhnRules, seed: int) -> KuhnPlayer:
-    del rules  # it plays alike, however the game is told
+    del rules  # it plays the same under all rules
     return KuhnPlayer(PLAYERS[name], seed)
 
 
@@ -72,7 +92,7 @@ MATCHING: Final = DialogueEntry(
     players={name: partial(_matching_player, name) for name in STYLES},
     teacher="teacher",
     drills=matching_drills,
-    words=vocabulary.words,
+    vocabulary=texts.vocabulary,
     references=_references,
     shared_reward=True,
 )
@@ -85,7 +105,7 @@ KUHN_TEXT: Final = DialogueEntry(
     players={name: partial(_kuhn_player, name) for name in PLAYERS},
     teacher="random",
     drills=kuhn_drills,
-    words=kuhn.words,
+    vocabulary=kuhn.vocabulary,
     references=_no_references,
     shared_reward=False,
     exact=Exact(kuhn_decisions.decisions, kuhn_decisions.nash_conv),

@@ -1,6 +1,6 @@
 """Scripted players of the matching game, of several strengths: opponents, teachers and rating anchors.
 
-They tell their cells as triples, read the triples of the other seat, and propose the best assignment by what they know.
+They send their cells as triples, read those of the other seat, and propose the best assignment by the known cells.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from typing import Final, final
 
 import numpy as np
 
-from envs.dialogue.parsing import is_refusal
 from envs.dialogue.proposals import parse_proposal, proposal_text
 from envs.dialogue.states import LAPTOP, Floats, MatchingRules, assignment
-from envs.dialogue.wording import Fact, facts_in, facts_text, heard, table_in
+from envs.dialogue.texts import Fact, facts_in, facts_text, partner_reply, table_in
+from envs.dialogue.turns import is_refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
     """Settings of a player."""
 
-    messages: tuple[int, int] = (0, 0)  # that it sends before it proposes: from, to
-    facts: tuple[int, int] = (1, 3)  # in a message of the laptop's game, and more in larger ones: from, to
-    best_first: bool = False  # facts with the largest values first, instead of any
-    noise: float = 0.0  # standard deviation of the error with which a cell's worth is judged, in points
-    bar: float = 0.0  # share of its own best assignment that a proposal must be worth to be accepted
-    guesses: bool = False  # proposes anything
+    messages: tuple[int, int] = (0, 0)  # range of messages before it proposes
+    facts: tuple[int, int] = (1, 3)  # range of cells per message at size 4; more in larger games
+    best_first: bool = False  # cells with the largest values first instead of random ones
+    noise: float = 0.0  # standard deviation of the error of its value estimates, in points
+    bar: float = 0.0  # accepts proposals above this share of its own best assignment
+    guesses: bool = False  # proposes at random
 
 
 STYLES: Final[dict[str, Style]] = {
@@ -54,12 +54,11 @@ class MatchingPlayer:
         self._said = ""  # last
 
     def reply(self, observation: str) -> str:
-        """See ``Scripted``."""
         if is_refusal(observation):
             return self._try_again()
         if self._own is None:
             self._look(observation)
-        said = heard(observation)
+        said = partner_reply(observation)
         self._taken += said.kind != ""
         if said.kind == "message":
             self._heard |= {(reviewer, paper): value for reviewer, paper, value in facts_in(self._rules, said.body)}
@@ -68,7 +67,7 @@ class MatchingPlayer:
         return self._said
 
     def _try_again(self) -> str:
-        """The other kind of reply, after a refusal that the rules as this player knows them do not explain."""
+        """The other kind of reply, after an unexpected refusal."""
         self._said = "[reject]" if self._said.startswith("[propose]") else self._propose()
         return self._said
 
@@ -99,7 +98,7 @@ class MatchingPlayer:
 
     def _answer(self, proposal: str) -> str:
         pairs = parse_proposal(proposal, self._rules)
-        if isinstance(pairs, str):  # the game passes none on
+        if isinstance(pairs, str):  # cannot happen in a game: it refuses invalid proposals
             return "[reject]"
         judged = self._judged(0.0)
         rows, columns = assignment(judged)

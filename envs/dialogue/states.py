@@ -25,10 +25,10 @@ REVIEWERS: Final = (
     "Ava Li", "Daniel Nguyen", "Sofia Patel", "Andrei Petrov", "Morgan Reed", "Joseph Santos", "Ethan Smith",
     "Noah Wilson",
 )  # fmt: skip
-LARGEST_FACTOR: Final = 10.0  # by which a player sees values multiplied
-MOST: Final = 100_000  # that a cell or a factor of a written state may be
+LARGEST_FACTOR: Final = 10.0  # of the values that a player sees
+MOST: Final = 100_000  # maximum of a cell or factor in a JSON state
 BATCH: Final = 256  # tables tried at once for a state
-TRIES: Final = 2_000  # of such batches, before the settings count as impossible
+TRIES: Final = 2_000  # batches until the settings count as impossible
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class MatchingRules:
     known: float = 0.4  # probability that a player sees a cell
     values: int = 100  # cells are worth 0 to values - 1
     unseen: float = 50.0  # assumed value of a cell that a seat does not see
-    hardness: float = 1.25  # the best assignment is more than that times what either player would choose alone
-    scaled: bool = True  # each player sees values times a factor of its own, from 1 to 10
+    hardness: float = 1.25  # minimum of best value / value of either player's solo assignment
+    scaled: bool = True  # each player sees values times its own factor, from 1 to 10
     max_turns: int = 30  # in all
-    retries: int = 8  # refused replies that a turn may have; one more ends the game
-    error_penalty: float = 0.0  # taken from the seat's reward for each
-    table: str = "csv"  # how a player is shown its cells: `csv`, a table, or `triples`, paper, reviewer and value
-    told: str = "full"  # `full`, the rules and an example; or `nothing`
+    retries: int = 8  # maximum number of refused replies per turn; one more ends the game
+    error_penalty: float = 0.0  # per refused reply, subtracted from the seat's reward
+    table: str = "csv"  # format of a seat's cells: `csv`, or `triples` of paper, reviewer and value
+    told: str = "full"  # text before the first turn: `full`, rules and an example; or `nothing`
 
     def __post_init__(self) -> None:
         """Check the settings.
@@ -82,7 +82,7 @@ class MatchingRules:
 LAPTOP: Final = MatchingRules(
     size=4, values=10, unseen=4.5, scaled=False, max_turns=8, retries=0, table="triples", told="nothing"
 )
-"""The game that a newcomer sees learned on two cores."""
+"""The game that a laptop learns in minutes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +92,7 @@ class MatchingState:
     table: Floats  # [n, n] reviewers x papers, unseen cells included
     masks: Bools  # [2, n, n] what each player sees
     scales: tuple[float, float]
-    best: float  # what the best assignment is worth
+    best: float  # value of the best assignment
 
     def shown(self, seat: int) -> list[tuple[int, int, int]]:
         """Cells that a seat sees, row by row: (reviewer, paper, value times the seat's factor, rounded down)."""
@@ -138,9 +138,9 @@ class MatchingState:
         best = float(values[assignment(values)].sum())
         if best <= 0:
             raise GameError("matching: no assignment of this table is worth anything")
-        told = rest.get("best_assignment_reward", best)
-        if not isinstance(told, (int, float)) or not best - 1e-6 <= told <= best + 1e-6:
-            raise GameError(f"matching: best_assignment_reward is {told!r}, but the best assignment is worth {best:g}")
+        given = rest.get("best_assignment_reward", best)
+        if not isinstance(given, (int, float)) or not best - 1e-6 <= given <= best + 1e-6:
+            raise GameError(f"matching: best_assignment_reward is {given!r}, but the best assignment is worth {best:g}")
         return cls(values, np.array(masks, np.bool_), (_scale("scale1", own), _scale("scale2", other)), best)
 
 

@@ -32,3 +32,36 @@ from selfplay.checkpoint.policies import find_policies, is_policy, resolve_polic
 from selfplay.checkpoint.retention import Retention
 from selfplay.checkpoint.run_dir import RunDir, check_folder, create_run, resolve_run
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
+
+__all__ = [
+    "ActionHeads",
+    "Checkpoint",
+    "Generation",
+    "LearnerMeta",
+    "LearnerState",
+    "NetworkSpec",
+    "PolicyMeta",
+    "Retention",
+    "RunDir",
+    "check_folder",
+    "create_run",
+    "find_policies",
+    "group",
+    "has_state",
+    "is_policy",
+    "list_generations",
+    "load_checkpoint",
+    "load_generation",
+    "load_latest_learner",
+    "named_by_states",
+    "read_policy_meta",
+    "resolve_policy",
+    "resolve_run",
+    "retain",
+    "save_generation",
+    "save_learner",
+    "save_policy",
+    "set_aside_newer",
+    "weights_hash",
+    "write_learner",
+]

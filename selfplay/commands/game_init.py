@@ -1,4 +1,4 @@
-"""States of the matching game without conversations, in bulk, for trainers that play the games themselves."""
+"""Writes initial states of the matching game, for trainers that play the games themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from selfplay.seeding import derive
 
 GAME: Final = "matching"
 SOURCE_SUFFIX: Final = "_game_selfplay"
-"""After the name of a game, by which readers of rows know it."""
+"""Follows the name of the game in the column ``data_source``."""
 DATA_SOURCE: Final = f"{GAME}{SOURCE_SUFFIX}"
 STATE_COLUMNS: Final[dict[str, Shape]] = {
     "prompt": [{"role": "string", "content": "string"}],
@@ -28,25 +28,25 @@ STATE_COLUMNS: Final[dict[str, Shape]] = {
     "index": "int64",
     "data_source": "string",
 }
-CHUNK: Final = 100  # states between two words about how far it is
+CHUNK: Final = 100  # states between two notices
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be written."""
+    """States to write."""
 
     folder: Path
-    sizes: dict[str, int]  # states by name of the file
+    sizes: dict[str, int]  # number of states by name of the file
     seed: int
     settings: dict[str, Any]  # of the game
-    seats: int  # rows of a state: the first seat's, or one for each
+    seats: int  # rows per state: 1 for the first seat, or 2
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
-    """Settings that a user gave as NAME=VALUE, values as JSON where they are.
+    """Settings from NAME=VALUE; values are JSON or else strings.
 
     Raises:
-        ConfigError: one has another form.
+        ConfigError: another form.
     """
     settings: dict[str, Any] = {}
     for word in words:
@@ -60,17 +60,16 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def write_states(request: Request, tell: Callable[[str], None]) -> list[Path]:
-    """Write a parquet file for each part, once all are made; an existing file is replaced whole.
+def write_states(request: Request, notify: Callable[[str], None]) -> list[Path]:
+    """Write a parquet file for each part; existing files are replaced.
 
-    A state depends on the seed, the name of its part and its number in it, and on nothing else; no state is in two
-    parts. Columns: ``prompt``, the messages that a seat reads before the first word; ``game_state``, JSON under the
-    field names of dialop; ``game_rules``, the settings, JSON; ``player_index``; ``game_id``; ``index``, the state's
-    number in its part; ``data_source``.
+    A state depends only on the seed, the name of its part and its number there. Columns: ``prompt``, the messages that
+    a seat reads before the first turn; ``game_state``, JSON with dialop's field names; ``game_rules``, JSON;
+    ``player_index``; ``game_id``; ``index``, the number in the part; ``data_source``.
 
     Raises:
-        ConfigError: a number is impossible, or the folder cannot be made.
-        GameError: the settings are of no game.
+        ConfigError: a negative number, or the folder cannot be created.
+        GameError: invalid settings.
         CheckpointError: a file cannot be written.
     """
     for name, size in request.sizes.items():
@@ -79,7 +78,7 @@ def write_states(request: Request, tell: Callable[[str], None]) -> list[Path]:
     rules = find_dialogue(GAME).configure(False, request.settings)
     with boundary(ConfigError, f"cannot write to {request.folder}"):
         make_folder(request.folder)
-    files = {name: to_parquet(_rows(request, rules, name, tell), STATE_COLUMNS, {}) for name in request.sizes}
+    files = {name: to_parquet(_rows(request, rules, name, notify), STATE_COLUMNS, {}) for name in request.sizes}
     paths = []
     for name, data in files.items():
         paths.append(request.folder / f"{name}.parquet")
@@ -87,26 +86,18 @@ def write_states(request: Request, tell: Callable[[str], None]) -> list[Path]:
     return paths
 
 
-def _rows(request: Request, rules: Any, part: str, tell: Callable[[str], None]) -> list[JsonObject]:  # noqa: ANN401
-    size, rows = request.sizes[part], list[JsonObject]()
+def _rows(request: Request, rules: Any, part: str, notify: Callable[[str], None]) -> list[JsonObject]:  # noqa: ANN401
+    game, size, rows = find_dialogue(GAME), request.sizes[part], list[JsonObject]()
     for first in range(0, size, CHUNK):
         numbers = range(first, min(first + CHUNK, size))
-        rows += _rows_of(rules, request, part, numbers)
-        tell(f"{part}: {numbers.stop} of {size} states")
-    return rows
-
-
-def _rows_of(rules: Any, request: Request, part: str, numbers: Sequence[int]) -> list[JsonObject]:  # noqa: ANN401
-    game = find_dialogue(GAME)
-    states = game.states(rules, [derive(request.seed, part, number) for number in numbers])
-    rows = []
-    for number, state in zip(numbers, states, strict=True):
-        begun = game.start(rules, state)
-        name = f"{part}-{request.seed}-{number}"
-        rows += [
-            state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=DATA_SOURCE)
-            for seat in range(request.seats)
-        ]
+        states = game.states(rules, [derive(request.seed, part, number) for number in numbers])
+        for number, state in zip(numbers, states, strict=True):
+            begun, name = game.start(rules, state), f"{part}-{request.seed}-{number}"
+            rows += [
+                state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=DATA_SOURCE)
+                for seat in range(request.seats)
+            ]
+        notify(f"{part}: {numbers.stop} of {size} states")
     return rows
 
 
@@ -119,10 +110,10 @@ def state_row(
     index: int,
     data_source: str,
 ) -> JsonObject:
-    """The row of a game before its first word, as a seat sees it; the seat has been told then."""
-    told = (("system", begun.system(seat)), ("user", begun.observe(seat)))
+    """The row of a game before its first turn, for one seat; this reads the seat's first observation."""
+    texts = (("system", begun.system(seat)), ("user", begun.observe(seat)))
     return {
-        "prompt": [{"role": role, "content": text} for role, text in told if text],
+        "prompt": [{"role": role, "content": text} for role, text in texts if text],
         "game_state": json.dumps(begun.record()),
         "game_rules": json.dumps(asdict(rules)),
         "player_index": seat,

@@ -1,4 +1,4 @@
-"""One dialogue game as a person checks it: who said what, then every token of each seat with its masks."""
+"""Shows one dialogue game: its turns, then every token of each seat with its masks."""
 
 from __future__ import annotations
 
@@ -16,55 +16,50 @@ from selfplay.rollout.token_columns import columns_of
 from selfplay.train.dialogue.players import open_model
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
     from selfplay.rollout.dialogue import Instance
 
 HEAD: Final = f"{'place':>6} {'id':>7}  {'token':<24} attention position label reward  log-prob"
-Decode = Callable[[list[int]], str]
-"""Text of ids, those of marks included."""
 
 
-def inspect_file(path: Path, game_id: str | None, tell: Callable[[str], object]) -> None:
-    """Show a game of a file, the first one where none is named.
+def inspect_file(path: Path, game_id: str | None, notify: Callable[[str], object]) -> None:
+    """Show a game of a file, by default the first.
 
     Raises:
-        ConfigError: there is no such game, or its model's tokenizer is not to be had.
+        ConfigError: no such game, or the tokenizer of its model is not available.
         CorruptError: the file, or the settings beside it, cannot be read.
     """
     games, _ = read_games(path)
     found = [game for game in games if game_id in (None, game.game_id)]
     if not found:
         raise ConfigError(f"--game-id {game_id}: {path} has no such game; its first is {games[0].game_id}")
-    for line in described(found[0], _decoder(read_settings(path.parent), tell)):
-        tell(line)
+    for line in described(found[0], _tokenizer(read_settings(path.parent), notify)):
+        notify(line)
 
 
-def inspect_played(settings: FileSettings, tell: Callable[[str], object]) -> None:
-    """Let a model play one game with itself, and show it. Blocks.
+def inspect_played(settings: FileSettings, notify: Callable[[str], object]) -> None:
+    """Play one game of a model with itself, and show it. Blocks.
 
     Raises:
-        ConfigError: there is no such model.
-        RunnerError: the game raised.
+        ConfigError: no such model.
+        RunnerError: the game failed.
     """
-    model, _ = open_model(settings.config, "cpu", usable_cores(), tell)
+    model, _ = open_model(settings.config, "cpu", usable_cores(), notify)
     (game,) = play(settings, [1], model, lambda line: None)
-    for line in described(game, decoder(model.chat.tokenizer)):
-        tell(line)
+    for line in described(game, model.chat.tokenizer):
+        notify(line)
 
 
-def decoder(tokenizer: Any) -> Decode:  # noqa: ANN401
-    """Of a tokenizer."""
-    return lambda ids: str(tokenizer.decode(ids, skip_special_tokens=False))
-
-
-def _decoder(settings: FileSettings, tell: Callable[[str], object]) -> Decode:
-    """Of the model that played; others than the embedded one need not be loaded for it."""
+def _tokenizer(settings: FileSettings, notify: Callable[[str], object]) -> Any:  # noqa: ANN401
+    """The tokenizer of the model that played; only the embedded model has to be loaded for it."""
     if settings.config.embedded:
-        return decoder(open_model(settings.config, "cpu", usable_cores(), tell)[0].chat.tokenizer)
-    return decoder(open_tokenizer(settings.model))
+        return open_model(settings.config, "cpu", usable_cores(), notify)[0].chat.tokenizer
+    return open_tokenizer(settings.model)
 
 
-def described(game: GameLine, decode: Decode) -> Iterator[str]:
-    """Lines about a game."""
+def described(game: GameLine, tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:
+    """The lines that show a game."""
     rewards = ", ".join(f"{reward:.3f}" for reward in game.outcome.rewards)
     yield f"game {game.game_id} of {game.game}, state {game.index}: ended by {game.outcome.reason!r}, rewards {rewards}"
     for turn in game.turns:
@@ -75,13 +70,13 @@ def described(game: GameLine, decode: Decode) -> Iterator[str]:
         yield ""
         yield f"seat {instance.seat}: {len(instance.ids)} tokens, {instance.written} train"
         yield HEAD
-        yield from _tokens(instance, decode)
+        yield from _tokens(instance, tokenizer)
 
 
-def _tokens(instance: Instance, decode: Decode) -> Iterator[str]:
+def _tokens(instance: Instance, tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:
     columns = columns_of(instance)
     rows = zip(*(getattr(columns, name).tolist() for name in columns.__slots__), strict=True)
     for place, (token, attention, position, label, reward, logprob) in enumerate(rows):
         shown = f"{logprob:9.4f}" if label else ""
-        text = repr(decode([token]))
+        text = repr(str(tokenizer.decode([token], skip_special_tokens=False)))
         yield f"{place:6} {token:7}  {text:<24} {attention:9} {position:8} {label:5} {reward:6} {shown}".rstrip()

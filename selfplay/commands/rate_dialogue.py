@@ -1,4 +1,4 @@
-"""Rating games of a run of words outside training, and the round robin that pins its scripted players."""
+"""Plays rating games of a dialogue run outside of training, and calibrates its scripted players."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from selfplay.commands.rate import round_robin
 from selfplay.league.ledger import Ledger
 from selfplay.machine import pick_device
 from selfplay.seeding import derive
-from selfplay.train.dialogue.rating import Contenders, dialogue_config, play_dialogues, rating_of
+from selfplay.train.dialogue.rating import FrozenPlayers, dialogue_config, play_dialogues, rating_of
 from selfplay.train.rating import plan_games
 
 if TYPE_CHECKING:
@@ -25,39 +25,39 @@ BATCH: Final = 256  # comparisons at once
 GAMES: Final = 1000  # comparisons of a pair in a calibration
 
 
-def rate_dialogue(run: RunDir, budget: int, seed: int, tell: Callable[[str], object]) -> int:
-    """Spend ``budget`` comparisons where they tell most and add them to the run's ledger; how many. Blocks."""
+def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], object]) -> int:
+    """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number."""
     config = dialogue_config(run)
     rating = rating_of(config)
-    contenders = Contenders(config, run, pick_device(config.run.device))
+    frozen = FrozenPlayers(config, run, pick_device(config.run.device))
     generations = list_generations(run)
     players = [*(generation.id for generation in generations), *rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)
     played = 0
     with Ledger.open(run.ledger) as ledger:
-        tell(f"{budget:,} comparisons, up to {BATCH} at once")
+        notify(f"{budget:,} comparisons, up to {BATCH} at once")
         while budget - played >= rating.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            fixtures = plan_games(ledger.games(), rating, players, min(BATCH, budget - played), rng, run.path)
-            found = ledger.append(play_dialogues(fixtures, contenders, rating, iteration))
+            matchups = plan_games(ledger.games(), rating, players, min(BATCH, budget - played), rng, run.path)
+            found = ledger.append(play_dialogues(matchups, frozen, rating, iteration))
             if not found:
                 break
             played += found
-            tell(f"{played:,} of {budget:,} comparisons")
+            notify(f"{played:,} of {budget:,} comparisons")
     return played
 
 
-def calibrate_dialogue(run: RunDir, games: int, seed: int, tell: Callable[[str], object]) -> AnchorTable:
-    """Let every two scripted players of a run's game be compared ``games`` times and rate them. Blocks.
+def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str], object]) -> AnchorTable:
+    """Rate the scripted players of a run's game, with ``games`` comparisons of each pair. Blocks.
 
     Raises:
-        ConfigError: fewer than one fixture has.
+        ConfigError: too few games.
     """
     config = dialogue_config(run)
     rating = rating_of(config)
-    contenders = Contenders(config, run, "cpu")
+    frozen = FrozenPlayers(config, run, "cpu")
 
-    def some(fixtures: Sequence[Matchup]) -> list[RewardRecord]:
-        return play_dialogues(fixtures, contenders, rating, 0)
+    def play(matchups: Sequence[Matchup]) -> list[RewardRecord]:
+        return play_dialogues(matchups, frozen, rating, 0)
 
-    return round_robin(rating, games, seed, some, BATCH, lambda done: tell(f"{done} comparisons"))
+    return round_robin(rating, games, seed, play, BATCH, lambda done: notify(f"{done} comparisons"))

@@ -8,37 +8,33 @@ from pydantic import Field, model_validator
 
 from envs.registry import DialogueName
 from selfplay.config.base import Changeable, Fraction, Group, GuardConfig, Mark, Natural, Positive, SelfPlaySettings
-from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, options
+from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 
 TINY: Final = "tiny"
 """Name of the embedded model."""
 
 
 class DialogueGameConfig(Group):
-    """What is played."""
+    """Game."""
 
     type: DialogueName = Field(
         "matching", description="`matching` (reviewers and papers, a shared reward) or `kuhn_text` (Kuhn poker)"
     )
-    size: Annotated[int, Field(ge=2, le=8)] | None = Field(
-        None, description="Reviewers, and papers, of the matching; by default 4 with the embedded model, else 8"
+    size: int | None = Field(
+        None, ge=2, le=8, description="Reviewers and papers of matching; default 4 with the embedded model, else 8"
     )
-    max_turns: Annotated[int, Field(ge=2, le=1000)] | None = Field(
-        None, description="Turns of a game, of both seats together; by default the game's"
+    max_turns: int | None = Field(
+        None, ge=2, le=1000, description="Turns of a game, both seats together; default: the game's"
     )
-    retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        None, description="Retries after an invalid reply in a turn; by default the game's"
-    )
-    error_penalty: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Penalty on a seat's reward for each invalid reply"
-    )
+    retries: int | None = Field(None, ge=0, le=100, description="Refused replies per turn; default: the game's")
+    error_penalty: float = Field(0.0, ge=0, description="Penalty for each refused reply")
     table: Literal["csv", "triples"] | None = Field(
-        None, description="Format of the matching's table; by default `triples` with the embedded model, else `csv`"
+        None, description="Format of matching's table; default `triples` with the embedded model, else `csv`"
     )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Of the game's rules, those that were given."""
+        """The given settings of the game's rules."""
         given: dict[str, Any] = {name: getattr(self, name) for name in ("max_turns", "retries")}
         if self.type == "matching":
             given |= {"size": self.size, "table": self.table}
@@ -47,56 +43,54 @@ class DialogueGameConfig(Group):
 
 
 class ModelConfig(Group):
-    """Who plays and learns."""
+    """Model."""
 
     name: str = Field(TINY, description="`tiny`, a Hugging Face name, or a folder")
     bf16: bool = Field(False, description="Forward passes in bfloat16; trained parameters stay float32")
     rows: Literal["conversation", "turn"] = Field(
-        "conversation", description="Training rows: a seat's conversation, or each `turn` separately, "
-        "for chat templates that change earlier messages"
-    )  # fmt: skip
-    lora_rank: Annotated[int, Field(ge=0, le=4096)] = Field(
-        0, description="Rank of a LoRA adapter to train instead of the model; 0 = none"
+        "conversation",
+        description="A row per `conversation`, or per `turn` for chat templates that change earlier messages",
     )
-    lora_alpha: Positive = Field(32, description="LoRA alpha")
-    lora_targets: str = Field("all-linear", description="LoRA target modules: `all-linear`, or names with commas")
+    lora_rank: int = Field(
+        0, ge=0, le=4096, description="Rank of an adapter that is trained instead of the model; 0 = none"
+    )
+    lora_alpha: Positive = Field(32, description="Weight of the adapter times its rank")
+    lora_targets: str = Field("all-linear", description="Adapted modules: `all-linear`, or names separated by commas")
 
 
 class SamplingConfig(Group):
-    """How replies are sampled."""
+    """Sampling of replies."""
 
-    temperature: Annotated[float, Field(gt=0, le=10)] = Field(1.0, description="Temperature")
-    top_p: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Nucleus sampling; 1 = off")
-    max_new_tokens: Annotated[int, Field(ge=2, le=32768)] | None = Field(
+    temperature: float = Field(1.0, gt=0, le=10, description="Temperature")
+    top_p: float = Field(1.0, gt=0, le=1, description="Probability mass of the nucleus; 1 = all tokens")
+    max_new_tokens: int | None = Field(
         None,
-        description="Token limit of a reply, beyond which it fails; by default 24 with the embedded model, else 512",
+        ge=2,
+        le=32768,
+        description="Tokens per reply; longer ones fail. Default 24 with the embedded model, else 512",
     )
 
 
 class ServerConfig(Group):
-    """Who writes replies in place of this process."""
+    """Inference server."""
 
     url: Annotated[str | None, Mark.STARTS_PROGRAM] = Field(
-        None, description="URL of a SGLang or OpenAI-compatible server for the replies"
+        None, description="URL of an SGLang or OpenAI-compatible server that writes the replies"
     )
     program: Annotated[Literal["sglang", "vllm"] | None, Mark.STARTS_PROGRAM] = Field(
-        None, description="Start `sglang` or `vllm` on the model's folder for the replies"
+        None, description="Start `sglang` or `vllm` with the model, to write the replies"
     )
     arguments: Annotated[str, Mark.STARTS_PROGRAM] = Field(
         "", description="Additional arguments of that program, as one string"
     )
-    start_timeout: Annotated[float, Field(gt=0)] = Field(
-        600.0, description="Seconds until it must have started, or loaded a generation"
+    start_timeout: float = Field(600.0, gt=0, description="Seconds until it is started, or has loaded a generation")
+    in_flight: Positive = Field(64, description="Concurrent requests per runner")
+    timeout: float = Field(120.0, gt=0, description="Seconds until the last byte of a response")
+    retries: int = Field(
+        5, ge=0, le=1000, description="Retries of a request, with increasing delays, before its game is lost"
     )
-    in_flight: Positive = Field(64, description="Concurrent requests of each runner")
-    timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds until an answer must be complete")
-    retries: Annotated[int, Field(ge=0, le=1000)] = Field(
-        5, description="Retries of a request, with back-off, before its game is dropped"
-    )
-    failures: Positive = Field(16, description="Failed replies in a row that end the run")
-    truncate: Annotated[float, Field(ge=1)] = Field(
-        2.0, description="Limit of the importance weight of a token sampled by a server"
-    )
+    failures: Positive = Field(16, description="Consecutive lost replies that end the run")
+    truncate: float = Field(2.0, ge=1, description="Maximum importance weight of tokens that a server sampled")
 
     @property
     def remote(self) -> bool:
@@ -105,86 +99,81 @@ class ServerConfig(Group):
 
 
 class GRPOConfig(Group):
-    """The learner."""
+    """Learner."""
 
-    games_per_state: Positive = Field(
-        8, description="Games on each initial state: the group whose rewards are compared"
-    )
+    games_per_state: Positive = Field(8, description="Games per initial state, whose rewards are compared")
     advantage: Literal["grpo", "dr_grpo", "rloo"] = Field(
-        "dr_grpo",
-        description="Reward above the group's mean: divided by its deviation (`grpo`) or not (`dr_grpo`), or above the "
-        "mean of the others (`rloo`)",
+        "dr_grpo", description="Reward minus the group's mean (`dr_grpo`), divided by its deviation (`grpo`), "
+        "or minus the mean of the others (`rloo`)"
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
-        "group", description="Baseline of the rewards: the group, or a moving average for the seat (`role-ema`)"
+        "group", description="Baseline of rewards: the `group`, or a moving average of the seat (`role-ema`)"
     )
     loss_agg: Literal["constant", "seq-mean", "token-mean"] = Field(
-        "constant", description="Weight of a token in the loss: equal for all (`constant`), per row, or per batch"
+        "constant", description="Equal weight of all tokens (`constant`), of all rows, or of the tokens of a batch"
     )
-    learning_rate: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="Learning rate of AdamW; by default 2e-4 for the embedded model, else 1e-6"
+    learning_rate: float | None = Field(
+        None, gt=0, le=1, description="Learning rate of AdamW; default 2e-4 for the embedded model, else 1e-6"
     )
-    clip_low: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the ratio, below 1")
-    clip_high: Annotated[float, Field(gt=0, lt=10)] = Field(0.2, description="Clip range of the ratio, above 1")
-    kl: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="Weight of the KL to the initial model; by default 0 for the embedded model, else 0.001"
+    clip_low: float = Field(0.2, gt=0, lt=1, description="Clip range of the ratio, below 1")
+    clip_high: float = Field(0.2, gt=0, lt=10, description="Clip range of the ratio, above 1")
+    kl: float | None = Field(
+        None, ge=0, description="Weight of KL to the initial model; default 0 for the embedded model, else 0.001"
     )
-    entropy: Annotated[float, Field(ge=0)] = Field(0.0, description="Weight of the entropy bonus")
+    entropy: float = Field(0.0, ge=0, description="Weight of the entropy bonus")
     epochs: Positive = Field(1, description="Passes over an iteration's games")
-    batch_rows: Positive = Field(512, description="Rows (one seat of a game each) of an optimiser step")
-    micro_rows: Positive = Field(32, description="Rows of a forward pass")
-    max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
+    batch_rows: Positive = Field(512, description="Rows per optimiser step; a row is one seat of a game")
+    micro_rows: Positive = Field(32, description="Rows per forward pass")
+    max_grad_norm: float = Field(1.0, gt=0, description="Maximum gradient norm")
     anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run")
 
 
 class StartConfig(Group):
-    """How the embedded model is made before it plays."""
+    """Training of the embedded model before self-play."""
 
-    tokens: Positive = Field(4_000_000, description="Maximum number of tokens of its supervised training")
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(2e-3, description="Learning rate of that")
-    batch_rows: Positive = Field(32, description="Rows of a step of that")
-    drills: Fraction = Field(0.25, description="Share of the tokens that begin it: exercises of one reply")
+    tokens: Positive = Field(4_000_000, description="Training tokens")
+    learning_rate: float = Field(2e-3, gt=0, le=1, description="Learning rate")
+    batch_rows: Positive = Field(32, description="Rows per optimiser step")
+    drills: Fraction = Field(0.25, description="Share of the tokens for initial exercises of one reply")
     mixed: tuple[Fraction, Fraction] = Field(
-        (0.6, 0.2), description="Share of exercises among the rows after that: at first, and at the end"
+        (0.6, 0.2), description="Share of exercises among later rows: at first, and at the end"
     )
-    fresh: bool = Field(False, description="Train it again even if it exists")
+    fresh: bool = Field(False, description="Train it again, even if it exists")
 
 
 class DialogueLeagueConfig(Group):
-    """What is rated while training."""
+    """Ratings."""
 
     track_elo: bool = Field(False, description="Rate generations while training")
-    rating_share: Fraction = Field(0.1, description="Share of the time that rating games take")
+    rating_share: Fraction = Field(0.1, description="Share of the time for rating games")
 
 
 class DialogueRunConfig(SelfPlaySettings):
-    """How long, where and how reproducibly."""
+    """Length, place and reproducibility of the run."""
 
     timesteps: Changeable[Positive | None] = Field(None, description="Total turns of the run, over all games")
     games: Changeable[Positive | None] = Field(10_240, description="Total games of the run")
-    num_games: Positive = Field(256, description="Games of an iteration, all played at once; whole groups")
+    num_games: Positive = Field(256, description="Concurrent games, and games per iteration: whole groups")
     host: Changeable[Literal["thread", "ray"]] = Field(
-        "thread", description="Where games are played: in threads, or in actors of a Ray cluster on their CPUs"
+        "thread", description="Where games are played: in threads, or on CPUs of a Ray cluster"
     )
-    workers: Changeable[Natural] = Field(
-        0, description="Actors of `--host ray`, a CPU each; 0 = as many as --runners says"
-    )
-    runners: Natural = Field(0, description="Threads that play; 0 = one a core, limited by the groups")
-    evaluation_states: Changeable[Natural] = Field(256, description="Held-out states of the final evaluation")
+    workers: Changeable[Natural] = Field(0, description="Actors of `--host ray`, a CPU each; 0 = --runners")
+    runners: Natural = Field(0, description="Threads that play games; 0 = one per core")
+    evaluation_states: Changeable[Natural] = Field(256, description="Held-out states for the evaluation at the end")
     chaos: Changeable[str | None] = Field(
-        None, description="Fault injection: probabilities per batch of games, such as `crash=1e-3,nan=1e-3,slow=1e-3`"
+        None, description="Injected faults: probabilities per order, such as `crash=1e-3,nan=1e-3,slow=1e-3`"
     )
 
 
-USUAL: Final[dict[str, dict[str, dict[str, Any]]]] = {
+GAME_DEFAULTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "kuhn_text": {
         "start": {"tokens": 240_000, "batch_rows": 64, "drills": 0.15, "mixed": (0.3, 0.0)},
         "grpo": {"learning_rate": 1e-4, "entropy": 0.1, "batch_rows": 256},
-        "sampling": {"max_new_tokens": 2},  # a move and its end: the bonus on entropy would be had by thoughts, too
+        "sampling": {"max_new_tokens": 2},  # a move and its end, so that the entropy bonus applies to moves only
         "run": {"games": 24_576, "num_games": 512, "save_interval": 2},
     },
 }
-"""Defaults of the embedded model in a game that differ from those in the matching, by group."""
+"""Defaults with the embedded model that depend on the game, by group."""
 
 
 class DialogueConfig(Group):
@@ -202,30 +191,30 @@ class DialogueConfig(Group):
 
     @property
     def embedded(self) -> bool:
-        """Whether the model is made here."""
+        """Whether the model is the embedded one."""
         return self.model.name == TINY
 
     @property
     def states_per_iteration(self) -> int:
-        """Initial states of an iteration."""
+        """Initial states per iteration."""
         return self.run.num_games // self.grpo.games_per_state
 
     @property
     def iterations(self) -> int | None:
-        """Planned, whole ones; None where turns or time alone end the run."""
+        """Planned iterations; None if only turns or time limit the run."""
         return None if self.run.games is None else max(1, -(-self.run.games // self.run.num_games))
 
     @model_validator(mode="before")
     @classmethod
-    def _as_usual(cls, values: Any) -> Any:  # noqa: ANN401
-        """Fill in what is usual for the game, where nothing else was given."""
+    def _with_game_defaults(cls, values: Any) -> Any:  # noqa: ANN401
+        """Fill in defaults of the game."""
         if not isinstance(values, dict):
             return values
         given = {name: _given(part) for name, part in values.items()}
         game, model = given.get("game"), given.get("model", {})
         embedded = isinstance(model, dict) and model.get("name", TINY) == TINY
-        usual = USUAL.get(str(game.get("type")), {}) if isinstance(game, dict) and embedded else {}
-        for name, part in usual.items():
+        defaults = GAME_DEFAULTS.get(str(game.get("type")), {}) if isinstance(game, dict) and embedded else {}
+        for name, part in defaults.items():
             mine = given.get(name, {})
             given[name] = {**part, **mine} if isinstance(mine, dict) else mine
         return given
@@ -254,7 +243,7 @@ class DialogueConfig(Group):
 
 
 def _given(part: Any) -> Any:  # noqa: ANN401
-    """Of a group, what was set."""
+    """The values of a group that were set."""
     return part.model_dump(exclude_unset=True) if isinstance(part, Group) else part
 
 
@@ -264,57 +253,32 @@ OPTIONS: Final = options(
         "Core": (
             ("--game-type", "game.type", "TYPE"),
             ("--model", "model.name", "NAME"),
-            ("--rows", "model.rows", "NAME"),
-            ("--lora-rank", "model.lora_rank", "N"),
-            ("--lora-alpha", "model.lora_alpha", "N"),
-            ("--lora-targets", "model.lora_targets", "NAMES"),
-            ("--bf16", "model.bf16", ""),
-            ("--games", "run.games", "N"),
+            *flags("model", rows="NAME", lora_rank="N", lora_alpha="N", lora_targets="NAMES", bf16=""),
+            *flags("run", games="N"),
             *LENGTH_FLAGS,
         ),
         "GRPO": (
-            ("--games-per-state", "grpo.games_per_state", "N"),
-            ("--advantage", "grpo.advantage", "NAME"),
-            ("--baseline", "grpo.baseline", "NAME"),
-            ("--loss-agg", "grpo.loss_agg", "NAME"),
-            ("--learning-rate", "grpo.learning_rate", "F"),
-            ("--clip-low", "grpo.clip_low", "F"),
-            ("--clip-high", "grpo.clip_high", "F"),
-            ("--kl", "grpo.kl", "F"),
-            ("--entropy", "grpo.entropy", "F"),
-            ("--epochs", "grpo.epochs", "N"),
+            *flags("grpo", games_per_state="N", advantage="NAME", baseline="NAME", loss_agg="NAME", learning_rate="F"),
+            *flags("grpo", clip_low="F", clip_high="F", kl="F", entropy="F", epochs="N"),
             ("--batch-size", "grpo.batch_rows", "N"),
         ),
         "Game and replies": (
             ("--game-size", "game.size", "N"),
-            ("--max-turns", "game.max_turns", "N"),
-            ("--retries", "game.retries", "N"),
-            ("--error-penalty", "game.error_penalty", "F"),
-            ("--table", "game.table", "NAME"),
-            ("--temperature", "sampling.temperature", "F"),
-            ("--top-p", "sampling.top_p", "F"),
-            ("--max-new-tokens", "sampling.max_new_tokens", "N"),
+            *flags("game", max_turns="N", retries="N", error_penalty="F", table="NAME"),
+            *flags("sampling", temperature="F", top_p="F", max_new_tokens="N"),
         ),
         "Servers": (
             ("--server-url", "server.url", "URL"),
             ("--server", "server.program", "NAME"),
             ("--server-args", "server.arguments", "TEXT"),
-            ("--server-start-timeout", "server.start_timeout", "F"),
-            ("--server-in-flight", "server.in_flight", "N"),
-            ("--server-timeout", "server.timeout", "F"),
-            ("--server-retries", "server.retries", "N"),
-            ("--server-failures", "server.failures", "N"),
-            ("--server-truncate", "server.truncate", "F"),
+            *flags("server", prefix="server-", start_timeout="F", in_flight="N", timeout="F", retries="N"),
+            *flags("server", prefix="server-", failures="N", truncate="F"),
         ),
         "The embedded model": (
             ("--start-tokens", "start.tokens", "N"),
             ("--fresh-start", "start.fresh", ""),
         ),
         "Ratings": (*RATING_FLAGS,),
-        "Run": (
-            *PLACE_FLAGS,
-            ("--evaluation-states", "run.evaluation_states", "N"),
-            *FAULT_FLAGS,
-        ),
+        "Run": (*PLACE_FLAGS, *flags("run", evaluation_states="N"), *FAULT_FLAGS),
     },
 )

@@ -23,7 +23,7 @@ FIGHTS: Final = f"the other games: --game-type {', '.join(GAMES)}"
 
 
 def _limits(explicit: dict[str, Any]) -> None:
-    """Where the user limits turns or time and not the games, games end nothing."""
+    """With a limit of turns or time only, the number of games has no limit."""
     if isinstance(name := explicit.get("game.type"), str):
         check_name("--game-type", name, [*GAMES, *DIALOGUE])
     if {"run.max_minutes", "run.timesteps"} & explicit.keys() and "run.games" not in explicit:
@@ -31,7 +31,7 @@ def _limits(explicit: dict[str, Any]) -> None:
 
 
 def _check(config: DialogueConfig) -> None:
-    """What types cannot say; games and models are looked for when they are opened."""
+    """Checks beyond types; games and models are checked when they are opened."""
     for kind in parse_plan(config.run.chaos):
         if kind in FORCED and config.run.host != "ray":
             raise ConfigError(

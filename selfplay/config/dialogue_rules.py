@@ -1,4 +1,4 @@
-"""Rules of the settings of dialogue games."""
+"""Defaults and checks that depend on the model or the game of a dialogue run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def game_of(config: DialogueConfig) -> tuple[DialogueEntry, Any]:
-    """The game, and its rules.
+    """The game and its rules.
 
     Raises:
-        ConfigError: they cannot be played, or what they need is not installed.
+        ConfigError: invalid rules, or a missing package.
     """
     try:
         entry = find_dialogue(config.game.type)
@@ -32,15 +32,20 @@ def game_of(config: DialogueConfig) -> tuple[DialogueEntry, Any]:
 def is_embedded(config: DialogueConfig) -> bool:
     """Whether the model is the embedded one, or a folder of it that was saved by a run."""
     path = Path(config.model.name)
-    with boundary(ConfigError, f"--model {config.model.name[:200]}"):  # a name that no folder can have
+    with boundary(ConfigError, f"--model {config.model.name[:200]}"):  # names that are invalid as a path
         there = path.is_dir()
     return config.embedded or (there and is_model(path) and read_model_meta(path).base == TINY)
 
 
-def with_embedded_folder(config: DialogueConfig, newest: Path) -> DialogueConfig:
-    """The settings of a resumed run whose embedded model's folder is gone, with its newest generation instead.
+def default_rate_and_kl(embedded: bool) -> tuple[float, float]:
+    """Default learning rate and KL coefficient; a pretrained language model should keep its language."""
+    return (2e-4, 0.0) if embedded else (1e-6, 0.001)
 
-    Rules and rates have other defaults for an embedded model, and must not change within a run.
+
+def with_embedded_folder(config: DialogueConfig, newest: Path) -> DialogueConfig:
+    """The settings of a resumed run, with the newest generation if the folder of its embedded model is missing.
+
+    Defaults of rules and rates depend on whether the model is embedded, and must not change within a run.
     """
     if is_embedded(config) or read_model_meta(newest).base != TINY:
         return config

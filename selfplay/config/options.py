@@ -67,6 +67,13 @@ class Option:
         return isinstance(self.default, bool)
 
 
+def flags(group: str, *, prefix: str = "", **metavars: str) -> tuple[Flag, ...]:
+    """Flags with the names of their settings in a group, each with its metavar."""
+    return tuple(
+        (f"--{prefix}{name.replace('_', '-')}", f"{group}.{name}", metavar) for name, metavar in metavars.items()
+    )
+
+
 def options(root: type[Group], sections: Mapping[str, Sequence[Flag]]) -> tuple[Option, ...]:
     """The options of a command, by section of its help."""
     return tuple(Option(root, section, *flag) for section, flags in sections.items() for flag in flags)

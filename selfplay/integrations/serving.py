@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, final
 from selfplay.errors import ConfigError, RunnerError, describe
 from selfplay.integrations.seats import SeatTokens, seat_rows
 from selfplay.policy.language.chat import Chat
-from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, begin, proceed
+from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, Writer
 from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.wire import LENGTH, STOP, BadAnswer, reply_of
-from selfplay.runner.dialogue import Fixture, Lost, Played, play_games
+from selfplay.policy.language.wire import LENGTH, STOP, InvalidResponse, reply_of
+from selfplay.runner.dialogue import GameSpec, Lost, Played, play_games
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -58,8 +58,8 @@ class TokenLimits:
 
 
 @final
-class ServerWriter:
-    """A ``Writer`` for one game that uses a server; called from the game's thread.
+class ServerWriter(Writer):
+    """Writes the replies of one game with a server; called from the game's thread.
 
     Args:
         chat: chat template of the model.
@@ -69,31 +69,20 @@ class ServerWriter:
     """
 
     def __init__(self, chat: Chat, limits: TokenLimits, generate: Generate, loop: asyncio.AbstractEventLoop) -> None:
-        self._chat = chat
+        super().__init__(chat)
         self._limits = limits
         self._generate = generate
         self._loop = loop
         self._running: set[asyncio.Task[Any]] = set()
         self._given_up = False
 
-    def open(self, seed: int, system: str, observation: str) -> Conversation:
-        """See ``Writer``."""
-        return begin(self._chat, seed, system, observation)
-
-    def go_on(self, conversations: Sequence[Conversation], observations: Sequence[str]) -> None:
-        """See ``Writer``."""
-        proceed(self._chat, conversations, observations)
-
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """See ``Writer``; failed replies are marked ``lost``."""
-        asked = [asyncio.run_coroutine_threadsafe(self._asked(one), self._loop) for one in conversations]
-        written = [future.result() for future in asked]
+        futures = [asyncio.run_coroutine_threadsafe(self._tracked(one), self._loop) for one in conversations]
+        written = [future.result() for future in futures]
         for conversation, reply in zip(conversations, written, strict=True):
             conversation.write(reply)
         return written
-
-    def close(self, conversations: Sequence[Conversation]) -> None:
-        """See ``Writer``."""
 
     async def give_up(self) -> None:
         """Cancel current calls and refuse later ones. Call it in the loop."""
@@ -103,7 +92,7 @@ class ServerWriter:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _asked(self, conversation: Conversation) -> Reply:
+    async def _tracked(self, conversation: Conversation) -> Reply:
         """A reply that ``give_up`` can cancel."""
         task = asyncio.current_task()
         if self._given_up or task is None:
@@ -122,10 +111,10 @@ class ServerWriter:
         try:
             sampled = await self._generate(str(conversation.seed), list(conversation.ids))
             ended = bool(sampled.ids) and sampled.ids[-1] in self._chat.ends
-            asked = Sampling(max_new_tokens=limits.reply)
-            return reply_of(sampled.ids, sampled.logprobs, STOP if ended else LENGTH, asked, self._chat)
-        except BadAnswer as error:
-            return Reply("", [], [], ended=False, lost=f"a wrong answer: {error}")
+            sampling = Sampling(max_new_tokens=limits.reply)
+            return reply_of(sampled.ids, sampled.logprobs, STOP if ended else LENGTH, sampling, self._chat)
+        except InvalidResponse as error:
+            return Reply("", [], [], ended=False, lost=f"an invalid response: {error}")
         except Exception as error:  # of the server or a proxy
             return Reply("", [], [], ended=False, lost=describe(error))
 
@@ -151,7 +140,7 @@ async def play(
         RunnerError: the game or a reply failed; do not train on it.
     """
     writer = ServerWriter(chat, limits, generate, asyncio.get_running_loop())
-    fixture = Fixture(0, begun.game_id, begun.start(), 0, (writer, writer))
+    fixture = GameSpec(0, begun.game_id, begun.start(), 0, (writer, writer))
     stop, thread = Event(), ThreadPoolExecutor(1, thread_name_prefix="game")
     try:
         (result,) = await asyncio.get_running_loop().run_in_executor(thread, play_games, [fixture], stop.is_set)

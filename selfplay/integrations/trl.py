@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from envs.dialogue.contract import SEATS
 from selfplay.errors import ConfigError, RunnerError
@@ -25,7 +24,7 @@ from selfplay.integrations.initial_states import InitialState, initial_state
 from selfplay.integrations.seats import SeatTokens, seat_tokens
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Fixture, Lost, Played, play_games
+from selfplay.runner.dialogue import GameSpec, Lost, Played, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -35,22 +34,15 @@ if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
 
 
+COLUMNS: Final = ("prompt_ids", "completion_ids", "logprobs", "env_mask", "game_reward")
+"""Columns of the rollout, as TRL expects them; the last one is for ``shared_reward``."""
+
+
 class GRPOTrainerLike(Protocol):
     """The attributes of ``GRPOTrainer`` that are used."""
 
     args: Any
     accelerator: Any
-
-
-@dataclass(slots=True)
-class _Columns:
-    """Columns of the rollout, as TRL expects them."""
-
-    prompt_ids: list[list[int]]
-    completion_ids: list[list[int]]
-    logprobs: list[list[float]]
-    env_mask: list[list[int]]  # 1 where the model sampled
-    game_reward: list[float | None]  # None: the game is lost; TRL excludes it from its group
 
 
 @final
@@ -97,20 +89,18 @@ class SelfPlayRollout:
         args = trainer.args
         sampling = Sampling(args.temperature, args.top_p, self._max_new_tokens)
         writer = self._writer or LocalWriter(self._model, sampling)
-        fixtures = self._fixtures(prompts, writer, int(trainer.accelerator.process_index))
+        specs = self._specs(prompts, writer, int(trainer.accelerator.process_index))
         self._calls += 1
         with _eval_mode(self._model.module):
-            games = play_games(fixtures)
+            games = play_games(specs)
         lost = [game for game in games if isinstance(game, Lost)]
         self.lost += len(lost)
         if games and len(lost) == len(games):
             raise RunnerError(f"all {len(games)} games are lost; game {lost[0].game_id}: {lost[0].why}")
-        columns = _Columns([], [], [], [], [])
-        for game in games:
-            _add(columns, game, self._model.chat.end)
-        return {name: getattr(columns, name) for name in columns.__slots__}
+        rows = [row for game in games for row in _rows(game, self._model.chat.end)]
+        return {name: [row[name] for row in rows] for name in COLUMNS}
 
-    def _fixtures(self, prompts: Sequence[str], writer: Writer, rank: int) -> list[Fixture]:
+    def _specs(self, prompts: Sequence[str], writer: Writer, rank: int) -> list[GameSpec]:
         found = []
         for name, repeated in groupby(prompts):
             games, left = divmod(len(list(repeated)), SEATS)
@@ -123,7 +113,7 @@ class SelfPlayRollout:
             for replica in range(games):
                 seed = derive(self._seed, name, self._calls, rank, replica)
                 game_id = f"{name}/{replica}"
-                found.append(Fixture(0, game_id, begun.start(), seed, (writer, writer)))
+                found.append(GameSpec(0, game_id, begun.start(), seed, (writer, writer)))
         return found
 
     def _state(self, name: str) -> InitialState:
@@ -143,24 +133,22 @@ def shared_reward(completions: Sequence[Any], game_reward: Sequence[float | None
     return list(game_reward)
 
 
-def _add(columns: _Columns, game: Played | Lost, end: int) -> None:
-    """Add both seats. Seats without sampled tokens, and lost games, get rows that do not train."""
+def _rows(game: Played | Lost, end: int) -> list[dict[str, Any]]:
+    """Rows of both seats. Seats without sampled tokens, and lost games, get rows that do not train."""
     if isinstance(game, Lost):
-        for _ in range(SEATS):
-            _put(columns, _untrained([end], end), None)
-        return
-    for instance in game.instances:
-        _put(columns, seat_tokens(instance) or _untrained(instance.ids.tolist(), end), instance.reward)
-    for seat in range(len(game.instances), SEATS):  # a seat without a turn
-        _put(columns, _untrained([end], end), game.verdict.rewards[seat])
+        return [_row(_untrained([end], end), None)] * SEATS
+    rows = [
+        _row(seat_tokens(instance) or _untrained(instance.ids.tolist(), end), instance.reward)
+        for instance in game.instances
+    ]
+    silent = range(len(game.instances), SEATS)  # seats without a turn
+    return rows + [_row(_untrained([end], end), game.outcome.rewards[seat]) for seat in silent]
 
 
-def _put(columns: _Columns, row: SeatTokens, reward: float | None) -> None:
-    columns.prompt_ids.append(row.prompt)
-    columns.completion_ids.append(row.response)
-    columns.env_mask.append(row.mask)
-    columns.logprobs.append(row.logprobs or [float("nan")] * len(row.response))
-    columns.game_reward.append(reward)
+def _row(row: SeatTokens, reward: float | None) -> dict[str, Any]:
+    """The columns of a row; reward None excludes it from its group."""
+    logprobs = row.logprobs or [float("nan")] * len(row.response)
+    return dict(zip(COLUMNS, (row.prompt, row.response, logprobs, row.mask, reward), strict=True))
 
 
 def _untrained(read: list[int], end: int) -> SeatTokens:

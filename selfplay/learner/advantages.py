@@ -21,7 +21,7 @@ Advantage: TypeAlias = Literal["grpo", "dr_grpo", "rloo"]
 Baseline: TypeAlias = Literal["group", "role-ema"]
 Floats: TypeAlias = NDArray[np.float64]
 
-_TINY: Final = 1e-6  # beside the standard deviation, as verl has it
+_TINY: Final = 1e-6  # added to the standard deviation, as in verl
 
 
 def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
@@ -38,7 +38,7 @@ def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
 
 
 def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
-    """[G] of rewards [G] of one group; of a group of one, or of one reward, exactly 0, and never that reward.
+    """[G] advantages of the rewards [G] of one group; exactly 0 for single games and equal rewards.
 
         dr_grpo  r - mean                             (Liu et al. 2025, https://arxiv.org/abs/2503.20783)
         grpo     (r - mean) / (s + 1e-6)              (Shao et al. 2024, https://arxiv.org/abs/2402.03300)
@@ -51,9 +51,9 @@ def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
     games = len(rewards)
     if games < 2 or np.ptp(rewards) == 0:
         return np.zeros(games)
-    beyond = rewards - rewards.mean()
+    centred = rewards - rewards.mean()
     scale = {"dr_grpo": 1.0, "grpo": 1 / (rewards.std(ddof=1) + _TINY), "rloo": games / (games - 1)}
-    return np.asarray(beyond * scale[kind], np.float64)
+    return np.asarray(centred * scale[kind], np.float64)
 
 
 class RoleEMA:
@@ -65,7 +65,7 @@ class RoleEMA:
     """
 
     def __init__(self, decay: float) -> None:
-        self._decay = decay  # share of the old mean that stays at an update
+        self._decay = decay  # of the old mean
         self._means: dict[int, float] = {}
 
     def state(self) -> dict[str, float]:
@@ -89,17 +89,19 @@ class RoleEMA:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class AdvantageBatch:
     """Instances that train, each with its advantage, and the number of groups of each kind."""
 
     instances: tuple[tuple[Instance, float], ...]
     groups: int
     singletons: int  # groups of one game
-    zero_variance: int  # groups of more, all of one reward
+    zero_variance: int  # larger groups with equal rewards
 
 
-def weigh(groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | None = None) -> Weighed:
-    """Advantages of all games of an update, before it is cut into batches.
+def with_advantages(
+    groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | None = None
+) -> AdvantageBatch:
+    """Advantages of all games of an update.
 
     Without a baseline, groups of one game and groups of equal rewards have no advantages: they are counted and left
     out. A baseline replaces ``kind``: groups of every size train, and the call updates it.
@@ -119,7 +121,7 @@ def weigh(groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | 
     else:
         values = [group_advantages(group.rewards, kind) for group in groups]
         kept = [not (single or same) for single, same in zip(alone, even, strict=True)]
-    return Weighed(
+    return AdvantageBatch(
         tuple(
             (instance, float(advantage))
             for group, advantages, keep in zip(groups, values, kept, strict=True)

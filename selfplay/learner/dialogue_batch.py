@@ -1,4 +1,4 @@
-"""Rows of words as tensors: padded on the right, little of it wasted, and weights that no cut into parts changes.
+"""Batches of conversations as tensors, padded on the right, and the weights of their tokens.
 
 Letters in shapes: B rows of a micro-batch, T tokens of its longest row, N tokens that train, n those of one row.
 """
@@ -24,15 +24,15 @@ F32: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One game from one seat, as it trains; nothing after its last own token, which no other depends on."""
+class TrainingRow:
+    """One game from one seat, without the tokens after the last sampled one."""
 
     ids: NDArray[np.int64]  # [T]
     sampled: NDArray[np.bool_]  # [T] n of them
-    logprob: F32  # [n] of the policy that the ratio is taken to
+    logprob: F32  # [n] of the behaviour policy
     advantage: float
-    reference: F32 | None = None  # [n] of the reference; None: there is none
-    importance: F32 | None = None  # [n] weights of samples that came from elsewhere; None: all 1
+    reference: F32 | None = None  # [n] of the reference, if any
+    importance: F32 | None = None  # [n] importance weights of samples of a server; None: all 1
 
     @property
     def tokens(self) -> int:
@@ -40,8 +40,8 @@ class Row:
         return len(self.logprob)
 
 
-def row_of(instance: Instance, advantage: float = 0.0) -> Row:
-    """What an instance trains.
+def row_of(instance: Instance, advantage: float = 0.0) -> TrainingRow:
+    """The row of an instance.
 
     Raises:
         LearnerError: lengths differ, nothing was sampled, the first token was, or a log-probability is not finite.
@@ -50,7 +50,7 @@ def row_of(instance: Instance, advantage: float = 0.0) -> Row:
     where = f"game {instance.game_id}, seat {instance.seat}"
     if not len(ids) == len(sampled) == len(instance.logprob):
         lengths = f"{len(ids)} ids, {len(sampled)} marks, {len(instance.logprob)} log-probabilities"
-        raise LearnerError(f"{where}: {lengths}: they must be as many")
+        raise LearnerError(f"{where}: {lengths}: different lengths")
     places = np.flatnonzero(sampled)
     if not len(places) or places[0] == 0:
         raise LearnerError(
@@ -60,17 +60,17 @@ def row_of(instance: Instance, advantage: float = 0.0) -> Row:
     if not np.isfinite(logprob).all():
         raise LearnerError(f"{where}: a log-probability is not finite")
     end = int(places[-1]) + 1
-    return Row(ids[:end].astype(np.int64), sampled[:end].astype(np.bool_), logprob, advantage)
+    return TrainingRow(ids[:end].astype(np.int64), sampled[:end].astype(np.bool_), logprob, advantage)
 
 
-def token_weights(rows: Sequence[Row], aggregation: Aggregation, row_tokens: int) -> list[float]:
-    """What each token of each row of a batch weighs in its loss.
+def token_weights(rows: Sequence[TrainingRow], aggregation: Aggregation, row_tokens: int) -> list[float]:
+    """The weight of each token of a row in the loss of its batch.
 
-        constant    1 / (rows x row_tokens): neither a long row nor a short batch changes what a token weighs
-        seq-mean    1 / (rows x n): every row weighs the same
+        constant    1 / (rows x row_tokens): independent of the lengths of rows
+        seq-mean    1 / (rows x n): every row has the same weight
         token-mean  1 / (tokens of the batch)
 
-    The weights belong to the batch: parts of it, in one process or several, sum to the same loss.
+    The losses of micro-batches, in any number of processes, sum to the loss of the batch.
     """
     if aggregation == "constant":
         return [1 / (len(rows) * row_tokens)] * len(rows)
@@ -97,8 +97,8 @@ class TokenBatch:
         return self.ids[self.where]
 
 
-def padded(rows: Sequence[Row], weights: Sequence[float], device: torch.device) -> TokenBatch:
-    """A micro-batch of some rows; what a row has, all have."""
+def padded(rows: Sequence[TrainingRow], weights: Sequence[float], device: torch.device) -> TokenBatch:
+    """A micro-batch. Optional vectors are given for all rows or none."""
     longest = max(len(row.ids) for row in rows)
     ids, where = np.zeros((len(rows), longest), np.int64), np.zeros((len(rows), longest), np.bool_)
     for i, row in enumerate(rows):
@@ -121,19 +121,19 @@ def _joined(parts: Iterable[NDArray[np.floating]], device: torch.device) -> Tens
 
 
 def _given(parts: Iterable[F32 | None], device: torch.device) -> Tensor | None:
-    """As ``_joined``; None where there is nothing to join."""
+    """As ``_joined``; None without parts."""
     given = [part for part in parts if part is not None]
     return _joined(given, device) if given else None
 
 
-def by_length(rows: Sequence[Row], size: int) -> list[list[int]]:
-    """Numbers of the rows in parts of at most ``size``, the longest first: rows of a part are about as long."""
+def by_length(rows: Sequence[TrainingRow], size: int) -> list[list[int]]:
+    """Row numbers in parts of at most ``size``, sorted by length, the longest first."""
     order = sorted(range(len(rows)), key=lambda number: -len(rows[number].ids))
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def shuffled(rows: Sequence[Row], size: int, generator: torch.Generator) -> Iterator[list[Row]]:
-    """All rows once, in a fresh random order, in batches as even as can be, none of more than ``size`` rows."""
+def shuffled(rows: Sequence[TrainingRow], size: int, generator: torch.Generator) -> Iterator[list[TrainingRow]]:
+    """All rows once in random order, in batches of similar size, at most ``size`` rows each."""
     order = torch.randperm(len(rows), generator=generator)
     for part in torch.tensor_split(order, -(-len(rows) // size)):
         yield [rows[number] for number in part.tolist()]

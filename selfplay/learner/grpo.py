@@ -1,14 +1,14 @@
-"""Group-relative policy optimisation of a language model by games that it played (see ``grpo_loss``).
+"""Group-relative policy optimisation of a language model on its own games (see ``grpo_loss``).
 
-Advantages are made for all games of an update before they are cut into batches. How a batch is cut into micro-batches,
-and over how many threads and processes, changes the rounding only.
+Advantages are computed for all games of an update before batches are made. Micro-batches, threads and processes only
+change the rounding.
 
 Letters in shapes: B rows, T tokens of the longest, N tokens that train, n those of one row, V tokens of the vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,8 +18,17 @@ from torch import Tensor, nn
 
 from selfplay.errors import LearnerError
 from selfplay.learner.accumulator import Accumulator, adamw
-from selfplay.learner.advantages import RoleEMA, weigh
-from selfplay.learner.dialogue_batch import F32, Row, TokenBatch, by_length, padded, row_of, shuffled, token_weights
+from selfplay.learner.advantages import RoleEMA, with_advantages
+from selfplay.learner.dialogue_batch import (
+    F32,
+    TokenBatch,
+    TrainingRow,
+    by_length,
+    padded,
+    row_of,
+    shuffled,
+    token_weights,
+)
 from selfplay.learner.grpo_loss import (
     LOSS_PARTS,
     GRPOSettings,
@@ -52,37 +61,37 @@ class TokenModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GRPOStatistics:
-    """Of an update. Means are over the tokens that trained, in all epochs; those of skipped steps are left out."""
+    """Statistics of an update. Means are over the tokens of all epochs, without skipped steps."""
 
     loss: float = 0.0  # mean over the steps
     policy_loss: float = 0.0
-    entropy: float = 0.0  # of the distribution that is sampled from
+    entropy: float = 0.0  # of the sampling distribution
     kl: float = 0.0  # to the reference; 0 without one
-    approx_kl: float = 0.0  # from the policy that played
+    approx_kl: float = 0.0  # from the behaviour policy
     clip_fraction: float = 0.0
-    outside: float = 0.0  # share of the tokens that fell out of the nucleus
-    grad_norm: float = 0.0  # before it was clipped, mean over the steps
-    drift: float = 0.0  # greatest |log-probability by the learner - by the sampler| before the first step
-    importance: float = 1.0  # mean weight of the samples; 1 where nothing is corrected
+    outside: float = 0.0  # share of the tokens outside of the nucleus
+    grad_norm: float = 0.0  # before clipping, mean over the steps
+    drift: float = 0.0  # maximum |log-probability of learner - of sampler| before the first step
+    importance: float = 1.0  # mean importance weight; 1 without correction
     steps: int = 0
-    skipped: int = 0  # steps whose gradient was not finite; the weights did not move
-    rows: int = 0  # that trained, in each epoch
-    tokens: int = 0  # of those, that trained
+    skipped: int = 0  # steps without a finite gradient, which change no weights
+    rows: int = 0  # per epoch
+    tokens: int = 0  # of those rows
     groups: int = 0
     singletons: int = 0  # groups of one game
-    zero_variance: int = 0  # groups of more, all of one reward
+    zero_variance: int = 0  # larger groups with equal rewards
 
     @property
     def zero_variance_share(self) -> float:
-        """Of the groups with more than one game."""
+        """Share of the groups with more than one game."""
         return self.zero_variance / max(self.groups - self.singletons, 1)
 
 
 class GRPOLearner:
     """Owns the optimizer of one model. ``update`` blocks: call it from a thread, never the loop.
 
-    Several processes of ``torch.distributed`` train one model, each with a learner of its own that is given the same
-    games, generator and answers of ``stop``.
+    Several processes of ``torch.distributed`` train one model, each with its own learner and the same games and
+    generator.
     """
 
     def __init__(
@@ -97,14 +106,14 @@ class GRPOLearner:
         """Create the optimizer and the worker threads.
 
         Args:
-            model: is trained.
+            model: to train.
             settings: of the update.
-            sampling: that its replies are sampled with.
-            reference: a frozen model; the KL divergence to it is measured, and weighted by ``settings.kl``.
-            threads: that share the micro-batches, on the CPU.
+            sampling: of the replies.
+            reference: frozen model for the KL divergence, which has the weight ``settings.kl``.
+            threads: for micro-batches on the CPU.
 
         Raises:
-            LearnerError: ``settings.kl`` is not 0 and there is no reference.
+            LearnerError: ``settings.kl`` without a reference.
         """
         if settings.kl and reference is None:
             raise LearnerError(f"a weight of {settings.kl} on the distance to a reference needs a reference")
@@ -119,23 +128,14 @@ class GRPOLearner:
         self.device = self._work.device
         self.optimizer = optimizer
 
-    @property
-    def learning_rate(self) -> float:
-        """Of the next step."""
-        return float(self.optimizer.param_groups[0]["lr"])
-
-    @learning_rate.setter
-    def learning_rate(self, rate: float) -> None:
-        self.optimizer.param_groups[0]["lr"] = rate
-
     def close(self) -> None:
         """End the worker threads."""
         self._work.close()
 
     def logprobs(self, instances: Sequence[Instance]) -> list[F32]:
-        """[T] of each instance: what the model now gives its sampled tokens, 0 elsewhere.
+        """[T] log-probabilities of each instance's sampled tokens under the current model, 0 elsewhere.
 
-        Minus infinity stands for a token that would not be sampled, being outside of the nucleus.
+        Tokens outside of the nucleus have minus infinity.
         """
         scores = self._scores(self._model, [row_of(instance) for instance in instances], self._sampling)
         found = []
@@ -145,37 +145,32 @@ class GRPOLearner:
             found.append(whole)
         return found
 
-    def update(
-        self, groups: Iterable[DialogueGroup], generator: torch.Generator, stop: Callable[[], bool] = lambda: False
-    ) -> GRPOStatistics:
+    def update(self, groups: Iterable[DialogueGroup], generator: torch.Generator) -> GRPOStatistics:
         """Learn from the games of an iteration.
 
         Args:
-            groups: of games; a group of one, or of one reward, trains only where there is a baseline across states.
-            generator: draws the order of the rows.
-            stop: called before each step; True ends the update early.
+            groups: of games; single games and equal rewards train only with a baseline across states.
+            generator: for the order of the rows.
 
         Raises:
-            LearnerError: a row cannot be trained (``row_of``), or a reward is not finite.
+            LearnerError: an invalid row (``row_of``), or a reward is not finite.
         """
-        weighed = weigh(groups, self.settings.advantage, self.baseline)
-        rows = [row_of(instance, advantage) for instance, advantage in weighed.instances]
-        tally = _Tally(torch.zeros(len(LOSS_PARTS), dtype=torch.float64, device=self.device))
-        rows = self._with_importance(self._with_reference(rows), tally)
+        advantages = with_advantages(groups, self.settings.advantage, self.baseline)
+        rows = [row_of(instance, advantage) for instance, advantage in advantages.instances]
+        totals = _Totals(torch.zeros(len(LOSS_PARTS), dtype=torch.float64, device=self.device))
+        rows = self._with_importance(self._with_reference(rows), totals)
         for _ in range(self.settings.epochs if rows else 0):
             for batch in shuffled(rows, self.settings.batch_rows, generator):
-                if stop():
-                    break
-                self._step(batch, tally)
-        return tally.statistics(
+                self._step(batch, totals)
+        return totals.statistics(
             rows=len(rows),
             tokens=sum(row.tokens for row in rows),
-            groups=weighed.groups,
-            singletons=weighed.singletons,
-            zero_variance=weighed.zero_variance,
+            groups=advantages.groups,
+            singletons=advantages.singletons,
+            zero_variance=advantages.zero_variance,
         )
 
-    def _step(self, batch: Sequence[Row], tally: _Tally) -> None:
+    def _step(self, batch: Sequence[TrainingRow], totals: _Totals) -> None:
         """One optimizer step on one batch."""
         settings = self.settings
         weights = token_weights(batch, settings.loss_agg, settings.row_tokens)
@@ -189,40 +184,40 @@ class GRPOLearner:
         none = torch.zeros(len(LOSS_PARTS) + 1, dtype=torch.float64, device=self.device)
         parts = torch.stack([none, *found])
         sums = self._work.add_up(parts[:, :-1].sum(0))
-        if tally.drift is None:
-            tally.drift = float(self._work.add_up(parts[:, -1].max(), greatest=True))
-        tally.add(sums, norm, sum(row.tokens for row in batch))
+        if totals.drift is None:
+            totals.drift = float(self._work.add_up(parts[:, -1].max(), greatest=True))
+        totals.add(sums, norm, sum(row.tokens for row in batch))
 
     def _logits(self, model: TokenModel, tokens: TokenBatch) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.bf16):
             return model.logits(tokens.ids, tokens.where)
 
-    def _with_reference(self, rows: list[Row]) -> list[Row]:
-        """With the log-probabilities of the reference, where there is one."""
+    def _with_reference(self, rows: list[TrainingRow]) -> list[TrainingRow]:
+        """Add the log-probabilities of the reference, if any."""
         if self._reference is None:
             return rows
         scores = self._scores(self._reference, rows, whole_of(self._sampling))
         return [replace(row, reference=score) for row, score in zip(rows, scores, strict=True)]
 
-    def _with_importance(self, rows: list[Row], tally: _Tally) -> list[Row]:
-        """Where samples came from elsewhere: the ratio is taken to the model as it is now, the rest is a weight.
+    def _with_importance(self, rows: list[TrainingRow], totals: _Totals) -> list[TrainingRow]:
+        """For samples of a server: take ratios to the current model, and add importance weights.
 
-        A token that the model would not sample weighs nothing, and keeps the log-probability it came with.
+        A token that the model would not sample has weight 0, and keeps its log-probability.
         """
         if not self.settings.truncate or not rows:
             return rows
         found, weights, drift = [], [], 0.0
         for row, score in zip(rows, self._scores(self._model, rows, self._sampling), strict=True):
-            here, there = torch.from_numpy(score), torch.from_numpy(row.logprob)
-            known = here > -torch.inf
-            weight = truncated_importance(here, there, self.settings.truncate).numpy()
-            drift = max(drift, float((here - there).where(known, 0.0).abs().max()))
-            found.append(replace(row, logprob=torch.where(known, here, there).numpy(), importance=weight))
+            ours, theirs = torch.from_numpy(score), torch.from_numpy(row.logprob)
+            known = ours > -torch.inf
+            weight = truncated_importance(ours, theirs, self.settings.truncate).numpy()
+            drift = max(drift, float((ours - theirs).where(known, 0.0).abs().max()))
+            found.append(replace(row, logprob=torch.where(known, ours, theirs).numpy(), importance=weight))
             weights.append(weight)
-        tally.drift, tally.importance = drift, float(np.concatenate(weights).mean())
+        totals.drift, totals.importance = drift, float(np.concatenate(weights).mean())
         return found
 
-    def _scores(self, model: TokenModel, rows: Sequence[Row], sampling: Sampling) -> list[F32]:
+    def _scores(self, model: TokenModel, rows: Sequence[TrainingRow], sampling: Sampling) -> list[F32]:
         """[n] log-probabilities of the tokens of each row."""
 
         def score(numbers: Sequence[int]) -> Tensor:
@@ -235,18 +230,18 @@ class GRPOLearner:
             places = [np.arange(ends[number], ends[number + 1]) for number in numbers]
             every[torch.from_numpy(np.concatenate(places)).to(self.device)] = scored
         self._work.add_up(every)
-        return np.split(every.cpu().numpy(), ends[:-1])[1:]  # no array where there is no row
+        return np.split(every.cpu().numpy(), ends[:-1])[1:]  # no array without rows
 
 
 @dataclass(slots=True)
-class _Tally:
-    """Sums over the steps of an update whose gradient was finite."""
+class _Totals:
+    """Sums over the steps with a finite gradient."""
 
     sums: Tensor  # float64 [len(LOSS_PARTS)]
     norms: list[float] = field(default_factory=list)
     tokens: int = 0
     skipped: int = 0  # the other steps
-    drift: float | None = None  # None: nothing was scored so far
+    drift: float | None = None  # None: not measured yet
     importance: float = 1.0
 
     def add(self, sums: Tensor, norm: Tensor, tokens: int) -> None:
@@ -259,7 +254,7 @@ class _Tally:
         self.tokens += tokens
 
     def statistics(self, **counts: int) -> GRPOStatistics:
-        """Means of what was counted."""
+        """The means."""
         loss, *sums = self.sums.tolist()
         means = {name: value / max(self.tokens, 1) for name, value in zip(LOSS_PARTS[1:], sums, strict=True)}
         steps = len(self.norms)

@@ -2,12 +2,10 @@
 
 Letters in shapes: N tokens that train, V tokens of the vocabulary.
 
-The nucleus moves. Where replies were cut to a nucleus (top-p below 1), a token that was sampled can lie outside of it
-after a step: its probability is 0 now, its log-probability minus infinity. Its ratio is 0 then, below every lower clip,
-and it has no gradient: none flows through a distribution that leaves it out, and no such token can be sampled any
-more. Log-ratios are held within +-20 for that, so that neither loss nor gradient stops being a number; such tokens are
-counted and stay out of the means of log-ratios. The distance to the reference is taken before the cut for the same
-reason: after it, the two may share no token.
+The nucleus (top-p below 1) changes with each step, so a sampled token can be outside of it later: its log-probability
+is then minus infinity and its ratio 0, which is clipped and has no gradient. Log-ratios are clamped to +-20 to keep
+loss and gradient finite. Such tokens are counted, and excluded from means of log-ratios. KL to the reference is
+computed without the nucleus, since the two distributions may share no token.
 """
 
 from __future__ import annotations
@@ -24,32 +22,32 @@ if TYPE_CHECKING:
     from selfplay.learner.advantages import Advantage, Baseline
     from selfplay.learner.dialogue_batch import Aggregation, TokenBatch
 
-_FARTHEST: Final = 20.0  # of log-ratios: e^20 is as good as infinite, and still a number
+_FARTHEST: Final = 20.0  # bound of log-ratios
 _FARTHEST_K3: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class GRPOSettings:
-    """Coefficients of the update; the names are the command line's."""
+    """Coefficients of the update, named as on the command line."""
 
-    advantage: Advantage = "dr_grpo"  # plays no part where the baseline is of another kind than ``group``
+    advantage: Advantage = "dr_grpo"  # only used with the baseline ``group``
     baseline: Baseline = "group"
     baseline_decay: float = 0.95  # of ``role-ema``, at each update
     loss_agg: Aggregation = "constant"
-    row_tokens: int = 256  # of ``constant``: tokens that a row counts for, however many it has
+    row_tokens: int = 256  # of ``constant``: assumed number of tokens per row
     clip_low: float = 0.2
     clip_high: float = 0.2
     learning_rate: float = 2e-4
     weight_decay: float = 0.0
-    adam_eps: float = 1e-6  # above the noise of gradients that are 0 by nature, as those of key biases are
+    adam_eps: float = 1e-6  # above the noise of gradients that are 0, such as those of key biases
     max_grad_norm: float = 1.0
     epochs: int = 1
-    batch_rows: int = 64  # of a step of the optimiser, over all processes
-    micro_rows: int = 16  # of a forward pass
-    kl: float = 0.0  # weight of the distance to the reference
-    entropy: float = 0.0  # weight of the bonus
-    truncate: float = 0.0  # greatest importance weight of samples from elsewhere; 0: they are the model's own
-    bf16: bool = False  # forward passes in bfloat16; the parameters stay as they are
+    batch_rows: int = 64  # per optimiser step, over all processes
+    micro_rows: int = 16  # per forward pass
+    kl: float = 0.0  # weight of KL to the reference
+    entropy: float = 0.0  # weight of the entropy bonus
+    truncate: float = 0.0  # maximum importance weight of samples of a server; 0: own samples
+    bf16: bool = False  # forward passes in bfloat16
 
 
 def token_logprobs(logits: Tensor, taken: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
@@ -59,7 +57,7 @@ def token_logprobs(logits: Tensor, taken: Tensor, sampling: Sampling) -> tuple[T
 
 
 def entropy_of(logprobs: Tensor) -> Tensor:
-    """[N] of distributions [N, V]; a token with minus infinity adds nothing, and gets a gradient of 0."""
+    """[N] of distributions [N, V]; tokens with minus infinity contribute neither value nor gradient."""
     return -(logprobs.exp() * logprobs.masked_fill(logprobs == -torch.inf, 0.0)).sum(-1)
 
 
@@ -72,17 +70,17 @@ def clipped_loss(log_ratio: Tensor, advantage: Tensor, low: float, high: float) 
 def k3(logprob: Tensor, reference: Tensor) -> Tensor:
     """[N] r - 1 - log r with r = reference / policy: its mean over samples of the policy is KL(policy, reference).
 
-    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Held at 10, as verl's ``low_var_kl`` is. Its
-    gradient is taken as it stands, as in GRPO's paper, and is not that of the KL, though it leads to the same place.
+    Never negative (Schulman 2020, http://joschu.net/blog/kl-approx.html). Clamped to 10, as in verl's ``low_var_kl``.
+    Its gradient is not that of the KL, but has the same optimum, as in GRPO's paper.
     """
     log_ratio = (reference - logprob).clamp(-_FARTHEST, _FARTHEST)
     return (torch.expm1(log_ratio) - log_ratio).clamp(0.0, _FARTHEST_K3)
 
 
 def truncated_importance(before: Tensor, sampler: Tensor, cap: float) -> Tensor:
-    """[N] min(p / q, cap), p of the model before the update and q of what sampled in its place, by their logarithms.
+    """[N] truncated importance weights min(p / q, cap) of the model p before the update and the sampler q.
 
-    Truncated importance sampling: the weight of a token that the model would never have sampled is 0.
+    Arguments are logarithms. A token outside of the model's nucleus has weight 0.
     """
     return (before - sampler).clamp(max=_FARTHEST).exp().clamp(max=cap)
 
@@ -92,12 +90,12 @@ LOSS_PARTS = ("loss", "policy_loss", "entropy", "kl", "approx_kl", "clip_fractio
 
 
 def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampling: Sampling) -> tuple[Tensor, Tensor]:
-    """Share of a micro-batch in the loss of its batch; and its parts, [len(LOSS_PARTS)], then the drift.
+    """The contribution of a micro-batch to the loss, and the statistics [len(LOSS_PARTS) + 1], the last one the drift.
 
         loss = sum over tokens of weight (importance policy + c_k KL - c_e entropy)
 
     with the weights of ``dialogue_batch.token_weights``, policy as in ``clipped_loss`` and KL as in ``k3``. The drift
-    is the greatest |log-ratio|: before the first step, how far model and sampler disagree.
+    is the maximum |log-ratio|.
     """
     logprob, every = token_logprobs(logits, tokens.taken, sampling)
     log_ratio = logprob - tokens.logprob
@@ -125,11 +123,11 @@ def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampl
 
 
 def _uncut(logits: Tensor, logprob: Tensor, tokens: TokenBatch, sampling: Sampling) -> Tensor:
-    """[N] log-probabilities of the tokens taken, before the distribution is cut to its nucleus."""
+    """[N] log-probabilities of the tokens taken, without the nucleus."""
     whole = whole_of(sampling)
     return logprob if whole == sampling else token_logprobs(logits, tokens.taken, whole)[0]
 
 
 def whole_of(sampling: Sampling) -> Sampling:
-    """The distribution without the cut, in which KL to the reference is measured."""
+    """The same sampling without a nucleus."""
     return replace(sampling, top_p=1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -10,9 +9,8 @@ from typing import Annotated, Any, TextIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay.report.dialogue_dashboard import DialogueDashboard
-from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
-from selfplay.report.outputs import terminal
-from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink, duration
+from selfplay.report.outputs import reporters, terminal
+from selfplay.report.plain import PlainReporter, duration
 from selfplay.report.reporter import Tee
 
 Count = Annotated[int, Field(ge=0)]
@@ -137,22 +135,8 @@ def dialogue_reporters(
     folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None, *, live: bool | None = None
 ) -> Tee:
     """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``; see ``outputs.reporters``."""
-    metrics = folder / "metrics.jsonl"
-    if resumed is not None:
-        trim_metrics(metrics, resumed[0])
-    everyone: Sequence[Any] = (
-        MetricsReporter(metrics),
-        TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
-        DialogueLines(PlainReporter(LogFileSink(folder / "log.txt"))),
-        _terminal(stream, live=live),
-    )
-    return Tee(list(everyone))
-
-
-def _terminal(stream: TextIO, *, live: bool | None) -> DialogueDashboard | DialogueLines:
     console = terminal(stream, live=live)
-    return (
-        DialogueLines(PlainReporter(StreamSink(stream)))
-        if console is None
-        else DialogueDashboard(console, datetime.now)
-    )
+    made: dict[str, Any] = reporters(folder, stream, live=False, resumed=resumed)
+    made["log"] = DialogueLines(made["log"])
+    made["terminal"] = DialogueDashboard(console, datetime.now) if console else DialogueLines(made["terminal"])
+    return Tee(list(made.values()))

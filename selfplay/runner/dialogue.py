@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, JsonObject, Scripted, Turn, Verdict
+from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, GameOutcome, JsonObject, Scripted, Turn
 from selfplay.errors import InjectedFaultError, describe
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.seeding import derive
@@ -29,8 +29,8 @@ Player = Writer | ScriptedMaker
 
 
 @dataclass(frozen=True, slots=True)
-class Fixture:
-    """A game to be played."""
+class GameSpec:
+    """A game to play."""
 
     index: int  # of the initial state
     game_id: str
@@ -41,21 +41,21 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A game that has come to its end."""
+    """A finished game."""
 
     index: int
     game_id: str
     seed: int
-    verdict: Verdict
+    outcome: GameOutcome
     turns: tuple[Turn, ...]
     record: JsonObject
-    read: tuple[tuple[str, ...], tuple[str, ...]]  # what each seat was told: its rules, then before each reply
-    instances: tuple[Instance, ...]  # of the seats that a writer played
+    read: tuple[tuple[str, ...], tuple[str, ...]]  # texts that each seat read: its rules, then one before each reply
+    instances: tuple[Instance, ...]  # of the seats of writers
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A game that raised, or that a reply could not be had for."""
+    """A game that failed: it raised, or a writer failed."""
 
     game_id: str
     why: str
@@ -63,7 +63,7 @@ class Lost:
 
 @dataclass(slots=True, eq=False)
 class _Seat:
-    """One side of a game."""
+    """One seat of a running game."""
 
     player: Player
     system: str
@@ -72,26 +72,31 @@ class _Seat:
     read: list[str] = field(default_factory=list)
 
 
-class _Table:
-    """A game with its two sides."""
+class _RunningGame:
+    """A game with its two seats."""
 
-    def __init__(self, fixture: Fixture) -> None:
-        self.fixture = fixture
-        self.game = fixture.game
-        self.seats = [_Seat(player, fixture.game.system(seat)) for seat, player in enumerate(fixture.players)]
+    def __init__(self, spec: GameSpec) -> None:
+        self.spec = spec
+        self.game = spec.game
+        self.seats = [_Seat(player, spec.game.system(seat)) for seat, player in enumerate(spec.players)]
         self.lost: str | None = None
 
     @property
     def over(self) -> bool:
-        return self.lost is not None or self.game.verdict is not None
+        return self.lost is not None or self.game.outcome is not None
 
     @property
     def seat(self) -> _Seat:
-        """Whose turn it is."""
+        """The seat to move."""
         return self.seats[self.game.mover]
 
+    def observe(self) -> str:
+        """Read the observation of the mover."""
+        self.seat.read.append(self.game.observe(self.game.mover))
+        return self.seat.read[-1]
+
     def take(self, reply: Reply) -> None:
-        """A writer's reply."""
+        """Play the reply of a writer."""
         if reply.lost is not None:
             self.lost = reply.lost
         elif not reply.room:
@@ -102,89 +107,80 @@ class _Table:
             self.game.act(reply.text)
 
     def result(self) -> Played | Lost:
-        fixture, verdict = self.fixture, self.game.verdict
-        if self.lost is not None or verdict is None:
-            return Lost(fixture.game_id, self.lost or FAILED)
+        spec, outcome = self.spec, self.game.outcome
+        if self.lost is not None or outcome is None:
+            return Lost(spec.game_id, self.lost or FAILED)
         instances = tuple(
             instance
             for number, seat in enumerate(self.seats)
             if seat.conversation is not None
-            for instance in seat.conversation.instances(fixture.index, fixture.game_id, number, verdict.rewards[number])
+            for instance in seat.conversation.instances(spec.index, spec.game_id, number, outcome.rewards[number])
         )
-        told = (instance.logprob for instance in instances)  # NaN says that one is not known
-        if not all(map(math.isfinite, verdict.rewards)) or any(np.isinf(logprob).any() for logprob in told):
-            return Lost(fixture.game_id, NOT_FINITE)
-        read = tuple((seat.system, *seat.read) for seat in self.seats)
+        logprobs = (instance.logprob for instance in instances)  # NaN: not known
+        if not all(map(math.isfinite, outcome.rewards)) or any(np.isinf(logprob).any() for logprob in logprobs):
+            return Lost(spec.game_id, NOT_FINITE)
+        first, second = ((seat.system, *seat.read) for seat in self.seats)
         return Played(
-            fixture.index, fixture.game_id, fixture.seed, verdict, tuple(self.game.turns), self.game.record(),
-            (read[0], read[1]), instances,
+            spec.index, spec.game_id, spec.seed, outcome, tuple(self.game.turns), self.game.record(), (first, second),
+            instances,
         )  # fmt: skip
 
 
-def play_games(fixtures: Sequence[Fixture], cancelled: Callable[[], bool] = lambda: False) -> list[Played | Lost]:
-    """Play them all to their ends; results in their order, of those that have ended when it is cancelled."""
-    tables = [_Table(fixture) for fixture in fixtures]
+def play_games(specs: Sequence[GameSpec], cancelled: Callable[[], bool] = lambda: False) -> list[Played | Lost]:
+    """Play all games to their ends; results in their order. If cancelled, only of the games that have ended."""
+    games = [_RunningGame(spec) for spec in specs]
     try:
-        while not cancelled() and (running := [table for table in tables if not table.over]):
-            waiting: dict[int, list[_Table]] = {}
-            for table in running:
-                waiting.setdefault(id(table.seat.player), []).append(table)
-            for asked in waiting.values():
-                _ask(asked)
+        while not cancelled() and (running := [game for game in games if not game.over]):
+            by_player: dict[int, list[_RunningGame]] = {}
+            for game in running:
+                by_player.setdefault(id(game.seat.player), []).append(game)
+            for waiting in by_player.values():
+                _move(waiting)
     finally:
-        _close(tables)
-    return [table.result() for table in tables if table.over]
+        for seat in (seat for game in games for seat in game.seats):
+            if seat.conversation is not None and not callable(seat.player):
+                seat.player.close([seat.conversation])
+    return [game.result() for game in games if game.over]
 
 
-def _ask(tables: list[_Table]) -> None:
+def _move(games: list[_RunningGame]) -> None:
     """One player's turn in all games that wait for it."""
-    player = tables[0].seat.player
+    player = games[0].seat.player
     if callable(player):
-        for table in tables:
-            _guarded(table, partial(_ask_scripted, table, player))
+        for game in games:
+            _guarded(game, partial(_move_scripted, game, player))
         return
-    going_on: list[_Table] = []
-    for table in tables:
-        _guarded(table, partial(_listen, table, player, going_on))
+    going_on: list[tuple[Conversation, str]] = []
+    for game in games:
+        _guarded(game, partial(_observe, game, player, going_on))
     if going_on:
-        pairs = [(table.seat.conversation, table.seat.read[-1]) for table in going_on]
-        player.go_on([c for c, _ in pairs if c is not None], [text for _, text in pairs])
-    asked = [(table, table.seat.conversation) for table in tables if table.lost is None]
-    replies = player.reply([conversation for _, conversation in asked if conversation is not None])
-    for (table, _), reply in zip(asked, replies, strict=True):
-        _guarded(table, partial(table.take, reply))
+        player.go_on([conversation for conversation, _ in going_on], [text for _, text in going_on])
+    waiting = [(game, game.seat.conversation) for game in games if game.lost is None]
+    replies = player.reply([conversation for _, conversation in waiting if conversation is not None])
+    for (game, _), reply in zip(waiting, replies, strict=True):
+        _guarded(game, partial(game.take, reply))
 
 
-def _listen(table: _Table, player: Writer, going_on: list[_Table]) -> None:
-    seat = table.seat
-    seat.read.append(table.game.observe(table.game.mover))
+def _observe(game: _RunningGame, player: Writer, going_on: list[tuple[Conversation, str]]) -> None:
+    seat, text = game.seat, game.observe()
     if seat.conversation is None:
-        seed = derive(table.fixture.seed, "words", table.game.mover)
-        seat.conversation = player.open(seed, seat.system, seat.read[0])
+        seat.conversation = player.open(derive(game.spec.seed, "words", game.game.mover), seat.system, text)
     else:
-        going_on.append(table)
+        going_on.append((seat.conversation, text))
 
 
-def _ask_scripted(table: _Table, player: ScriptedMaker) -> None:
-    seat = table.seat
+def _move_scripted(game: _RunningGame, player: ScriptedMaker) -> None:
+    seat = game.seat
     if seat.scripted is None:
-        seat.scripted = player(derive(table.fixture.seed, "scripted", table.game.mover))
-    seat.read.append(table.game.observe(table.game.mover))
-    table.game.act(seat.scripted.reply(seat.read[-1]))
+        seat.scripted = player(derive(game.spec.seed, "scripted", game.game.mover))
+    game.game.act(seat.scripted.reply(game.observe()))
 
 
-def _guarded(table: _Table, step: Callable[[], object]) -> None:
-    """A game that raises is lost, and no other with it; an injected fault fails them all."""
+def _guarded(game: _RunningGame, step: Callable[[], object]) -> None:
+    """An error loses one game; an injected fault fails all."""
     try:
         step()
     except InjectedFaultError:
         raise
     except Exception as error:
-        table.lost = describe(error)
-
-
-def _close(tables: Sequence[_Table]) -> None:
-    for table in tables:
-        for seat in table.seats:
-            if seat.conversation is not None and not callable(seat.player):
-                seat.player.close([seat.conversation])
+        game.lost = describe(error)

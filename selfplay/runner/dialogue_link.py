@@ -1,7 +1,6 @@
-"""Dialogue games in another process: its model gets its files once and its weights with each version.
+"""Dialogue games in another process, which gets the files of the model once and its weights with each version.
 
-The files of the model folder are sent, so that the other machine needs no copy; the base model of an adapter is looked
-up there by name.
+The files are sent, so that the other machine needs no copy; it looks up the base model of an adapter by name.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from envs.dialogue.contract import Turn, Verdict
+from envs.dialogue.contract import GameOutcome, Turn
 from envs.registry import find_dialogue
 from envs.snapshots import copied
 from selfplay.errors import RunnerError
@@ -30,6 +29,7 @@ from selfplay.runner.chaos import FaultPlan
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.dialogue_collector import DialogueCollector, Order
 from selfplay.runner.faulty_dialogue import faulty
+from selfplay.runner.game_runner import Resource
 from selfplay.runner.serialization import Arrays, Document, Packed, code_hash
 
 if TYPE_CHECKING:
@@ -39,24 +39,11 @@ Result = Played | Lost
 Files = Mapping[str, bytes]
 
 
-class DialogueGames(Protocol):
-    """Dialogue games, in this process or another (``Resource``)."""
+class DialogueGames(Resource, Protocol):
+    """Dialogue games, in this process or another."""
 
     def collect(self, order: Order) -> list[Result]:
         """Play an order to its end. Blocks."""
-        ...
-
-    def cancel(self) -> None:
-        """See ``Resource``."""
-        ...
-
-    def kill(self) -> bool:
-        """See ``Resource``."""
-        ...
-
-    def close(self) -> None:
-        """See ``Resource``."""
-        ...
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -64,20 +51,20 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
-class Published:
-    """The weights of now, stored once a version for all that play with them.
+class PublishedWeights:
+    """The current weights, stored once per version for all links.
 
     Args:
-        put: Stores arrays; gives what links take as an argument in their place.
+        put: stores arrays; returns a reference that links accept as an argument.
     """
 
     def __init__(self, put: Callable[[Arrays], object]) -> None:
         self._put = put
         self.version = 0
-        self.arrays: object = None  # what stands for them
+        self.arrays: object = None  # reference to them
 
     def publish(self, arrays: Arrays) -> None:
-        """New weights; nobody plays meanwhile. Blocks."""
+        """Store new weights, while no games are played. Blocks."""
         self.arrays = self._put(arrays)
         self.version += 1
 
@@ -86,13 +73,13 @@ class DialogueClient(LinkClient):
     """Plays on the other end of a link (``DialogueGames``), served by a ``DialogueServer``.
 
     Args:
-        link: To it.
-        weights: Of now; published before the first order.
-        document: What ``DialogueServer.open`` is told.
-        files: What stands for the model's.
+        link: to the server.
+        weights: published before the first order.
+        document: argument of ``DialogueServer.open``.
+        files: reference to the model's files.
     """
 
-    def __init__(self, link: Link, weights: Published, document: Document, files: object) -> None:
+    def __init__(self, link: Link, weights: PublishedWeights, document: Document, files: object) -> None:
         super().__init__(link)
         self._weights = weights
         self._document = document
@@ -100,12 +87,11 @@ class DialogueClient(LinkClient):
         self._sent = 0
 
     def open(self) -> None:
-        """Read the model there. Blocks."""
+        """Load the model there. Blocks."""
         self._reach()
         self._link.call("open", self._document, self._files)
 
     def collect(self, order: Order) -> list[Result]:
-        """See ``DialogueGames``."""
         version = self._weights.version
         new = () if version == self._sent else (self._weights.arrays,)
         packed = self._link.call("collect", asdict(order), *new)
@@ -122,19 +108,18 @@ class DialogueServer:
 
     @staticmethod
     def code() -> str:
-        """See ``serialization.code_hash``."""
         return code_hash()
 
     def open(self, document: Document, files: Files) -> None:
-        """Read the model and find the game.
+        """Load the model and the game.
 
         Args:
             document: ``game``, whether the model is ``embedded``, the ``settings`` of the rules, the ``sampling``, and
                 of the model ``rows`` and ``bf16``; ``faults`` to inject, if any.
-            files: Of the model's folder.
+            files: of the model folder, by name.
 
         Raises:
-            ConfigError, GameError: something of that is not to be had here.
+            ConfigError, GameError: the game or the model is not available here.
         """
         torch.set_num_threads(1)
         entry = find_dialogue(document["game"])
@@ -147,10 +132,10 @@ class DialogueServer:
             model = load_model(folder, rows=document["rows"], bf16=document["bf16"])
         sampling = Sampling(**document["sampling"])
         self._module = model.module
-        self._collector = DialogueCollector(entry, rules, lambda: LocalWriter(model, sampling))
+        self._collector = DialogueCollector(entry, rules, LocalWriter(model, sampling))
 
     def collect(self, order: Document, weights: Arrays | None = None) -> Packed:
-        """Play an order, with ``weights`` where they are new."""
+        """Play an order, first loading new ``weights`` if given."""
         if self._collector is None:
             raise RunnerError("dialogue games were requested before their model was loaded")
         if weights is not None:
@@ -160,24 +145,24 @@ class DialogueServer:
 
 
 def pack_games(games: Sequence[Result]) -> Packed:
-    """Games that have ended: tokens side by side, and what else is known of them."""
+    """Games as concatenated token arrays and a document."""
     instances = [instance for game in games if isinstance(game, Played) for instance in game.instances]
     columns = {
         name: np.concatenate([np.empty(0, dtype), *(getattr(instance, name) for instance in instances)])
         for name, dtype in (("ids", np.int32), ("sampled", np.bool_), ("logprob", np.float32))
     }
-    return columns, {"games": [_told(game) for game in games]}
+    return columns, {"games": [_document(game) for game in games]}
 
 
-def _told(game: Result) -> Document:
+def _document(game: Result) -> Document:
     if isinstance(game, Lost):
         return {"game_id": game.game_id, "why": game.why}
     return {
         "game_id": game.game_id,
         "index": game.index,
         "seed": game.seed,
-        "rewards": list(game.verdict.rewards),
-        "reason": game.verdict.reason,
+        "rewards": list(game.outcome.rewards),
+        "reason": game.outcome.reason,
         "turns": [list(astuple(turn)) for turn in game.turns],
         "record": game.record,
         "read": [list(seat) for seat in game.read],
@@ -186,26 +171,26 @@ def _told(game: Result) -> Document:
 
 
 def unpack_games(packed: Packed) -> list[Result]:
-    """The games, in arrays of our own."""
+    """Inverse of ``pack_games``, with copied arrays."""
     arrays, document = packed
     columns, at = copied(arrays), 0
     found: list[Result] = []
-    for told in document["games"]:
-        if "why" in told:
-            found.append(Lost(told["game_id"], told["why"]))
+    for row in document["games"]:
+        if "why" in row:
+            found.append(Lost(row["game_id"], row["why"]))
             continue
         instances = []
-        for seat, length, reward in told["rows"]:
+        for seat, length, reward in row["rows"]:
             part = slice(at, at + length)
             at += length
             ids, sampled, logprob = (columns[name][part] for name in ("ids", "sampled", "logprob"))
-            instances.append(Instance(told["index"], told["game_id"], seat, ids, sampled, logprob, reward))
-        first, second = (tuple(seat) for seat in told["read"])
-        rewards = told["rewards"]
+            instances.append(Instance(row["index"], row["game_id"], seat, ids, sampled, logprob, reward))
+        first, second = (tuple(seat) for seat in row["read"])
+        rewards = row["rewards"]
         found.append(
             Played(
-                told["index"], told["game_id"], told["seed"], Verdict((rewards[0], rewards[1]), told["reason"]),
-                tuple(Turn(*turn) for turn in told["turns"]), told["record"], (first, second), tuple(instances),
+                row["index"], row["game_id"], row["seed"], GameOutcome((rewards[0], rewards[1]), row["reason"]),
+                tuple(Turn(*turn) for turn in row["turns"]), row["record"], (first, second), tuple(instances),
             )
         )  # fmt: skip
     return found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from envs.dialogue.contract import Verdict
+from envs.dialogue.contract import GameOutcome
 from selfplay.errors import InjectedFaultError
 from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S, Fault, FaultPlan, Struck, send_signal
 
@@ -52,7 +52,6 @@ class _Orders:
         return states
 
     def start(self, rules: Rules, state: State) -> DialogueGame:
-        """See ``DialogueEntry.start``."""
         game = self._entry.start(rules, state)
         if self._fault is None or state is not self._state:
             return game
@@ -74,22 +73,20 @@ class _FaultyDialogue:
         return getattr(self._game, name)
 
     def observe(self, seat: int) -> str:
-        """See ``DialogueGame``."""
         if self._moves == 0:
             self._strike(self._fault)
         self._moves -= 1
         return self._game.observe(seat)
 
     @property
-    def verdict(self) -> Verdict | None:
-        """See ``DialogueGame``."""
-        found = self._game.verdict
+    def outcome(self) -> GameOutcome | None:
+        found = self._game.outcome
         if found is None or self._fault.kind != "nan":
             return found
         if not self._struck:
             self._struck = True
             self._strike(self._fault)
-        return Verdict((math.nan, found.rewards[1]), found.reason)
+        return GameOutcome((math.nan, found.rewards[1]), found.reason)
 
 
 def _strike(fault: Fault, struck: Struck, pid: int | None) -> None:

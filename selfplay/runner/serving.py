@@ -1,7 +1,7 @@
-"""SGLang or vLLM on a model folder, as a supervised child: started, watched, reloaded, and ended with all it started.
+"""SGLang or vLLM on a model folder as a supervised child: started, watched, reloaded and ended.
 
-The server listens on loopback alone, leads a process group of its own and is watched by a reaper, so that nothing of
-it outlives the trainer however that ends. What it says goes into a log file.
+The server listens on loopback only. It leads a process group and is watched by a reaper, so that none of its processes
+outlives the trainer. Its output goes into a log file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import httpx
 
 from envs.files import last_line
 from selfplay.errors import ConfigError, ServerError
-from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, exchange, post
-from selfplay.policy.language.wire import Completions, SGLang, Wire
+from selfplay.policy.language.endpoint import Endpoint, RequestError, client_options, exchange, post
+from selfplay.policy.language.wire import ApiFormat, Completions, SGLang
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ChildSpec, SupervisorSpec, sleep
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 HOST: Final = "127.0.0.1"
 NAME: Final = "selfplay"
-"""What a model is called by a server that was started here, whichever folder it comes from."""
-OURS: Final = ("--host", "--port", "--trust-remote-code")
-"""Flags of such programs that are not for others to give: who can reach it, and whether it runs code of a model."""
-POLL_S: Final = 0.25  # between two looks whether it is ready, or has ended
-HEALTH_S: Final = 5.0  # for an answer to whether it is ready
-SHUTDOWN_S: Final = 20.0  # for killing it and removing what it left
+"""Name of the model in requests, whatever its folder."""
+RESERVED: Final = ("--host", "--port", "--trust-remote-code")
+"""Flags that users may not set: who can reach the server, and whether it runs code of a model folder."""
+POLL_S: Final = 0.25  # between two checks of the process
+HEALTH_S: Final = 5.0  # timeout of the health check
+SHUTDOWN_S: Final = 20.0  # for killing it and its temporary files
 DEATHS, DEATHS_WITHIN_S = 5, 3600.0
-"""A server that dies more often within so many seconds is given up, and the run with it."""
+"""More deaths than this within so many seconds end the run."""
 _SHOWN: Final = 300  # characters of the log's last line, in an error
 
 
@@ -50,9 +50,9 @@ class ServerProgram:
 
     name: str
     command: tuple[str, ...]  # with {folder}, {host}, {port} and {name}
-    wire: Wire
-    health: str = "/health"  # answers with 200 once it is ready
-    reload: str | None = None  # is told a new folder; None: it must be started anew for that
+    wire: ApiFormat
+    health: str = "/health"  # path that responds with 200 once it is ready
+    reload: str | None = None  # path that loads another folder; None: restart instead
 
     def line(self, folder: Path, port: int, arguments: Sequence[str]) -> list[str]:
         """The command line."""
@@ -60,23 +60,23 @@ class ServerProgram:
         return [*(part.format_map(words) for part in self.command), *arguments]
 
 
-def refuse_ours(arguments: Sequence[str]) -> None:
-    """Refuse words of a command line that would take a server off loopback, or let a model's folder run code.
+def refuse_reserved(arguments: Sequence[str]) -> None:
+    """Refuse reserved flags and their abbreviations.
 
     Raises:
-        ConfigError: names the first; abbreviations count, since such programs take them.
+        ConfigError: names the first.
     """
     for word in arguments:
         flag = word.partition("=")[0].replace("_", "-")
-        if any(own.startswith(flag) for own in OURS if len(flag) > len("--p")):
+        if any(own.startswith(flag) for own in RESERVED if len(flag) > len("--p")):
             raise ConfigError(
-                f"--server-args {word}: valid are all flags but {', '.join(OURS)}: the server listens to this machine "
-                "alone, at a port that is found for it, and runs no code of a model's folder"
+                f"--server-args {word}: valid are all flags but {', '.join(RESERVED)}: the server listens on a free "
+                "port of loopback only, and runs no code of a model folder"
             )
 
 
 def find_program(name: str) -> ServerProgram:
-    """What ``--server`` names.
+    """The program of ``--server``.
 
     Raises:
         ConfigError: it is not installed; names the command that installs it.
@@ -90,22 +90,22 @@ def find_program(name: str) -> ServerProgram:
     found = shutil.which("vllm", path=str(Path(sys.executable).parent)) or shutil.which("vllm")
     if found is None:
         raise ConfigError("--server vllm: vLLM is not installed: pip install vllm")
-    # Its log-probabilities shall be those of the distribution that is sampled from, which no habit of the model bends.
-    like_ours = ("--logprobs-mode", "processed_logprobs", "--generation-config", "vllm")
-    return ServerProgram(name, (found, "serve", "{folder}", *place, *like_ours), Completions(NAME, ids=True))
+    # Log-probabilities of the sampling distribution, without sampling defaults of the model.
+    sampling = ("--logprobs-mode", "processed_logprobs", "--generation-config", "vllm")
+    return ServerProgram(name, (found, "serve", "{folder}", *place, *sampling), Completions(NAME, ids=True))
 
 
 class ReplyServer:
-    """A server that is started on a folder, and told of others later.
+    """A server of a model folder, which can load other folders later.
 
     All methods but ``where`` are called on the event loop.
 
     Args:
-        program: Which.
-        folder: Of the model to begin with.
-        log: File that it writes to; what is there stays.
-        start_timeout_s: Seconds that it may take to be ready, and to load another folder.
-        arguments: More of its command line.
+        program: of the server.
+        folder: of the initial model.
+        log: output is appended to this file.
+        start_timeout_s: time to start, or to load another folder.
+        arguments: appended to the command line.
     """
 
     def __init__(
@@ -116,30 +116,30 @@ class ReplyServer:
         self._start_timeout_s = start_timeout_s
         self._arguments = tuple(arguments)
         self._wanted = _Load(0, folder)
-        self._url: str | None = None  # while it serves what is wanted
-        self._changed = asyncio.Event()  # what is wanted
+        self._url: str | None = None  # while it serves the wanted folder
+        self._changed = asyncio.Event()  # of the wanted folder
         self._serving = asyncio.Event()
         self.pid: int | None = None  # while it runs
 
     @property
     def endpoint(self) -> Endpoint:
-        """For a writer."""
+        """The server, for writers."""
         return Endpoint(f"--server {self._program.name}", self._program.wire, self.where, loopback=True)
 
     def where(self) -> str | None:
-        """Its URL; None while it starts or loads. From any thread."""
+        """The URL; None while it starts or loads. From any thread."""
         return self._url
 
     def spec(self) -> ChildSpec:
-        """The child: ready when the server is. One that dies is started anew, and its neighbours do not hear of it."""
+        """The child, ready when the server is. A server that dies is restarted without its siblings."""
         child = ChildSpec("server", self._run, shutdown_s=SHUTDOWN_S)
         return ChildSpec("serving", SupervisorSpec(children=(child,), intensity=DEATHS, period_s=DEATHS_WITHIN_S))
 
     async def reload(self, folder: Path) -> None:
-        """Serve another folder from now on; returns once it does. Nobody may be waiting for a reply.
+        """Load another folder, and wait until it is served. No request may be in progress.
 
         Raises:
-            ServerError: it does not within the time for a start.
+            ServerError: not within the start timeout.
         """
         self._wanted = _Load(self._wanted.number + 1, folder)
         self._stop_serving()
@@ -152,7 +152,7 @@ class ReplyServer:
 
     async def _run(self, ctx: Context) -> None:
         worker = Worker(ctx.id)
-        processes: list[_Process] = []  # filled in the thread: what starts after we were stopped is ended, too
+        processes: list[_Process] = []  # appended in the thread: one that starts during a stop is ended too
 
         def start(folder: Path) -> _Process:
             port = free_port()
@@ -198,10 +198,10 @@ class ReplyServer:
             await sleep(ctx.clock, POLL_S)
 
     async def _serve(self, process: _Process, load: _Load) -> None:
-        """Watch it until it has to be started anew for what is wanted.
+        """Watch the server until it has to be restarted for another folder.
 
         Raises:
-            ServerError: it cannot load what is wanted.
+            ServerError: it cannot load the wanted folder.
         """
         while True:
             if load != self._wanted:
@@ -210,7 +210,7 @@ class ReplyServer:
                 load = self._wanted
                 try:
                     await process.load(self._program.reload, load.folder)
-                except NoAnswer as error:
+                except RequestError as error:
                     process.check()
                     raise self._error(f"did not load {load.folder}: {error}") from error
                 continue
@@ -233,7 +233,7 @@ class ReplyServer:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """What a server is wanted to serve; the number tells one folder from the same with other contents."""
+    """The wanted folder; the number changes with its contents."""
 
     number: int
     folder: Path
@@ -244,7 +244,7 @@ class _Ended(Exception):
 
 
 class _Process:
-    """A server process with its reaper, and the way to it. Made and closed in a worker's thread."""
+    """A server process with its reaper and client. Created and closed in a worker's thread."""
 
     def __init__(self, line: Sequence[str], log: Path, url: str, timeout_s: float) -> None:
         self.url = url
@@ -267,41 +267,41 @@ class _Process:
         return self._process.pid
 
     def check(self) -> None:
-        """Raises _Ended where it has."""
+        """Raise ``_Ended`` if the process has ended."""
         code = self._process.poll()
         if code is not None:
             raise _Ended(f"signal {-code}" if code < 0 else f"exit code {code}")
 
     async def healthy(self, path: str) -> bool:
-        """Whether it says that it is ready.
+        """Whether the server is ready.
 
         Raises:
-            _Ended: it has.
+            _Ended: the process has ended.
         """
         self.check()
-        with suppress(NoAnswer):
+        with suppress(RequestError):
             return (await exchange(self.client, "GET", self.url + path, within_s=HEALTH_S))[0] == httpx.codes.OK
         return False
 
     async def load(self, path: str, folder: Path) -> None:
-        """Have it load another folder.
+        """Load another folder.
 
         Raises:
-            NoAnswer: it did not.
+            RequestError: it failed.
         """
         answer = await post(self.client, self.url + path, {"model_path": str(folder)})
         if answer.get("success") is not True:
-            raise NoAnswer(str(answer.get("message")))
+            raise RequestError(str(answer.get("message")))
 
     def close(self) -> None:
-        """End it and everything that it has started."""
+        """Kill the process group."""
         kill_group(self.pid)
         self._process.wait()
         self._reaper.close()
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has now."""
+    """A free port of loopback."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

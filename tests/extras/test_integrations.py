@@ -252,7 +252,7 @@ def test_trl_trains_on_both_seats_of_games(tmp_path):
     from tests.train.dialogue.models import SPEC
 
     entry = find_dialogue("matching")
-    model = make_tiny(SPEC, entry.words(entry.configure(True, {})), 5)
+    model = make_tiny(SPEC, entry.vocabulary(entry.configure(True, {})), 5)
     # Agreement is beyond a model that knows nothing: replies that the game refuses cost it something here.
     rollout = SelfPlayRollout(rows_of(states=2, retries=3, error_penalty=0.01), model, max_new_tokens=24)
     played, scored, seen = [], [], []

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.dialogue.human import read_games as read_people
 from envs.errors import GameError
 from envs.melee.dolphin.disc import DISC_MAGIC, judge_disc
 from envs.melee.replay import read_replay
@@ -27,9 +26,9 @@ from selfplay.checkpoint.store import MANIFEST, open_folder
 from selfplay.commands.dialogue_files.games import GAMES
 from selfplay.commands.dialogue_files.games import read_games as read_written
 from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
-from selfplay.commands.dialogue_files.reading import read_table
 from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
+from selfplay.commands.dialogue_files.table import read_table
 from selfplay.commands.run_status import examine
 from selfplay.config.family import is_dialogue
 from selfplay.config.fighting_cli import parse
@@ -39,7 +38,7 @@ from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
-from selfplay.policy.language.wire import BadAnswer, decode
+from selfplay.policy.language.wire import InvalidResponse, decode
 from selfplay.replays.cache import Cache, format_key
 from selfplay.replays.library import Library
 from selfplay.report.files import trim_metrics
@@ -58,7 +57,6 @@ from tests.train.dialogue.writers import settings_of
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "envs" / "melee" / "tables"
-DIALOP = ROOT / "tests" / "fixtures" / "dialop"
 ITERATION = {"iteration": 1, "total_steps": 64, "wall": 1.0, "losses/entropy": 1.5, "runners/restarts": 0}
 
 
@@ -229,12 +227,8 @@ def _beginning(folder: Path, path: Path) -> None:
 
 
 def _answer(folder: Path, path: Path) -> None:
-    with suppress(BadAnswer):
+    with suppress(InvalidResponse):
         decode(path.read_bytes())
-
-
-def _people(folder: Path, path: Path) -> None:
-    read_people(path.read_bytes().decode(errors="replace").splitlines())
 
 
 def _dump() -> bytes:
@@ -393,7 +387,7 @@ READERS = (
     ),
     Reader(
         "a table",
-        ("selfplay.commands.dialogue_files.reading", "selfplay.commands.dialogue_files.parquet"),
+        ("selfplay.commands.dialogue_files.table", "selfplay.commands.dialogue_files.parquet"),
         _file("train.parquet", _parquet),
         lambda f, p: read_table(p),
     ),
@@ -408,14 +402,6 @@ READERS = (
         ("selfplay.integrations.initial_states",),
         _file("row.json", lambda: _json(_state_row())),
         _beginning,
-        names=False,
-        of_bytes=True,
-    ),
-    Reader(
-        "games of people",
-        ("envs.dialogue.human",),
-        _file("people.jsonl", lambda: sorted(DIALOP.glob("*.jsonl"))[0].read_bytes()),
-        _people,
         names=False,
         of_bytes=True,
     ),

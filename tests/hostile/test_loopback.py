@@ -53,8 +53,8 @@ def test_servers_that_are_started_listen_on_loopback(monkeypatch, name):
 )
 def test_and_nobody_can_have_it_otherwise(words):
     with pytest.raises(ConfigError, match="the server listens to this machine alone"):
-        serving.refuse_ours(words)
-    serving.refuse_ours(["--tp", "2", "--tensor-parallel-size=2", "--hf-overrides", "{}"])
+        serving.refuse_reserved(words)
+    serving.refuse_reserved(["--tp", "2", "--tensor-parallel-size=2", "--hf-overrides", "{}"])
 
 
 def test_the_stand_in_listens_on_loopback():

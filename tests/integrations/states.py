@@ -25,7 +25,7 @@ def rows_of(game="matching", states=2, **rules):
 
 def tiny_tokenizer(game="matching"):
     entry = find_dialogue(game)
-    return make_tokenizer(entry.words(entry.configure(True, {})), 512)
+    return make_tokenizer(entry.vocabulary(entry.configure(True, {})), 512)
 
 
 class ScriptedServer:

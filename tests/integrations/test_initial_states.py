@@ -15,7 +15,7 @@ def test_a_row_begins_the_game_that_it_was_written_from():
     games = [begun.start() for _ in range(2)]
     assert json.dumps(games[0].record()) == row["game_state"]
     games[0].act("nonsense")
-    assert (games[0].verdict is None, games[1].verdict) == (False, None)
+    assert (games[0].outcome is None, games[1].outcome) == (False, None)
     assert [{"role": "user", "content": games[1].observe(0)}] == row["prompt"]
 
 

@@ -21,9 +21,9 @@ def played(generate=None, limits=LIMITS, row=None):
 
 def test_both_seats_lived_what_the_server_read_and_wrote():
     server, (game, rows) = played()
-    assert game.verdict.reason == "agreed"
+    assert game.outcome.reason == "agreed"
     assert [row.seat for row in rows] == [0, 1]
-    assert rows[0].reward == rows[1].reward == game.verdict.rewards[0] > 0.4
+    assert rows[0].reward == rows[1].reward == game.outcome.rewards[0] > 0.4
     assert len(server.gave) == 2
     for row, (name, replies) in zip(rows, server.gave.items(), strict=True):
         whole = row.prompt + row.response
@@ -60,13 +60,13 @@ def test_a_reply_that_is_cut_off_ends_the_game_and_trains():
         return Sampled([chat_of(tiny_tokenizer()).tokenizer.vocab_size - 1] * 4, None)
 
     _, (game, (row,)) = played(endless, TokenLimits(256, 256, 4))
-    assert game.verdict.reason == "cut_off"
+    assert game.outcome.reason == "cut_off"
     assert (row.mask, row.reward, row.logprobs) == ([1] * 4, 0.0, None)
 
 
 def test_a_conversation_without_room_ends_the_game():
     _, (game, rows) = played(limits=TokenLimits(256, 40, 32))
-    assert game.verdict.reason == "context"
+    assert game.outcome.reason == "context"
     assert all(len(row.response) <= 40 and row.reward == 0 for row in rows)
 
 
@@ -89,7 +89,7 @@ async def _lies(name, ids):
 
 
 @pytest.mark.parametrize(
-    ("generate", "why"), [(_dies, "ConnectionError: gone"), (_lies, "a wrong answer: token ids that are not")]
+    ("generate", "why"), [(_dies, "ConnectionError: gone"), (_lies, "an invalid response: token ids that are not")]
 )
 def test_a_game_whose_reply_cannot_be_had_is_lost(generate, why):
     with pytest.raises(RunnerError, match=f"game train-0-0: {why}"):

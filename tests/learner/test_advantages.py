@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfplay.errors import ConfigError, LearnerError
-from selfplay.learner.advantages import RoleEMA, group_advantages, refuse_single_games, weigh
+from selfplay.learner.advantages import RoleEMA, group_advantages, refuse_single_games, with_advantages
 from selfplay.rollout.dialogue import grouped
 from tests.learner.token_models import instance, random_games
 
@@ -55,13 +55,13 @@ def test_equal_rewards_are_no_advantage_at_all(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_group_of_one_never_gets_its_reward(kind):
     assert group_advantages(np.array([0.7]), kind).tolist() == [0.0]
-    weighed = weigh([group(0.7), group(0.2, 0.4, index=1)], kind)
+    weighed = with_advantages([group(0.7), group(0.2, 0.4, index=1)], kind)
     assert (weighed.groups, weighed.singletons, weighed.zero_variance) == (2, 1, 0)
     assert [game.index for game, _ in weighed.instances] == [1, 1]
 
 
 def test_groups_of_one_reward_are_counted_and_left_out():
-    weighed = weigh([group(0.3, 0.3, 0.3), group(0.1, 0.3, index=4)], "grpo")
+    weighed = with_advantages([group(0.3, 0.3, 0.3), group(0.1, 0.3, index=4)], "grpo")
     assert (weighed.groups, weighed.singletons, weighed.zero_variance) == (2, 0, 1)
     assert {game.index for game, _ in weighed.instances} == {4}
 
@@ -69,7 +69,7 @@ def test_groups_of_one_reward_are_counted_and_left_out():
 @pytest.mark.parametrize("reward", [float("nan"), float("inf")])
 def test_a_reward_that_is_no_number_is_refused(reward):
     with pytest.raises(LearnerError, match="state 3, seat 1: a reward is not finite"):
-        weigh([group(0.3, reward, index=3, seat=1)], "grpo")
+        with_advantages([group(0.3, reward, index=3, seat=1)], "grpo")
 
 
 def test_one_game_on_each_state_is_refused_without_a_baseline_across_states():
@@ -80,15 +80,15 @@ def test_one_game_on_each_state_is_refused_without_a_baseline_across_states():
 
 
 def test_a_games_pair_is_two_groups_of_one():
-    weighed = weigh(grouped(random_games(states=5, games=1)), "grpo")
+    weighed = with_advantages(grouped(random_games(states=5, games=1)), "grpo")
     assert (weighed.groups, weighed.singletons, weighed.instances) == (10, 10, ())
 
 
 def test_the_order_in_which_games_end_changes_nothing():
     games = random_games(states=4, games=5)
-    first = weigh(grouped(games), "grpo")
+    first = with_advantages(grouped(games), "grpo")
     random.Random(1).shuffle(games)
-    again = weigh(grouped(games), "grpo")
+    again = with_advantages(grouped(games), "grpo")
     assert [(game.game_id, game.seat, advantage) for game, advantage in again.instances] == [
         (game.game_id, game.seat, advantage) for game, advantage in first.instances
     ]
@@ -122,6 +122,6 @@ def test_a_seats_baseline_comes_back_from_a_checkpoint():
 def test_with_a_baseline_across_states_every_group_trains():
     baseline = RoleEMA(0.9)
     baseline.restore({"0": 0.5})
-    weighed = weigh([group(0.7), group(0.2, 0.2, index=1)], "grpo", baseline)
+    weighed = with_advantages([group(0.7), group(0.2, 0.2, index=1)], "grpo", baseline)
     assert (weighed.groups, weighed.singletons, weighed.zero_variance) == (2, 1, 1)
     assert [advantage for _, advantage in weighed.instances] == pytest.approx([0.2, -0.3, -0.3])

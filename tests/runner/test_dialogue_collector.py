@@ -6,7 +6,7 @@ pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[d
 
 from selfplay.errors import RunnerError
 from selfplay.policy.language.endpoint import Endpoint
-from selfplay.policy.language.remote import Patience, RemoteWriter
+from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.wire import SGLang
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played
@@ -19,7 +19,7 @@ ORDER = Order((4, 5), (14, 15), games_each=3)
 
 def test_an_order_is_played_in_whole_groups():
     model = taught_model()
-    collector = DialogueCollector(*kuhn(), lambda: LocalWriter(model, GREEDY))
+    collector = DialogueCollector(*kuhn(), LocalWriter(model, GREEDY))
     games = collector.collect(ORDER)
     assert all(isinstance(game, Played) for game in games)
     assert [game.game_id for game in games] == ["4-0", "4-1", "4-2", "5-0", "5-1", "5-2"]
@@ -37,7 +37,7 @@ def test_a_thread_that_waits_for_a_server_is_freed_at_once():
     with Stub(SGLANG, None, hang) as stub:
         endpoint = Endpoint("stub", SGLang(), lambda: stub.url, loopback=True)
         collector = DialogueCollector(
-            *kuhn(), lambda: RemoteWriter(model.chat, model.context, GREEDY, endpoint, Patience())
+            *kuhn(), RemoteWriter(model.chat, model.context, GREEDY, endpoint, RequestLimits())
         )
         freed = []
         threading.Thread(target=lambda: (asked.wait(10), freed.append(collector.kill()))).start()
@@ -50,7 +50,7 @@ def test_a_thread_that_waits_for_a_server_is_freed_at_once():
 
 
 def test_one_that_has_not_begun_can_be_stopped_and_closed():
-    collector = DialogueCollector(*kuhn(), lambda: LocalWriter(taught_model(), GREEDY))
+    collector = DialogueCollector(*kuhn(), LocalWriter(taught_model(), GREEDY))
     assert collector.kill() is False
     assert collector.collect(ORDER) == []
     collector.close()

@@ -12,7 +12,14 @@ from selfplay.policy.language.writer import LocalWriter
 from selfplay.policy.policy import parameters_of
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.dialogue_collector import DialogueCollector, Order
-from selfplay.runner.dialogue_link import DialogueClient, DialogueServer, Published, files_of, pack_games, unpack_games
+from selfplay.runner.dialogue_link import (
+    DialogueClient,
+    DialogueServer,
+    PublishedWeights,
+    files_of,
+    pack_games,
+    unpack_games,
+)
 from tests.policy.language.taught import GREEDY, kuhn, taught_model
 from tests.runner.links import LocalLink, Shared, crossed
 
@@ -27,7 +34,7 @@ def remote(tmp_path, request):
         "game": "kuhn_text", "embedded": True, "settings": {}, "sampling": dataclasses.asdict(GREEDY),
         "rows": "conversation", "bf16": False, "faults": getattr(request, "param", None),
     }  # fmt: skip
-    weights = Published(Shared)
+    weights = PublishedWeights(Shared)
     link = LocalLink(DialogueServer())
     collector = DialogueClient(link, weights, document, Shared(files_of(tmp_path / "model")))
     collector.open()
@@ -46,7 +53,7 @@ def assert_same(one, other):
 
 def test_orders_are_played_as_here_and_weights_cross_once_a_version(remote):
     model, weights, link, collector = remote
-    here = DialogueCollector(*kuhn(), lambda: LocalWriter(model, GREEDY))
+    here = DialogueCollector(*kuhn(), LocalWriter(model, GREEDY))
     weights.publish(parameters_of(model.module, trainable=True))
     assert_same(here.collect(ORDER), collector.collect(ORDER))
     collector.collect(ORDER)
@@ -86,6 +93,6 @@ def test_a_severed_one_is_freed(remote):
 
 def test_all_that_was_played_is_told(remote):
     model, _, _, _ = remote
-    games = DialogueCollector(*kuhn(), lambda: LocalWriter(model, GREEDY)).collect(ORDER)
+    games = DialogueCollector(*kuhn(), LocalWriter(model, GREEDY)).collect(ORDER)
     assert all(isinstance(game, Played) for game in games)
     assert_same(games, unpack_games(crossed(pack_games(games))))

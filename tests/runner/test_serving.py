@@ -18,7 +18,7 @@ import httpx
 
 from selfplay.errors import ConfigError, ServerError
 from selfplay.policy.language.chat import Chat
-from selfplay.policy.language.remote import Patience, RemoteWriter
+from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import END, make_tokenizer
 from selfplay.policy.language.wire import Completions, SGLang
@@ -71,8 +71,8 @@ def family(log):
 @asynccontextmanager
 async def asking(server):
     """A writer that asks a server; what it replies, in tokens."""
-    patience = Patience(timeout_s=20.0, retries=200, absent_s=30.0)  # naps are short, and the machine may be busy
-    writer = RemoteWriter(CHAT, 32, Sampling(max_new_tokens=4), server.endpoint, patience, _nap)
+    limits = RequestLimits(timeout_s=20.0, retries=200, absent_s=30.0)  # naps are short, and the machine may be busy
+    writer = RemoteWriter(CHAT, 32, Sampling(max_new_tokens=4), server.endpoint, limits, _nap)
 
     def reply():
         (found,) = writer.reply([writer.open(0, "", "yes")])

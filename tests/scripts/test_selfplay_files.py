@@ -9,7 +9,7 @@ import pytest
 
 from scripts import convert_selfplay_to_verl, generate_selfplay_games, inspect_dialogue, train_dialogue
 from selfplay.checkpoint.models import read_model
-from selfplay.commands.dialogue_files.reading import read_table
+from selfplay.commands.dialogue_files.table import read_table
 from tests.scripts.commands import ROOT, mistake
 from tests.train.dialogue.models import model_folder
 

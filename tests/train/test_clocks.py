@@ -15,7 +15,7 @@ WALL = {("time", "time"), ("time", "time_ns"), ("time", "localtime"), ("time", "
 DATED = {
     "envs/melee/slp/encode.py": "encode",
     "selfplay/report/leaderboard_page/page.py": "page",
-    "selfplay/report/dialogue.py": "_terminal",
+    "selfplay/report/dialogue.py": "dialogue_reporters",
     "selfplay/report/event_file.py": "__init__",
     "selfplay/report/files.py": "__init__ iteration",
     "selfplay/report/outputs.py": "_terminal",
@@ -27,7 +27,7 @@ DATED = {
     "selfplay/commands/dialogue_files/training.py": "_meta",
     "selfplay/train/dialogue/learning.py": "freeze",
     "selfplay/train/dialogue/rating.py": "record",
-    "selfplay/train/dialogue/start.py": "embedded_model",
+    "selfplay/train/dialogue/embedded.py": "embedded_model",
     "scripts/studies/growth/generations.py": "_policy _save",
     "selfplay/train/imitation/app.py": "_start",
     "selfplay/train/imitation/export.py": "export",

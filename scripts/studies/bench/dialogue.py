@@ -23,14 +23,14 @@ from scripts.studies.pages import Figures, measured_here
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.config.dialogue import DialogueConfig, StartConfig
 from selfplay.machine import usable_cores
-from selfplay.policy.language.conversation import Conversation, Reply, Writer, begin, proceed
+from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played, play_games
-from selfplay.runner.dialogue_collector import Order, fixtures
+from selfplay.runner.dialogue_collector import Order, game_specs
 from selfplay.seeding import derive
+from selfplay.train.dialogue.embedded import Recipe, embedded_model
 from selfplay.train.dialogue.players import EMBEDDED_REPLY
-from selfplay.train.dialogue.start import Recipe, embedded_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ BATCHES: Final = (64, 256)
 START: Final = StartConfig(tokens=600_000)  # enough for games of the usual form
 
 
-class GenerateWriter:
+class GenerateWriter(Writer):
     """Replies by ``transformers.generate`` (``Writer``), which gives no log-probabilities.
 
     Args:
@@ -55,7 +55,7 @@ class GenerateWriter:
     """
 
     def __init__(self, model: LanguageModel, module: Any, batch: int, sampling: Sampling) -> None:  # noqa: ANN401
-        self._chat = model.chat
+        super().__init__(model.chat)
         self._module = module
         self._batch = batch
         how = {"do_sample": False} if sampling.greedy else {"do_sample": True, "temperature": sampling.temperature}
@@ -64,14 +64,6 @@ class GenerateWriter:
             "eos_token_id": sorted(model.chat.ends),
             "pad_token_id": model.chat.tokenizer.pad_token_id,
         }
-
-    def open(self, seed: int, system: str, observation: str) -> Conversation:
-        """See ``Writer``."""
-        return begin(self._chat, seed, system, observation)
-
-    def go_on(self, conversations: Sequence[Conversation], observations: Sequence[str]) -> None:
-        """See ``Writer``."""
-        proceed(self._chat, conversations, observations)
 
     @torch.inference_mode()
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
@@ -87,9 +79,6 @@ class GenerateWriter:
         for conversation in conversations:
             conversation.write(replies[id(conversation)])
         return [replies[id(conversation)] for conversation in conversations]
-
-    def close(self, conversations: Sequence[Conversation]) -> None:
-        """See ``Writer``."""
 
     def _generate(self, prompts: list[list[int]]) -> list[list[int]]:
         longest = max(map(len, prompts))
@@ -145,7 +134,7 @@ class Contest:
             writer = side.make(sampling)
             seeds = tuple(derive(0, "bench", index) for index in indices)
             order = Order(tuple(indices), seeds, GAMES_PER_STATE)
-            played = play_games(fixtures(self._entry, self._rules, order, (writer, writer)))
+            played = play_games(game_specs(self._entry, self._rules, order, (writer, writer)))
             return [game for game in played if isinstance(game, Played)]
 
         with ThreadPoolExecutor(side.players, initializer=torch.set_num_threads, initargs=(side.threads,)) as pool:

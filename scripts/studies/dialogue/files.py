@@ -21,12 +21,12 @@ from selfplay.commands.dialogue_files.training import CHECKPOINT
 from selfplay.config.dialogue_rules import game_of
 from selfplay.errors import SelfPlayError
 from selfplay.machine import usable_cores
-from selfplay.train.dialogue.evaluation import compare, held_out, judge_model
+from selfplay.train.dialogue.evaluation import compare, evaluate_model, held_out
 from selfplay.train.dialogue.players import open_model, reopen, sampling_of
 
 if TYPE_CHECKING:
     from selfplay.config.dialogue import DialogueConfig
-    from selfplay.train.dialogue.evaluation import Judged
+    from selfplay.train.dialogue.evaluation import Evaluation
 
 SCRIPT: Final = "run_selfplay_iteration.sh"
 VARIABLES: Final[Mapping[str, str]] = {"NUM_ITERATIONS": "3", "GAMES_PER_ITER": "2048"}
@@ -87,10 +87,10 @@ class FilesStudy:
         }
 
 
-def _judge(config: DialogueConfig, folder: Path) -> Judged:
+def _judge(config: DialogueConfig, folder: Path) -> Evaluation:
     entry, rules = game_of(config)
     seeds = held_out(config.run.evaluation_states)
-    return judge_model(entry, rules, reopen(config, str(folder), "cpu"), sampling_of(config), seeds)
+    return evaluate_model(entry, rules, reopen(config, str(folder), "cpu"), sampling_of(config), seeds)
 
 
 def table(cells: Sequence[Cell]) -> str:

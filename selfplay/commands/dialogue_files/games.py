@@ -1,4 +1,4 @@
-"""Written games: a line of JSON each, with all that training needs, so that nothing is encoded anew."""
+"""Files of games: one JSON line per game with tokens, so that training encodes nothing again."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class TurnLine(Group):
 
     seat: Seat
     text: str
-    private: str  # of it, what nobody else reads
+    private: str  # the part that the other seat does not read
     kind: str
-    error: str | None  # why it was refused
+    error: str | None  # reason of a refused reply
 
 
 class OutcomeLine(Group):
@@ -48,21 +48,21 @@ class OutcomeLine(Group):
     reason: str
     agreed: bool
     rewards: tuple[float, float]  # of the seats, penalties included
-    unfinished: str | None  # the reply that was cut off at its token limit, which is no turn
+    unfinished: str | None  # a reply that was cut off at its token limit; not a turn
 
 
 class TokensLine(Group):
-    """What one seat read and wrote, in tokens."""
+    """The tokens of one seat."""
 
     seat: Seat
     ids: tuple[Token, ...]
-    sampled: tuple[Literal[0, 1], ...]  # 1 where the model wrote the token
-    logprob: tuple[float, ...]  # of those, in their order, of the sampling distribution
+    sampled: tuple[Literal[0, 1], ...]  # 1: sampled by the model
+    logprob: tuple[float, ...]  # of the sampled tokens, of the sampling distribution
 
     @model_validator(mode="after")
     def _as_many(self) -> Self:
         if len(self.ids) != len(self.sampled):
-            raise ValueError(f"{len(self.ids)} ids, but {len(self.sampled)} marks of what was sampled")
+            raise ValueError(f"{len(self.ids)} ids, but {len(self.sampled)} marks of sampled tokens")
         if len(self.logprob) != sum(self.sampled):
             raise ValueError(f"{sum(self.sampled)} tokens were sampled, but {len(self.logprob)} have a log-probability")
         if self.sampled[:1] == (1,):
@@ -78,25 +78,25 @@ class GameLine(Group):
     schema_version: Literal[1]
     game_id: Annotated[str, Field(min_length=1, max_length=200)]
     index: Annotated[int, Field(ge=0, lt=2**53)]  # of the initial state
-    replica: Annotated[int, Field(ge=0, lt=2**53)]  # of the games on it
+    replica: Annotated[int, Field(ge=0, lt=2**53)]  # number of the game on its state
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     exp_name: str
     model: str
     sampling: SamplingLine
     game: str
     rules: dict[str, JsonValue]
-    game_state: dict[str, JsonValue]  # and what was done with it, under dialop's field names
+    game_state: dict[str, JsonValue]  # state and log, with dialop's field names
     turns: tuple[TurnLine, ...]
-    told: tuple[tuple[str, ...], tuple[str, ...]]  # each seat: its rules, then what it read before each reply
+    told: tuple[tuple[str, ...], tuple[str, ...]]  # per seat: its rules, then the observation before each reply
     outcome: OutcomeLine
-    tokens: Annotated[tuple[TokensLine, ...], Field(max_length=2)]  # of the seats that a model played
+    tokens: Annotated[tuple[TokensLine, ...], Field(max_length=2)]  # of the seats of models
 
     @model_validator(mode="after")
     def _told_and_replied(self) -> Self:
         seats = [tokens.seat for tokens in self.tokens]
         if len(set(seats)) != len(seats):
             raise ValueError("a seat has its tokens twice")
-        open_replies = int(self.outcome.reason in (CUT_OFF, CONTEXT))  # asked for, and no turn
+        open_replies = int(self.outcome.reason in (CUT_OFF, CONTEXT))  # without a turn
         for seat, told in enumerate(self.told):
             replies = sum(turn.seat == seat for turn in self.turns)
             missing = len(told) - 1 - replies
@@ -106,7 +106,7 @@ class GameLine(Group):
         return self
 
     def messages(self, seat: int) -> list[dict[str, str]]:
-        """The conversation of a seat; what the other one kept to itself is not in it."""
+        """The conversation of a seat, without private text of the other."""
         system, *told = self.told[seat]
         said: list[str] = [turn.text for turn in self.turns if turn.seat == seat]
         if len(told) > len(said) and self.outcome.unfinished is not None:
@@ -118,7 +118,7 @@ class GameLine(Group):
         return found
 
     def instances(self) -> list[Instance]:
-        """For the learner; seats that wrote nothing are left out."""
+        """Instances for the learner; seats without a reply are left out."""
         found = []
         for line in self.tokens:
             sampled = np.array(line.sampled, np.bool_)
@@ -134,8 +134,8 @@ class GameLine(Group):
 
 
 def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) -> GameLine:
-    """A game that was played, with the settings that it was played by."""
-    verdict = played.verdict
+    """The line of a played game."""
+    outcome = played.outcome
     return GameLine(
         schema_version=SCHEMA_VERSION,
         game_id=played.game_id,
@@ -154,10 +154,10 @@ def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) ->
         ),
         told=played.read,
         outcome=OutcomeLine(
-            reason=verdict.reason,
-            agreed=verdict.reason == AGREED,
-            rewards=verdict.rewards,
-            unfinished=_unfinished(played, chat) if verdict.reason == CUT_OFF else None,
+            reason=outcome.reason,
+            agreed=outcome.reason == AGREED,
+            rewards=outcome.rewards,
+            unfinished=_unfinished(played, chat) if outcome.reason == CUT_OFF else None,
         ),
         tokens=tuple(_tokens(instance) for instance in played.instances),
     )
@@ -168,7 +168,7 @@ def _tokens(instance: Instance) -> TokensLine:
         seat=_seat(instance.seat),
         ids=tuple(instance.ids.tolist()),
         sampled=tuple(instance.sampled.astype(int).tolist()),
-        logprob=tuple(float(str(value)) for value in instance.logprob[instance.sampled]),  # as short as it is exact
+        logprob=tuple(float(str(value)) for value in instance.logprob[instance.sampled]),  # the shortest exact decimal
     )
 
 
@@ -177,7 +177,7 @@ def _seat(seat: int) -> Seat:
 
 
 def _unfinished(played: Played, chat: Chat) -> str:
-    """The reply at whose limit the game ended: what its writer sampled last."""
+    """The reply that was cut off: the last sampled tokens."""
     for instance in played.instances:
         if instance.sampled[-1:].all() and int(instance.ids[-1]) not in chat.ends:
             first = len(instance.sampled) - int(np.argmin(instance.sampled[::-1]))
@@ -186,19 +186,19 @@ def _unfinished(played: Played, chat: Chat) -> str:
 
 
 def write_games(path: Path, games: Iterable[GameLine]) -> None:
-    """Write them all, or nothing.
+    """Write a file of games.
 
     Raises:
-        CheckpointError: the file cannot be written.
+        CheckpointError: it cannot be written.
     """
     write_file(path, "".join(game.model_dump_json() + "\n" for game in games).encode())
 
 
 def read_games(path: Path) -> tuple[list[GameLine], str]:
-    """Games and the sha256 of their file.
+    """Read the games of a file, and its sha256.
 
     Raises:
-        CorruptError: it cannot be read, or a line is no game; names file, line and reason.
+        CorruptError: an unreadable file or an invalid line; names the line.
     """
     data = read_file(path, MAX_FILE_BYTES)
     games: list[GameLine] = []

@@ -1,4 +1,4 @@
-"""Plays the games of a file: a model with itself, each state several times."""
+"""Plays the games of a file: self-play of a model, several games on each state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import torch
 
 from selfplay.checkpoint.store import make_folder, remove_folder
 from selfplay.commands.dialogue_files.games import GAMES, GameLine, line_of, write_games
-from selfplay.commands.dialogue_files.plan import games_on_states
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL
 from selfplay.commands.dialogue_files.settings import (
     SETTINGS,
@@ -24,90 +23,88 @@ from selfplay.config.dialogue_rules import game_of
 from selfplay.errors import ConfigError, RunnerError, boundary
 from selfplay.machine import pick_device, usable_cores
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Fixture, Lost, play_games
+from selfplay.runner.dialogue import GameSpec, Lost, play_games
 from selfplay.seeding import derive
 from selfplay.train.dialogue.players import open_model, sampling_of
 
 if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
 
-IN_PLAY: Final = 256  # games at once
+IN_PLAY: Final = 256  # concurrent games
 PREVIOUS: Final = "previous"
-Tell = Callable[[str], object]
+Notify = Callable[[str], object]
 
 
-def generate(folder: Path, settings: FileSettings, device: str, resume: bool, tell: Tell) -> None:
-    """Play the games and leave them in the folder; files of earlier ones move to ``previous/``. Blocks.
+def generate(folder: Path, settings: FileSettings, device: str, resume: bool, notify: Notify) -> None:
+    """Play the games and write them to a folder; earlier files move to ``previous/``. Blocks.
 
     Args:
-        folder: is made where it is not there.
+        folder: created if missing.
         settings: of the games.
         device: `cpu`, `cuda:N` or `auto`.
-        resume: leave games alone that were made with the same settings, and refuse others.
-        tell: is told how far it is.
+        resume: keep games with the same settings, and refuse others.
+        notify: receives lines about the progress.
 
     Raises:
-        ConfigError: the settings cannot be played, or the folder cannot be made or was made with others.
-        RunnerError: no game came to its end.
+        ConfigError: invalid settings, or the folder cannot be used or has other settings.
+        RunnerError: no game was finished.
         CheckpointError: the model is damaged, or the files cannot be written.
     """
     counts = games_on_states(settings.games, settings.games_per_state)
     if resume and (folder / SETTINGS).exists() and (folder / GAMES).exists():
         refuse_other(folder, read_settings(folder).model_dump(), settings.model_dump())
-        tell(f"{folder}: its {settings.games} games are there")
+        notify(f"{folder}: its {settings.games} games exist")
         return
     with boundary(ConfigError, f"cannot write to {folder}"):
         make_folder(folder)
     device = pick_device(device)
     torch.set_num_threads(usable_cores())
-    model, _ = open_model(settings.config, device, usable_cores(), tell)
+    model, _ = open_model(settings.config, device, usable_cores(), notify)
     states = ", ".join(f"{counts.count(size)} states x {size}" for size in sorted(set(counts), reverse=True))
-    tell(f"Playing {settings.games} games of {settings.game}: {states}")
-    games = play(settings, counts, model, tell)
+    notify(f"Playing {settings.games} games of {settings.game}: {states}")
+    games = play(settings, counts, model, notify)
     if not resume:
         set_aside(folder)
     write_games(folder / GAMES, games)
     write_settings(folder, settings)
-    tell(f"{folder / GAMES}: {len(games)} games")
+    notify(f"{folder / GAMES}: {len(games)} games")
 
 
-def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, tell: Tell) -> list[GameLine]:
-    """The games on states 0, 1, .. as many on each as it says; those that raised are left out, and told.
+def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, notify: Notify) -> list[GameLine]:
+    """Play ``counts[i]`` games on state i; failed games are left out, with a notice.
 
-    A state depends on seed, iteration and its number alone, and a game on its state and its number on it.
+    A state depends on the seed, the iteration and its number, and a game on its state and its number there.
 
     Raises:
-        RunnerError: none came to its end.
+        RunnerError: no game was finished.
     """
     writer = LocalWriter(model, sampling_of(settings.config))
     wanted = [(index, replica) for index, count in enumerate(counts) for replica in range(count)]
     began, lost, games = time.monotonic(), [], list[GameLine]()
     for first in range(0, len(wanted), IN_PLAY):
         part = wanted[first : first + IN_PLAY]
-        for (_, replica), game in zip(part, play_games(_fixtures(settings, part, writer)), strict=True):
+        for (_, replica), game in zip(part, play_games(_specs(settings, part, writer)), strict=True):
             if isinstance(game, Lost):
                 lost.append(game)
             else:
                 games.append(line_of(game, replica, settings, model.chat))
-        tell(_progress(games, first + len(part), len(wanted), time.monotonic() - began))
+        notify(_progress(games, first + len(part), len(wanted), time.monotonic() - began))
     if lost:
-        told = (
-            f"{len(lost)} of {len(wanted)} games raised and are left out; the first, {lost[0].game_id}: {lost[0].why}"
-        )
+        message = f"{len(lost)} of {len(wanted)} games failed and are left out; {lost[0].game_id}: {lost[0].why}"
         if not games:
-            raise RunnerError(told)
-        tell(told)
+            raise RunnerError(message)
+        notify(message)
     return games
 
 
-def _fixtures(settings: FileSettings, part: Sequence[tuple[int, int]], writer: LocalWriter) -> list[Fixture]:
+def _specs(settings: FileSettings, part: Sequence[tuple[int, int]], writer: LocalWriter) -> list[GameSpec]:
     entry, _ = game_of(settings.config)
     rules: Any = entry.rules(**settings.rules)
     numbers = sorted({index for index, _ in part})
     seeds = [derive(settings.seed, "files", settings.iteration, "state", index) for index in numbers]
     states = dict(zip(numbers, entry.states(rules, seeds), strict=True))
     return [
-        Fixture(
+        GameSpec(
             index,
             f"{settings.seed}-{settings.iteration}-{index}-{replica}",
             entry.start(rules, states[index]),
@@ -127,7 +124,7 @@ def _progress(games: Sequence[GameLine], done: int, wanted: int, seconds: float)
 
 
 def set_aside(folder: Path) -> None:
-    """Move files of earlier games to ``previous/``, in place of those that are there; settings first.
+    """Replace ``previous/`` by the files of earlier games; settings first.
 
     Raises:
         ConfigError: they cannot be moved.
@@ -142,3 +139,26 @@ def set_aside(folder: Path) -> None:
         make_folder(previous)
         for file in files:
             file.replace(previous / file.name)
+
+
+def games_on_states(games: int, per_state: int) -> list[int]:
+    """Games on each state: whole groups, then the rest.
+
+    A rest of one game joins the last state, since a single game has nothing to be compared with. A single state is
+    split into two, one for training and one for validation.
+
+    Raises:
+        ConfigError: too few games.
+    """
+    fewest = 4 if per_state > 1 else 2
+    if games < fewest:
+        raise ConfigError(
+            f"--num-games {games}: at least {fewest} are needed, for a state to train on and one to validate on"
+        )
+    groups, rest = divmod(games, per_state)
+    states = [per_state] * groups
+    if rest == 1 and states:
+        states[-1] += 1
+    elif rest:
+        states.append(rest)
+    return states if len(states) > 1 else [games - games // 2, games // 2]

@@ -1,4 +1,4 @@
-"""Tables on disk: rows to the bytes of a parquet file, and back. PyArrow is asked for here alone."""
+"""Reads and writes parquet files with PyArrow, with limits for untrusted files."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from selfplay.files import read_file
 if TYPE_CHECKING:
     import pyarrow.parquet
 
-BATCH: Final = 8  # rows unpacked at once: each may repeat the longest value of its file
+BATCH: Final = 8  # rows decoded at once; each may repeat the longest value of its file
 COMPRESSIONS: Final = ("UNCOMPRESSED", "SNAPPY")
 PLAIN: Final = "texts, numbers and truth values, lists and groups of them"
+FLAT: Final = ("null", "boolean", "integer", "floating", "string", "large_string")
 EXTENSION: Final = b"ARROW:extension:name"
-# Of a file, in all and for each byte of it; a small one may always have FLOOR.
+# Limits of a file, in all and per byte; small files may always have FLOOR.
 FLOOR: Final = 2**24
 MAX_VALUES, MOST_VALUES = 2**28, 64
 MAX_HELD_BYTES, MOST_HELD = 2**31, 1024
-OBJECT_BYTES: Final = 256  # of a dictionary or a list in Python, which may be of no more than a bit in the file
-MAX_CHUNK_BYTES, MOST_UNPACKED = 2**29, 64  # a column of a group of rows
+OBJECT_BYTES: Final = 256  # of a dict or list in Python, which may take less than a byte in the file
+MAX_CHUNK_BYTES, MOST_UNPACKED = 2**29, 64  # per column of a row group
 
 Shape = str | list["Shape"] | dict[str, "Shape"]
 """Type of a column: `string`, `int64`, ..; [its elements']; {field: its}."""
 
 
 def to_parquet(rows: Sequence[Mapping[str, Any]], shape: Mapping[str, Shape], about: Mapping[str, str]) -> bytes:
-    """A file of rows with the given columns, and with words about it.
+    """Encode rows with the given columns and metadata.
 
     Raises:
-        ConfigError: a row has another shape, or PyArrow is not installed.
+        ConfigError: a row does not match, or PyArrow is not installed.
     """
     pa = _pyarrow()
     schema = pa.schema([(name, _type(pa, kind)) for name, kind in shape.items()], metadata=dict(about))
@@ -45,10 +46,10 @@ def to_parquet(rows: Sequence[Mapping[str, Any]], shape: Mapping[str, Shape], ab
 
 
 def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Rows of a file, of them some columns (of a nested one, `column.field`); and the words about it.
+    """Rows of a file with some columns (`column.field` of nested ones), and its metadata.
 
     Raises:
-        CorruptError: it cannot be read, or lacks a column.
+        CorruptError: an invalid file, or a missing column.
         ConfigError: PyArrow is not installed.
     """
     pa = _pyarrow()
@@ -75,12 +76,12 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
 
 
 def _is_of(name: str, columns: Sequence[str]) -> bool:
-    """Whether a field, or a part of it, is read with these columns."""
+    """Whether a field or a part of it is read."""
     return any(f"{name}.".startswith(f"{column}.") or f"{column}.".startswith(f"{name}.") for column in columns)
 
 
 def _objects(pa: Any, array: pyarrow.Array) -> int:  # noqa: ANN401
-    """Dictionaries and lists that its values become."""
+    """Number of dicts and lists that its values become."""
     if pa.types.is_struct(array.type):
         return len(array) + sum(_objects(pa, array.field(place)) for place in range(array.type.num_fields))
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
@@ -89,28 +90,20 @@ def _objects(pa: Any, array: pyarrow.Array) -> int:  # noqa: ANN401
 
 
 def _is_plain(pa: Any, kind: pyarrow.DataType) -> bool:  # noqa: ANN401
-    """Whether a column holds what it takes room for: dictionaries and views name a value any number of times."""
+    """Whether the size in memory is bounded by the file; dictionaries and views may repeat values."""
     types = pa.types
     if types.is_list(kind) or types.is_large_list(kind):
         return _is_plain(pa, kind.value_type)
     if types.is_struct(kind):
         return all(_is_plain(pa, field.type) for field in kind)
-    flat = (
-        types.is_null,
-        types.is_boolean,
-        types.is_integer,
-        types.is_floating,
-        types.is_string,
-        types.is_large_string,
-    )
-    return any(is_kind(kind) for is_kind in flat)
+    return any(getattr(types, f"is_{name}")(kind) for name in FLAT)
 
 
 def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path, columns: Sequence[str]) -> None:
-    """Refuse what could unpack to far more than the file, before anything is unpacked.
+    """Refuse files that could decode to far more than their size, before decoding.
 
-    Snappy, which is what ``to_parquet`` and most writers use, makes a file about twenty times smaller at most; others
-    make it thousands of times smaller. A value that is repeated is held once in the file, and many times in memory.
+    Snappy, the default of most writers, compresses at most about twenty times; others thousands of times. A repeated
+    value is stored once in the file, and many times in memory.
 
     Raises:
         CorruptError: names the column, or the number.

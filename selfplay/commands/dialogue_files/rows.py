@@ -1,8 +1,7 @@
-"""Rows of tables from written games: one for each seat of a game, or one for each state.
+"""Converts written games to tables: a row per seat of a game, or a row per state.
 
-The first are whole games, for trainers that learn from files: messages and tokens, with the reward. The second are
-beginnings, for trainers that play the games themselves. Both have the columns that verl's datasets look for; nested
-states are JSON in a string, since tables have no room for objects of any shape.
+The first are whole games with tokens and rewards, for trainers that learn from files. The second are initial states,
+for trainers that play the games themselves. Both have the columns of verl's datasets; nested states are JSON strings.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from envs.registry import find_dialogue
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.dialogue_files.games import GAMES, GameLine, as_text, read_games
 from selfplay.commands.dialogue_files.parquet import Shape, from_parquet, to_parquet
-from selfplay.commands.dialogue_files.plan import validation_states
 from selfplay.commands.dialogue_files.settings import FileSettings, read_settings
 from selfplay.commands.game_init import STATE_COLUMNS, state_row
 from selfplay.errors import ConfigError, CorruptError
@@ -25,7 +23,8 @@ from selfplay.rollout.token_columns import columns_of
 
 TRAIN, VAL, STATES = "train.parquet", "val.parquet", "states.parquet"
 SOURCE: Final = "selfplay_games"
-"""Under this word a table has the sha256 of the games that it was made of."""
+"""Metadata key of a table: the sha256 of its games."""
+VALIDATION: Final = 10  # one of so many states
 _MESSAGE: Final[Shape] = {"role": "string", "content": "string"}
 COLUMNS: Final[dict[str, Shape]] = {
     "data_source": "string",
@@ -48,14 +47,14 @@ COLUMNS: Final[dict[str, Shape]] = {
 }  # fmt: skip
 
 
-def convert(folder: Path, states: bool, resume: bool, tell: Callable[[str], object]) -> None:
-    """Make the tables of a folder's games; those that are there are replaced.
+def convert(folder: Path, states: bool, resume: bool, notify: Callable[[str], object]) -> None:
+    """Write the tables of a folder's games; existing ones are replaced.
 
     Args:
         folder: with the games and their settings.
-        states: one of the states, too.
-        resume: leave tables alone that were made of these very games.
-        tell: is told what was made.
+        states: whether to write a table of states too.
+        resume: keep tables that were made of the same games.
+        notify: receives lines about the files.
 
     Raises:
         ConfigError: there are no games.
@@ -67,25 +66,31 @@ def convert(folder: Path, states: bool, resume: bool, tell: Callable[[str], obje
         raise ConfigError(f"{path}: no games; run_selfplay_generation.sh plays them")
     settings = read_settings(folder)
     games, digest = read_games(path)
-    if resume and all(_made_of(folder / name) == digest for name in (TRAIN, VAL)):
-        tell(f"{folder}: its tables are there")
+    if resume and all(_source(folder / name) == digest for name in (TRAIN, VAL)):
+        notify(f"{folder}: its tables exist")
         return
-    kept_back = validation_states(game.index for game in games)
-    parts = {VAL: [g for g in games if g.index in kept_back], TRAIN: [g for g in games if g.index not in kept_back]}
+    held_out = validation_states(game.index for game in games)
+    parts = {VAL: [g for g in games if g.index in held_out], TRAIN: [g for g in games if g.index not in held_out]}
     for name, part in parts.items():
         rows = offline_rows(part, settings, name.partition(".")[0])
         write_file(folder / name, to_parquet(rows, COLUMNS, {SOURCE: digest}))
         silent = SEATS * len(part) - len(rows)
-        told = f", {silent} seats that wrote nothing are left out" * bool(silent)
-        tell(f"{folder / name}: {len(rows)} rows of {len({g.index for g in part})} states{told}")
+        omitted = f", {silent} seats without a reply are left out" * bool(silent)
+        notify(f"{folder / name}: {len(rows)} rows of {len({g.index for g in part})} states{omitted}")
     if states:
-        beginnings = state_rows(games, settings, kept_back)
-        write_file(folder / STATES, to_parquet(beginnings, STATE_COLUMNS, {SOURCE: digest}))
-        tell(f"{folder / STATES}: {len(beginnings)} states")
+        rows = state_rows(games, settings, held_out)
+        write_file(folder / STATES, to_parquet(rows, STATE_COLUMNS, {SOURCE: digest}))
+        notify(f"{folder / STATES}: {len(rows)} states")
 
 
-def _made_of(path: Path) -> str | None:
-    """The games of a table; None where there is none, or one that cannot be read."""
+def validation_states(states: Iterable[int]) -> set[int]:
+    """The first tenth of the states, at least one; those are whole groups."""
+    ordered = sorted(set(states))
+    return set(ordered[: max(1, len(ordered) // VALIDATION)])
+
+
+def _source(path: Path) -> str | None:
+    """The sha256 of the games of a table; None without a readable table."""
     try:
         return from_parquet(path, ["data_source"])[1].get(SOURCE)
     except CorruptError:
@@ -93,7 +98,7 @@ def _made_of(path: Path) -> str | None:
 
 
 def offline_rows(games: Iterable[GameLine], settings: FileSettings, split: str) -> list[dict[str, Any]]:
-    """Two rows a game, one for each seat that wrote something."""
+    """A row per game and seat; seats without a reply are left out."""
     return [row for game in games for row in _offline(game, settings, split)]
 
 
@@ -133,18 +138,18 @@ def _offline(game: GameLine, settings: FileSettings, split: str) -> list[dict[st
     return rows
 
 
-def state_rows(games: Sequence[GameLine], settings: FileSettings, kept_back: set[int]) -> list[dict[str, Any]]:
-    """A row a state, as ``dialop_game_init.py`` writes them, in the order of the states.
+def state_rows(games: Sequence[GameLine], settings: FileSettings, held_out: set[int]) -> list[dict[str, Any]]:
+    """A row per state, in the format of ``dialop_game_init.py``, in the order of the states.
 
     Raises:
-        CorruptError: a state cannot be one of this game.
+        CorruptError: a state is not valid in this game.
     """
     entry = find_dialogue(settings.game)
     rules = entry.rules(**settings.rules)
     rows = []
     first = {game.index: game for game in reversed(games)}
     for _, game in sorted(first.items()):
-        part = "val" if game.index in kept_back else "train"
+        part = "val" if game.index in held_out else "train"
         try:
             begun = entry.start(rules, entry.load(game.game_state))
         except GameError as error:

@@ -1,4 +1,4 @@
-"""What a folder of written games was made with: ``settings.json`` beside them."""
+"""Settings of a folder of written games: ``settings.json``."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ class SamplingLine(Group):
 
 
 class FileSettings(Group):
-    """Of the games of one file."""
+    """Settings of the games of one file."""
 
     schema_version: Literal[1] = 1
     exp_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
     model: str  # `tiny`, a name, or a folder
-    start: StartConfig | None  # how `tiny` was made; None: it is another model
+    start: StartConfig | None  # of `tiny`; None: another model
     game: DialogueName
     rules: dict[str, JsonValue]
     sampling: SamplingLine
     seed: Annotated[int, Field(ge=0, lt=2**63)]
-    iteration: Annotated[int, Field(ge=0, le=10**6)]  # 0: there is only one
+    iteration: Annotated[int, Field(ge=0, le=10**6)]  # 0: the only one
     games: Annotated[int, Field(ge=2, le=10**7)]
     games_per_state: Positive
     baseline: Literal["group", "role-ema"]
 
     @property
     def data_source(self) -> str:
-        """By which readers of rows know the game."""
+        """The game, as a column of rows."""
         return f"{self.game}{SOURCE_SUFFIX}"
 
     @property
     def config(self) -> DialogueConfig:
-        """That the model is opened with; limits that were set for these games alone are not in it."""
+        """The configuration that opens the model, without limits of these games."""
         size = self.rules.get("size")
         return DialogueConfig(
             game=DialogueGameConfig(type=self.game, size=size if isinstance(size, int) else None),
@@ -78,20 +78,21 @@ class FileSettings(Group):
 
 
 def make_settings(values: Mapping[str, Any]) -> FileSettings:
-    """Settings of games that are to be played.
+    """Settings of new games.
 
     Args:
-        values: Those of ``FileSettings`` that a user gives, ``temperature``, ``top_p`` and ``max_new_tokens`` beside
-            them; ``size`` and ``max_length`` in place of the rules; ``start_tokens`` in place of ``start``.
+        values: of the user: fields of ``FileSettings``, with ``temperature``, ``top_p`` and ``max_new_tokens`` instead
+            of ``sampling``, ``game_size`` and ``max_length`` instead of the rules, ``start_tokens`` instead of
+            ``start``.
 
     Raises:
-        ConfigError: one cannot be; names the flag. Games alone on their states have to be compared across states.
+        ConfigError: an invalid value, with its flag; or single games per state without a baseline across states.
     """
     from selfplay.config.dialogue_rules import game_of, is_embedded
     from selfplay.train.dialogue.players import sampling_of  # loads torch
 
     given = dict(values)
-    model, tokens = _located(str(given["model"])), given.pop("start_tokens")
+    model, tokens = _absolute(str(given["model"])), given.pop("start_tokens")
     try:
         config = DialogueConfig(
             game=DialogueGameConfig(type=given.pop("game"), size=given.pop("game_size")),
@@ -116,11 +117,11 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
         refuse_single_games(settings.games_per_state, settings.baseline)
         return settings
     except ValidationError as error:
-        raise as_mistake(error) from error
+        raise user_error(error) from error
 
 
-def as_mistake(error: ValidationError) -> ConfigError:
-    """What a user is told whose value cannot be: the flag, the value, what is valid."""
+def user_error(error: ValidationError) -> ConfigError:
+    """The error message for an invalid value: the flag, the value, and what is valid."""
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][-1])
     message = problem["msg"][0].lower() + problem["msg"][1:]
@@ -131,42 +132,42 @@ _FLAGS: Final = {"type": "game", "size": "game_size", "tokens": "start_tokens", 
 
 
 def announce(settings: FileSettings) -> str:
-    """Who plays, in a line."""
+    """The model, in a line."""
     if settings.model == TINY:
         return f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's"
     return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}"
 
 
-def _located(model: str) -> str:
-    """A folder by its whole path, so that the settings mean the same wherever they are read."""
+def _absolute(model: str) -> str:
+    """The absolute path of a folder, so that settings can be read from anywhere."""
     path = Path(model)
     return str(path.resolve()) if model != TINY and path.is_dir() else model
 
 
 def _limited(entry: DialogueEntry, rules: Any, embedded: bool, max_length: int) -> Any:  # noqa: ANN401
-    """With another limit of turns. An embedded model's game keeps its own where that is lower: it was taught for it.
+    """The rules with a limit of turns. With an embedded model, at most the limit that it was trained for.
 
     Raises:
-        ConfigError: it is too low.
+        ConfigError: the limit is too low.
     """
     if "max_turns" not in {field.name for field in fields(entry.rules)}:
-        return rules  # such a game ends by itself
+        return rules  # the game has no limit
     if max_length < 2:
         raise ConfigError(f"--max-length {max_length}: must be at least 2, a turn of each player")
     return replace(rules, max_turns=min(max_length, rules.max_turns) if embedded else max_length)
 
 
 def write_settings(folder: Path, settings: FileSettings) -> None:
-    """Put them beside the games.
+    """Write ``settings.json``.
 
     Raises:
-        CheckpointError: they cannot be written.
+        CheckpointError: it cannot be written.
     """
     write_file(folder / SETTINGS, encode_json(settings.model_dump(mode="json"), SETTINGS))
 
 
 def read_settings(folder: Path) -> FileSettings:
-    """What the games of a folder were made with.
+    """The settings of the games of a folder.
 
     Raises:
         CorruptError: the file is missing or damaged.
@@ -176,10 +177,10 @@ def read_settings(folder: Path) -> FileSettings:
 
 
 def refuse_other(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse to go on in a folder that was made with other settings.
+    """Refuse to continue a folder with other settings.
 
     Raises:
-        ConfigError: names the first that differs.
+        ConfigError: names the first difference.
     """
     for name, value in wanted.items():
         if found.get(name) != value:

@@ -1,4 +1,4 @@
-"""Trains a model from tables of its own games, and leaves it as a folder that others can load."""
+"""Trains a model from tables of its own games, and saves it as a Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -13,20 +13,14 @@ import torch
 from pydantic import Field, ValidationError
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
-from selfplay.commands.dialogue_files.processes import Process, joined
-from selfplay.commands.dialogue_files.reading import Table, check_tables, read_table
+from selfplay.commands.dialogue_files.distributed import Process, joined
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL
-from selfplay.commands.dialogue_files.settings import (
-    SETTINGS,
-    FileSettings,
-    as_mistake,
-    read_settings,
-    refuse_other,
-)
+from selfplay.commands.dialogue_files.settings import SETTINGS, FileSettings, read_settings, refuse_other, user_error
+from selfplay.commands.dialogue_files.table import Table, check_tables, read_table
 from selfplay.config.base import Group, Positive
-from selfplay.config.dialogue_rules import is_embedded
+from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
 from selfplay.errors import ConfigError, LearnerError
-from selfplay.learner.advantages import weigh
+from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3
 from selfplay.machine import usable_cores
@@ -42,11 +36,11 @@ if TYPE_CHECKING:
 
 CHECKPOINT: Final = "checkpoint"
 MOST_THREADS: Final = 4
-Tell = Callable[[str], object]
+Notify = Callable[[str], object]
 
 
 class TrainingSettings(Group):
-    """Of a training; None: by the model's preset."""
+    """Settings of a training; None: the default of the model."""
 
     batch_rows: Positive = 64
     micro_rows: Positive = 8
@@ -56,51 +50,47 @@ class TrainingSettings(Group):
     advantage: Literal["grpo", "dr_grpo", "rloo"] = "dr_grpo"
 
     def completed(self, embedded: bool) -> TrainingSettings:
-        """With the preset's numbers where none are given."""
-        rate, kl = (2e-4, 0.0) if embedded else (1e-6, 0.001)
-        chosen = {
-            "learning_rate": rate if self.learning_rate is None else self.learning_rate,
-            "kl": kl if self.kl is None else self.kl,
-        }
-        return self.model_copy(update=chosen)
+        """With defaults for values that are not given."""
+        defaults = dict(zip(("learning_rate", "kl"), default_rate_and_kl(embedded), strict=True))
+        return self.model_copy(update={name: value for name, value in defaults.items() if getattr(self, name) is None})
 
 
 def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
-    """Settings as a user gives them.
+    """Settings from the command line.
 
     Raises:
-        ConfigError: one cannot be; names the flag.
+        ConfigError: an invalid value, with its flag.
     """
     try:
         return TrainingSettings(**values)
     except ValidationError as error:
-        raise as_mistake(error) from error
+        raise user_error(error) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How a trained model stands to games on states that it was not trained on. Means are over tokens."""
+    """A trained model on the games of the validation states. Means are over tokens."""
 
     rows: int
-    loss: float  # clipped, of the games whose group says something; 0 where there are none
-    kl: float  # from the policy that played
+    loss: float  # clipped, of groups with different rewards; 0 without any
+    kl: float  # from the behaviour policy
 
 
-def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, tell: Tell) -> None:
-    """Train the model named in the folder's settings on its ``train.parquet``; blocks.
+def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, notify: Notify) -> None:
+    """Train the model of a folder's settings on its ``train.parquet``. Blocks.
 
-    All processes that ``torchrun`` starts call this alike, and share each batch; the first one tells and writes.
+    All processes of ``torchrun`` call this, and share each batch; the first one writes files and messages.
 
     Args:
-        folder: with settings and tables; its ``checkpoint/`` is written whole, or stays as it was.
-        wanted: of the training.
-        device: as in ``processes.joined``.
-        resume: keep a checkpoint that was trained in the same way from the same games, and refuse another one.
-        tell: is told how it goes.
+        folder: with settings and tables; its ``checkpoint/`` is replaced as a whole.
+        wanted: settings of the training.
+        device: see ``distributed.joined``.
+        resume: keep a checkpoint of the same games and settings, and refuse others.
+        notify: receives lines about the progress.
 
     Raises:
-        ConfigError: there are no tables, or the settings cannot be.
-        CorruptError: tables or settings are damaged, or do not belong together.
+        ConfigError: no tables, or invalid settings.
+        CorruptError: tables or settings are damaged, or do not match.
         CheckpointError: the model is damaged, or the checkpoint cannot be written.
     """
     for name in (SETTINGS, TRAIN, VAL):
@@ -108,47 +98,47 @@ def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, tel
             raise ConfigError(f"{folder / name}: no data to train on; run_selfplay_generation.sh makes it")
     settings = read_settings(folder)
     with joined(device) as process:
-        told: Tell = tell if process.first else lambda line: None
-        _train(folder, settings, wanted.completed(is_embedded(settings.config)), process, resume, told)
+        quiet: Notify = notify if process.first else lambda line: None
+        _train(folder, settings, wanted.completed(is_embedded(settings.config)), process, resume, quiet)
 
 
 def _train(
-    folder: Path, settings: FileSettings, chosen: TrainingSettings, process: Process, resume: bool, tell: Tell
+    folder: Path, settings: FileSettings, chosen: TrainingSettings, process: Process, resume: bool, notify: Notify
 ) -> None:
     train_table, val_table = read_table(folder / TRAIN), read_table(folder / VAL)
     goal = folder / CHECKPOINT
     how = {**chosen.model_dump(), "source": train_table.source}
     if resume and _finished(goal, how):
-        tell(f"{goal}: is there, trained from these games in the same way")
+        notify(f"{goal}: exists, with the same games and settings")
         return
-    tell(_preset(settings, chosen))
-    model, reference = _models(settings, chosen, process, tell)
+    notify(_preset(settings, chosen))
+    model, reference = _models(settings, chosen, process, notify)
     check_tables(train_table, val_table, int(model.config.vocab_size))
     learner = GRPOLearner(
         model, _grpo(settings, chosen, process), sampling_of(settings.config), reference=reference,
-        threads=max(1, min(MOST_THREADS, usable_cores() // process.here)),
+        threads=max(1, min(MOST_THREADS, usable_cores() // process.local_count)),
     )  # fmt: skip
     generator = torch.Generator().manual_seed(derive(settings.seed, "files", settings.iteration, "training"))
     try:
         found = learner.update(grouped(train_table.instances), generator)
-        judged = validate(learner, grouped(val_table.instances))
+        validation = validate(learner, grouped(val_table.instances))
     finally:
         learner.close()
-    for line in _report(train_table, found, judged):
-        tell(line)
+    for line in _report(train_table, found, validation):
+        notify(line)
     if found.skipped == found.steps and found.steps:
         raise LearnerError("no step had a finite gradient: nothing was learned, and nothing is written")
     if process.first:
-        save_model(goal, _meta(settings, how, train_table, found, judged), model.save, replace=True)
+        save_model(goal, _meta(settings, how, train_table, found, validation), model.save, replace=True)
     process.wait()
-    tell(f"{goal}: the trained model")
+    notify(f"{goal}: the trained model")
 
 
 def _finished(goal: Path, how: dict[str, Any]) -> bool:
-    """Whether a checkpoint is there that was trained so; games that were played again do not count as the same.
+    """Whether there is a checkpoint of the same games and settings.
 
     Raises:
-        ConfigError: it was trained otherwise.
+        ConfigError: same games, but other settings.
     """
     if not is_model(goal):
         return False
@@ -162,11 +152,10 @@ def _finished(goal: Path, how: dict[str, Any]) -> bool:
 
 def _preset(settings: FileSettings, chosen: TrainingSettings) -> str:
     embedded = is_embedded(settings.config)
-    usual = TrainingSettings().completed(embedded)
-    told = (
-        f"Training {settings.model}; preset of {'the embedded model' if embedded else 'other models'}: {_cost(usual)}"
-    )
-    return told if _cost(usual) == _cost(chosen) else f"{told}; as given: {_cost(chosen)}"
+    default, given = _cost(TrainingSettings().completed(embedded)), _cost(chosen)
+    kind = "the embedded model" if embedded else "other models"
+    line = f"Training {settings.model}; preset of {kind}: {default}"
+    return line if default == given else f"{line}; as given: {given}"
 
 
 def _cost(settings: TrainingSettings) -> str:
@@ -174,15 +163,15 @@ def _cost(settings: TrainingSettings) -> str:
 
 
 def _models(
-    settings: FileSettings, chosen: TrainingSettings, process: Process, tell: Tell
+    settings: FileSettings, chosen: TrainingSettings, process: Process, notify: Notify
 ) -> tuple[LanguageModel, LanguageModel | None]:
-    """The model, and the one that it is held near to; the embedded one is made by the first process alone."""
+    """The model and its KL reference. Only the first process makes an embedded model."""
     if not process.first:
         process.wait()
-    model, _ = open_model(settings.config, process.device, usable_cores(), tell)
+    model, _ = open_model(settings.config, process.device, usable_cores(), notify)
     if process.first:
         process.wait()
-    return model, open_model(settings.config, process.device, usable_cores(), tell)[0] if chosen.kl else None
+    return model, open_model(settings.config, process.device, usable_cores(), notify)[0] if chosen.kl else None
 
 
 def _grpo(settings: FileSettings, chosen: TrainingSettings, process: Process) -> GRPOSettings:
@@ -196,7 +185,7 @@ def _grpo(settings: FileSettings, chosen: TrainingSettings, process: Process) ->
 
 
 def validate(learner: GRPOLearner, groups: Sequence[DialogueGroup]) -> Validation:
-    """Judge the model of a learner by games of its predecessor. All processes call this."""
+    """Evaluate the model of a learner on games of its predecessor. All processes call this."""
     instances = [instance for group in groups for instance in group.instances]
     now = [
         torch.from_numpy(values[i.sampled]) for values, i in zip(learner.logprobs(instances), instances, strict=True)
@@ -206,7 +195,7 @@ def validate(learner: GRPOLearner, groups: Sequence[DialogueGroup]) -> Validatio
         return Validation(0, 0.0, 0.0)
     inside = torch.cat(now) > -torch.inf  # of the nucleus
     kl = float(k3(torch.cat(then), torch.cat(now))[inside].mean())
-    weighed = weigh(groups, learner.settings.advantage)
+    weighed = with_advantages(groups, learner.settings.advantage)
     advantages = {(i.game_id, i.seat): advantage for i, advantage in weighed.instances}
     settings, losses = learner.settings, []
     for instance, new, old in zip(instances, now, then, strict=True):
@@ -216,23 +205,23 @@ def validate(learner: GRPOLearner, groups: Sequence[DialogueGroup]) -> Validatio
     return Validation(len(instances), float(torch.cat(losses).mean()) if losses else 0.0, kl)
 
 
-def _report(table: Table, found: GRPOStatistics, judged: Validation) -> list[str]:
+def _report(table: Table, found: GRPOStatistics, validation: Validation) -> list[str]:
     rewards = [instance.reward for instance in table.instances]
     lines = [
         f"{len(rewards)} rows of {len(table.states)} states, reward {np.mean(rewards) if rewards else 0.0:.3f}; "
         f"{found.rows} rows in {found.groups - found.zero_variance - found.singletons} of {found.groups} groups train, "
         f"{found.zero_variance} have one reward",
         f"{found.steps} steps, loss {found.loss:.4f}, entropy {found.entropy:.3f}, clipped {found.clip_fraction:.1%}, "
-        f"KL {found.approx_kl:.5f} from the policy that played, which differed by {found.drift:.1e} at first",
-        f"Validation: {judged.rows} rows, loss {judged.loss:.4f}, KL {judged.kl:.5f}",
+        f"KL {found.approx_kl:.5f} from the policy that played, drift {found.drift:.1e} before the first step",
+        f"Validation: {validation.rows} rows, loss {validation.loss:.4f}, KL {validation.kl:.5f}",
     ]
     if not found.rows:
-        lines.append("Every group has one reward: there is nothing to compare, and the model stays as it was")
+        lines.append("All groups have equal rewards: nothing to compare, and the model did not change")
     return lines
 
 
 def _meta(
-    settings: FileSettings, how: dict[str, Any], table: Table, found: GRPOStatistics, judged: Validation
+    settings: FileSettings, how: dict[str, Any], table: Table, found: GRPOStatistics, validation: Validation
 ) -> ModelMeta:
     before = Path(settings.model)
     parent = read_model(before) if before.is_dir() and is_model(before) else None
@@ -245,5 +234,5 @@ def _meta(
         rules=settings.rules,
         base=parent.base if parent else settings.model,
         created=datetime.now(UTC),
-        config={"training": how, "statistics": asdict(found), "validation": asdict(judged)},
+        config={"training": how, "statistics": asdict(found), "validation": asdict(validation)},
     )

@@ -50,7 +50,7 @@ class DialogueAgentLoop(AgentLoopBase):
         rollout = self.rollout_config
         limits = TokenLimits(rollout.prompt_length, rollout.response_length, self._max_new_tokens)
         chat = chat_of(self.tokenizer)
-        asked = {**sampling_params, "max_tokens": limits.reply, "stop_token_ids": sorted(chat.ends)}
+        params = {**sampling_params, "max_tokens": limits.reply, "stop_token_ids": sorted(chat.ends)}
         session, steps = uuid4().hex, dict[str, Any]()
         spent = 0.0
 
@@ -58,7 +58,7 @@ class DialogueAgentLoop(AgentLoopBase):
             nonlocal spent
             begin = perf_counter()
             output = await self.server_manager.generate(
-                request_id=f"{session}-{conversation}", prompt_ids=ids, sampling_params=dict(asked)
+                request_id=f"{session}-{conversation}", prompt_ids=ids, sampling_params=dict(params)
             )
             spent += perf_counter() - begin
             _keep(steps, output.extra_fields)
@@ -82,11 +82,11 @@ def _shared(begun: InitialState) -> InitialState:
     return begun
 
 
-def _keep(steps: dict[str, Any], told: dict[str, Any]) -> None:
+def _keep(steps: dict[str, Any], fields: dict[str, Any]) -> None:
     """Track the oldest and newest weights that sampled a session, if the server reports them."""
     for name, choose in _STEPS.items():
-        if told.get(name) is not None:
-            steps[name] = choose(steps.get(name, told[name]), told[name])
+        if fields.get(name) is not None:
+            steps[name] = choose(steps.get(name, fields[name]), fields[name])
 
 
 def _output(seat: SeatTokens, turns: int, spent: float, steps: dict[str, Any]) -> AgentLoopOutput:

@@ -25,13 +25,13 @@ class DialogueRewardManager(NaiveRewardManager):
         Raises:
             ConfigError: no reward, or the seats do not share it.
         """
-        told = data[-1].non_tensor_batch
-        source = told["data_source"]
+        columns = data[-1].non_tensor_batch
+        source = columns["data_source"]
         if not is_ours(source):
             scored: dict[str, Any] = await super().run_single(data)
             return scored
         game_of(source)
-        left, row = told.get("tool_extra_fields") or {}, told.get("reward_model") or {}
+        left, row = columns.get("tool_extra_fields") or {}, columns.get("reward_model") or {}
         reward = given_reward(source, left.get(REWARD), row.get(REWARD), row.get("ground_truth"))
         return {"reward_score": reward, "reward_extra_info": {"acc": reward}}
 

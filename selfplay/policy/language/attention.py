@@ -1,6 +1,6 @@
-"""Attention over a cache in which every row stands where it stands.
+"""Attention over a cache whose columns are the positions of a conversation.
 
-Columns of the cache are positions of a conversation, so that the mask follows from where a row's new tokens stand.
+The mask follows from the positions of the new tokens.
 Letters in shapes: R rows, N new tokens of each, L columns, H heads, K of them for keys and values, D their width.
 """
 
@@ -17,7 +17,7 @@ from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
 NAME: Final = "selfplay"
-"""Of this attention, where a model is told which one to use."""
+"""Name of this attention in transformers."""
 
 
 def attend(
@@ -25,13 +25,13 @@ def attend(
     query: Tensor,  # [R, H, N, D]
     key: Tensor,  # [R, K, L, D]
     value: Tensor,
-    attention_mask: Tensor | None,  # [R, 1, N, L] whether seen; None: whatever is not later
+    attention_mask: Tensor | None,  # [R, 1, N, L] True: visible; None: causal
     scaling: float | None = None,
-    softcap: float | None = None,  # scores are bent to stay within it
-    s_aux: Tensor | None = None,  # [H] scores of nothing at all, which takes its share of the attention
+    softcap: float | None = None,  # bound of the scores
+    s_aux: Tensor | None = None,  # [H] attention sinks
     **_: object,
 ) -> tuple[Tensor, None]:
-    """Heads that share keys are taken together, and keys are never repeated for them where one token is new."""
+    """Attention of a layer. For a single new token, keys shared by heads are not repeated."""
     rows, heads, new, _width = query.shape
     shared = key.shape[1]
     grouped = attention_mask is not None and new == 1 and heads != shared and softcap is None and s_aux is None
@@ -43,13 +43,13 @@ def attend(
         causal = attention_mask is None and new > 1
         out = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, is_causal=causal, scale=scaling)
     else:
-        out = _spelled_out(query, key, value, attention_mask, scaling, softcap, s_aux)
+        out = _unfused(query, key, value, attention_mask, scaling, softcap, s_aux)
     if grouped:
         return out.reshape(rows, 1, heads, value.shape[-1]), None
     return out.transpose(1, 2).contiguous(), None
 
 
-def _spelled_out(
+def _unfused(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -58,7 +58,7 @@ def _spelled_out(
     softcap: float | None,
     sinks: Tensor | None,
 ) -> Tensor:
-    """What the fused attention cannot do."""
+    """Attention with a soft cap or sinks, which the fused kernel lacks."""
     scores = query @ key.transpose(2, 3) * (query.shape[-1] ** -0.5 if scaling is None else scaling)
     if softcap is not None:
         scores = torch.tanh(scores / softcap) * softcap
@@ -74,29 +74,28 @@ AttentionInterface.register(NAME, attend)
 ALL_MASK_ATTENTION_FUNCTIONS.register(NAME, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
 
 
-def lay_out(pieces: Sequence[Sequence[int]], firsts: Sequence[int], trash: int) -> tuple[Tensor, Tensor]:
-    """Tokens [R, N] of pieces that are to be read, and where they stand; the last of each is in the last place.
+def pad_left(pieces: Sequence[Sequence[int]], firsts: Sequence[int], padding: int) -> tuple[Tensor, Tensor]:
+    """Tokens [R, N] and their positions [R, N], padded on the left.
 
     Args:
-        pieces: New tokens of each row, one at least.
-        firsts: Where the first of them stands.
-        trash: Column that shorter rows are padded into, in front; nobody may see it.
+        pieces: new tokens of each row, at least one.
+        firsts: position of the first of them.
+        padding: position of padding; it must never be visible.
     """
     longest = max(map(len, pieces))
     gaps = [longest - len(piece) for piece in pieces]
     ids = [[0] * gap + list(piece) for gap, piece in zip(gaps, pieces, strict=True)]
     at = [
-        [trash] * gap + list(range(first, first + len(piece)))
+        [padding] * gap + list(range(first, first + len(piece)))
         for gap, piece, first in zip(gaps, pieces, firsts, strict=True)
     ]
     return torch.tensor(ids), torch.tensor(at)
 
 
-class Columns(Cache):
-    """Keys and values of R conversations, one column a position (a ``Cache`` of transformers).
+class ColumnCache(Cache):
+    """Keys and values of R conversations, one column per position (a ``Cache`` of transformers).
 
-    ``parts`` are keys and values of each layer in turn, [R, L, K, D] each. Before a forward, ``place`` says where its
-    tokens stand.
+    ``parts`` are keys and values of each layer in turn, [R, L, K, D] each. Call ``place`` before each forward pass.
     """
 
     def __init__(self, parts: Sequence[Tensor]) -> None:
@@ -107,14 +106,14 @@ class Columns(Cache):
         self._width = 0
 
     def place(self, at: Tensor, width: int) -> None:
-        """Columns [R, N] of the new tokens, and how many columns matter."""
+        """Set the columns [R, N] of the new tokens, and the number of columns in use."""
         self._at = at
         self._width = width
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
     ) -> tuple[Tensor, Tensor]:
-        """Write [R, K, N, D], and give all that is there, [R, K, L, D]."""
+        """Write [R, K, N, D]; returns all columns in use, [R, K, L, D]."""
         seen = []
         for kept, new in zip(self.parts[2 * layer_idx : 2 * layer_idx + 2], (key_states, value_states), strict=True):
             kept[self._rows, self._at] = new.transpose(1, 2)
@@ -122,5 +121,5 @@ class Columns(Cache):
         return seen[0], seen[1]
 
     def get_seq_length(self, layer_idx: int = 0, *_: object, **__: object) -> int:
-        """Positions are given with every forward, so that nothing follows from this."""
+        """Not used, since every forward pass has explicit positions."""
         return 0

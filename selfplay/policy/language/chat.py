@@ -1,10 +1,9 @@
-"""What a conversation looks like to a model: ids before its first reply, and ids after each.
+"""Chat templates: the token ids of a conversation before its first reply and after each.
 
-A conversation only ever grows: what was read or written stays as it is, so that ids which the model has sampled are
-never made from text again. A template must agree with that; ``Chat`` checks it before anything is played. Templates
-that do not agree can be played a turn at a time, with the conversation so far shown anew in each.
+A conversation only grows: sampled ids are never encoded again from text. The template must allow that, which ``Chat``
+checks. Other templates can be used with one row per turn, each with the conversation so far as its prompt.
 
-What is read is text, and never a token of the template: a partner who spells the end of a turn does not end one.
+Observations are text and never tokens of the template: a partner who writes the end-of-turn token does not end a turn.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ if TYPE_CHECKING:
 Ids = list[int]
 Message = dict[str, Any]
 Rows: TypeAlias = Literal["conversation", "turn"]
-_MINE, _YOURS, _RULES = "\u2042mine\u2042", "\u2042yours\u2042", "\u2042rules\u2042"  # stand for texts
+_MINE, _YOURS, _RULES = "\u2042mine\u2042", "\u2042yours\u2042", "\u2042rules\u2042"  # placeholders
 PROBES: Final = ("Hello there.", "<think>A thought.</think>[message] Good day.", "Another.", "And so on.")
 
 
 @final
 class Chat:
-    """A tokenizer with its chat template, which is asked once for each form and then known by heart.
+    """A tokenizer with its chat template, which is rendered once and then applied by concatenation.
 
     Args:
-        tokenizer: With a template. One without a role for the system reads the rules before the first observation.
-        ends: Tokens that end a reply.
-        rows: What the learner gets: the conversation, or each turn by itself.
+        tokenizer: with a template. Without a system role, the rules are put before the first observation.
+        ends: tokens that end a reply.
+        rows: whether the learner gets one row per conversation or per turn.
 
     Raises:
-        ConfigError: no template, or one that changes what stands before its last message.
+        ConfigError: no template, or one that changes earlier messages.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, ends: frozenset[int], rows: Rows = "conversation") -> None:
@@ -51,10 +50,10 @@ class Chat:
         spelled = sorted((t for t in tokenizer.convert_ids_to_tokens(list(self.marks)) if len(t) > 1), key=len)
         self._spelled = re.compile("|".join(re.escape(t) for t in reversed(spelled)) or "(?!)")
         self._in_parts = not self._shows(in_parts=False) and self._shows(in_parts=True)
-        self._folds = not self._knows_system()
+        self._folds = not self._has_system_role()
         self._opening = {
-            told: self._around([_RULES, _YOURS] if told else ["", _YOURS], (_RULES, _YOURS)[not told :])
-            for told in (False, True)
+            rules: self._around([_RULES, _YOURS] if rules else ["", _YOURS], (_RULES, _YOURS)[not rules :])
+            for rules in (False, True)
         }
         later = self._render(["", _YOURS, _MINE, _YOURS])
         between = later.split(_MINE)[-1].split(_YOURS)
@@ -68,38 +67,32 @@ class Chat:
             self._check()
 
     def open(self, system: str, observation: str) -> Ids:
-        """Ids of a new conversation up to where the first reply begins.
-
-        What the partner said may hold words that the tokenizer lacks, and is read with its token for those.
-        """
-        parts = self._opening[bool(system)]
-        texts = (system, observation) if system else (observation,)
-        text = parts[0] + "".join(self._as_text(said) + part for said, part in zip(texts, parts[1:], strict=True))
-        return self._encode([text])[0]
+        """Ids of a new conversation up to the start of the first reply. Unknown words become the unknown token."""
+        return self._encode([self._opened(self._as_text(system), self._as_text(observation))])[0]
 
     def go_on(self, observations: Sequence[str]) -> list[Ids]:
-        """Ids between the end-of-turn token of a reply and where the next reply begins, for each observation."""
+        """Ids between the end of a reply and the start of the next, for each observation."""
         texts = [f"{self._before}{self._as_text(said)}{self._after}" for said in observations]
         return [ids[1:] for ids in self._encode(texts)]
 
     def whole(self, said: Sequence[str]) -> Ids:
-        """Ids of a conversation (rules, then observations and replies in turn) up to where a reply begins."""
+        """Ids of a conversation (rules, then observations and replies in turn) up to the start of a reply."""
         return self._encode([self._render(said)])[0]
 
     def ids_of(self, replies: Sequence[str]) -> list[Ids]:
-        """Replies of others, as this model would have written them: the token that ends them included."""
+        """Ids of replies that are given as text, with the end-of-turn token."""
         return [[*ids, self.end] for ids in self._encode(replies)]
 
     def text_of(self, replies: Sequence[Ids]) -> list[str]:
-        """Replies as text, without the token that ends them."""
+        """Text of replies, without the end-of-turn token."""
         cut = [ids[:-1] if ids and ids[-1] in self.ends else ids for ids in replies]
         return list(self.tokenizer.backend_tokenizer.decode_batch(cut, skip_special_tokens=False))
 
     def refuse_unknown(self, ids: Sequence[int]) -> None:
-        """Refuse text of the game that the tokenizer cannot say.
+        """Refuse ids with the unknown token.
 
         Raises:
-            ConfigError: shows it.
+            ConfigError: shows the text.
         """
         unknown = self.tokenizer.unk_token_id
         if unknown is not None and unknown in ids:
@@ -108,24 +101,30 @@ class Chat:
             raise self._refused(f"its tokenizer lacks words of this game: {shown!r}")
 
     def _as_text(self, said: str) -> str:
-        """With a space in whatever spells a token that stands for no text, so that it is read as letters."""
+        """The text with a space inside every special token, so that it is encoded as letters."""
         return self._spelled.sub(lambda found: f"{found[0][0]} {found[0][1:]}", said)
 
     def _shows(self, in_parts: bool) -> bool:
-        """Whether the template shows a text, given as such or as a list of parts."""
+        """Whether the template shows a text, given as a string or as a list of parts."""
         self._in_parts, self._folds = in_parts, True
         try:
             return self._render(["", _YOURS]).count(_YOURS) == 1
         except ConfigError:
             return False
 
-    def _knows_system(self) -> bool:
+    def _has_system_role(self) -> bool:
         self._folds = False
         try:
             shown = self._render([_RULES, _YOURS])
         except ConfigError:
             return False
         return shown.count(_RULES) == 1
+
+    def _opened(self, system: str, observation: str) -> str:
+        """A new conversation as text."""
+        parts = self._opening[bool(system)]
+        texts = (system, observation) if system else (observation,)
+        return parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
 
     def _around(self, said: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
         """The template's text before, between and after the texts of the messages."""
@@ -138,8 +137,8 @@ class Chat:
         return (*parts, rest)
 
     def messages(self, said: Sequence[str]) -> list[Message]:
-        """As roles and texts: the rules, which may be empty, then observations and replies in turn."""
-        written = range(2, len(said), 2)  # by the model itself, whatever tokens it took
+        """Messages from the rules, which may be empty, then observations and replies in turn."""
+        written = range(2, len(said), 2)  # replies of the model are not changed
         system, first, *others = (text if i in written else self._as_text(text) for i, text in enumerate(said))
         if system and self._folds:
             first = f"{system}\n\n{first}"
@@ -156,24 +155,23 @@ class Chat:
             return str(
                 self.tokenizer.apply_chat_template(self.messages(said), tokenize=False, add_generation_prompt=True)
             )
-        except Exception as error:  # a template is a program of somebody else
+        except Exception as error:  # of the template's own code
             raise self._refused(f"its chat template refuses: {' '.join(str(error).split())}") from error
 
     def _encode(self, texts: Sequence[str]) -> list[Ids]:
         if not texts:
             return []
-        fast = self.tokenizer.backend_tokenizer  # asked directly: what stands around it costs more than the work
+        fast = self.tokenizer.backend_tokenizer  # much faster than the wrapper
         return [encoding.ids for encoding in fast.encode_batch(list(texts), add_special_tokens=False)]
 
     def _check(self) -> None:
-        """That a whole conversation reads as its pieces do."""
+        """Check that a conversation equals the concatenation of its pieces."""
         first, reply, second, other = PROBES
         for system in ("", second):
             whole = self._render([system, first, reply, second, other, first])
-            parts = self._opening[bool(system)]
-            texts = (system, first) if system else (first,)
-            opening = parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
-            pieces = "".join((opening, reply, self._before, second, self._after, other, self._before, first))
+            pieces = "".join(
+                (self._opened(system, first), reply, self._before, second, self._after, other, self._before, first)
+            )
             if whole != pieces + self._after:
                 raise self._refused(
                     "its chat template changes earlier messages when later ones come (as templates do that drop "
@@ -186,6 +184,6 @@ class Chat:
 
 
 def _marks(tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """Tokens that stand for no text: a template's, and the one for whatever has no token."""
+    """Special tokens: those of a template, and the unknown token."""
     added = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
     return frozenset(added | set(tokenizer.all_special_ids))

@@ -1,4 +1,4 @@
-"""Requests to servers of replies: the client, one request with what can go wrong with it, and who answers at a URL."""
+"""HTTP requests to inference servers, and detection of the API format of a server."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from selfplay.errors import ConfigError, describe
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.wire import (
     MAX_BYTES,
-    BadAnswer,
+    ApiFormat,
     ChatCompletions,
     Completions,
+    InvalidResponse,
     Json,
-    Question,
+    PromptMessages,
     SGLang,
-    Wire,
     decode,
 )
 
@@ -30,35 +31,52 @@ if TYPE_CHECKING:
     from selfplay.policy.language.chat import Chat
 
 KEY: Final = "SELFPLAY_SERVER_KEY"
-"""Variable of the environment with the key of a server that wants one."""
+"""Environment variable with the API key."""
 KEEP_S: Final = 1.0
-"""That an unused connection is kept: well below the 5 s of usual servers, which else may end it just as we ask."""
-_AGAIN: Final = (408, 425, 429)  # what a client is told that may come back later
-_SHOWN: Final = 200  # characters of what a server says, in an error
+"""Keep-alive of unused connections: less than the usual 5 s of servers, which could close one during a request."""
+_RETRYABLE: Final = (408, 425, 429)  # client errors that are worth a retry
+_SHOWN: Final = 200  # characters of a response, in an error
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
-class NoAnswer(Exception):
-    """A request that came to nothing; ``again`` says whether it may be tried again."""
+class _ModelInfo(BaseModel, strict=True):
+    """A model of ``/v1/models``."""
 
-    def __init__(self, why: str, again: bool = True) -> None:
+    id: str
+    max_model_len: Any = None
+
+    @property
+    def context(self) -> int | None:
+        """Maximum number of tokens of a conversation, if known."""
+        limit = self.max_model_len
+        return limit if type(limit) is int and limit > 0 else None
+
+
+class _Models(BaseModel, strict=True):
+    data: list[_ModelInfo]
+
+
+class RequestError(Exception):
+    """A failed request; ``retryable`` says whether a retry may help."""
+
+    def __init__(self, why: str, retryable: bool = True) -> None:
         super().__init__(why)
-        self.again = again
+        self.retryable = retryable
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where replies come from."""
+    """A server."""
 
-    name: str  # for people
-    wire: Wire
-    where: Callable[[], str | None]  # base of the URL; None: it is not there now, but expected back
-    context: int | None = None  # tokens of a conversation at most, where it tells
+    name: str  # for messages
+    wire: ApiFormat
+    where: Callable[[], str | None]  # base of the URL; None: not ready at the moment
+    context: int | None = None  # maximum number of tokens, if known
     loopback: bool = False  # on this machine
 
 
 def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[str, Any]:
-    """Of an httpx client. A proxy of the environment is for other machines; redirects are not followed."""
+    """Options of an httpx client. Proxies are not used for this machine; redirects are not followed."""
     key = os.environ.get(KEY)
     return {
         "headers": {"Authorization": f"Bearer {key}"} if key else {},
@@ -73,12 +91,12 @@ def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[s
 async def exchange(
     client: httpx.AsyncClient, method: str, url: str, body: Json | None = None, within_s: float | None = None
 ) -> tuple[int, bytes]:
-    """Status and content of one answer. All of it has to come in time, by default the time that the client was given.
+    """Status and content of one response, within ``within_s`` seconds in all; by default the client's timeout.
 
-    The client's own time-outs are of one operation: they begin again with each byte that comes.
+    The client's own timeouts start again with each byte.
 
     Raises:
-        NoAnswer: none came, or not all of it.
+        RequestError: no complete response.
     """
     within_s = within_s or client.timeout.read
     data = bytearray()
@@ -87,51 +105,51 @@ async def exchange(
             async for part in response.aiter_bytes():
                 data += part
                 if len(data) > MAX_BYTES:
-                    raise NoAnswer(f"an answer of more than {MAX_BYTES} bytes")
+                    raise RequestError(f"an answer of more than {MAX_BYTES} bytes")
     except (TimeoutError, httpx.TimeoutException) as error:
-        raise NoAnswer(f"no whole answer within {within_s:g} s") from error
+        raise RequestError(f"no whole answer within {within_s:g} s") from error
     except httpx.HTTPError as error:
-        raise NoAnswer(describe(error)) from error
+        raise RequestError(describe(error)) from error
     return response.status_code, bytes(data)
 
 
 async def post(client: httpx.AsyncClient, url: str, body: Json) -> Json:
-    """Ask once.
+    """Post JSON once.
 
     Raises:
-        NoAnswer: nothing came that could be an answer.
+        RequestError: no valid response.
     """
     code, data = await exchange(client, "POST", url, body)
     if code != httpx.codes.OK:
         said = " ".join(data[: 4 * _SHOWN].decode(errors="replace").split())[:_SHOWN]
-        raise NoAnswer(f"HTTP {code}{f': {said}' if said else ''}", again=code >= 500 or code in _AGAIN)
+        raise RequestError(f"HTTP {code}{f': {said}' if said else ''}", retryable=code >= 500 or code in _RETRYABLE)
     try:
         return decode(data)
-    except BadAnswer as error:
-        raise NoAnswer(str(error)) from error
+    except InvalidResponse as error:
+        raise RequestError(str(error)) from error
 
 
 def base_of(url: str) -> str:
-    """A URL as a user gives it, with or without ``/v1``, as paths are put behind it.
+    """The base of a URL that is given with or without ``/v1``.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: invalid URL.
     """
     try:
         parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
-        fine = False
-    if not fine:
+        valid = False
+    if not valid:
         raise ConfigError(f"--server-url {url}: give it as http://HOST:PORT")
     return url.rstrip("/").removesuffix("/v1")
 
 
 def find_endpoint(url: str, chat: Chat, timeout_s: float) -> Endpoint:
-    """Ask a server what it is. Blocks, and must not be called where an event loop runs.
+    """Detect the API format of a server. Blocks, and must not be called in an event loop.
 
     Raises:
-        ConfigError: nobody answers there whom we know how to ask.
+        ConfigError: no server, or an unknown format.
     """
     return asyncio.run(_find(url, base_of(url), chat, timeout_s))
 
@@ -143,47 +161,35 @@ async def _find(url: str, base: str, chat: Chat, timeout_s: float) -> Endpoint:
             for path in ("/get_model_info", "/model_info"):  # the second is the newer name
                 if "model_path" in _json(await exchange(client, "GET", base + path)):
                     return Endpoint(base, SGLang(), lambda: base, loopback=loopback)
-            found = _model(_json(await exchange(client, "GET", f"{base}/v1/models")))
-            if found is None:
+            try:
+                found = _Models.model_validate(_json(await exchange(client, "GET", f"{base}/v1/models"))).data[0]
+            except (ValidationError, IndexError):
                 raise ConfigError(
                     f"--server-url {url}: what answers there is neither SGLang nor OpenAI-compatible: "
-                    "/get_model_info and /v1/models tell of no model"
-                )
-            wire = await _openai(client, base, str(found["id"]), chat)
-            return Endpoint(base, wire, lambda: base, _limit(found), loopback)
-        except NoAnswer as error:
+                    "/get_model_info and /v1/models name no model"
+                ) from None
+            wire = await _openai(client, base, found.id, chat)
+            return Endpoint(base, wire, lambda: base, found.context, loopback)
+        except RequestError as error:
             raise ConfigError(f"--server-url {url}: no server answers there: {error}") from error
 
 
-async def _openai(client: httpx.AsyncClient, base: str, model: str, chat: Chat) -> Wire:
-    """The best of OpenAI's formats that a server takes: found out with a reply of one token."""
+async def _openai(client: httpx.AsyncClient, base: str, model: str, chat: Chat) -> ApiFormat:
+    """The best of OpenAI's formats that a server supports, by a request for one token."""
     sampling = Sampling(temperature=0.0, max_new_tokens=1)
-    asked = Question(chat.open("", ""), ())
+    prompt = PromptMessages(chat.open("", ""), ())
     for wire in (Completions(model, ids=True), Completions(model, ids=False)):
-        answer = _json(await exchange(client, "POST", base + wire.path, wire.body(asked, sampling, chat)))
+        answer = _json(await exchange(client, "POST", base + wire.path, wire.body(prompt, sampling, chat)))
         choices = answer.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
             return Completions(model, ids=isinstance(choices[0].get("token_ids"), list))
     return ChatCompletions(model)
 
 
-def _model(answer: Json) -> Json | None:
-    """The first model that a server lists."""
-    listed = answer.get("data")
-    if isinstance(listed, list) and listed and isinstance(listed[0], dict) and isinstance(listed[0].get("id"), str):
-        return dict(listed[0])
-    return None
-
-
-def _limit(model: Json) -> int | None:
-    limit = model.get("max_model_len")
-    return limit if type(limit) is int and limit > 0 else None
-
-
 def _json(answer: tuple[int, bytes]) -> Json:
-    """What was answered; nothing where it is no JSON object, or an error."""
+    """The JSON of a response; empty after an error or without a JSON object."""
     code, data = answer
-    with suppress(BadAnswer):
+    with suppress(InvalidResponse):
         if code == httpx.codes.OK:
             return decode(data)
     return {}

@@ -1,7 +1,4 @@
-"""Opens models from folders and from the Hugging Face hub: safetensors alone, never code of others.
-
-A name that is no folder is asked for at the hub once, and what comes is opened like any other folder.
-"""
+"""Loads models from folders and from the Hugging Face hub: only safetensors, and no remote code."""
 
 from __future__ import annotations
 
@@ -24,44 +21,38 @@ if TYPE_CHECKING:
     from selfplay.policy.language.chat import Rows
 
 _LOG: Any = logging
-_LOG.disable_progress_bar()  # a run has a report of its own
-tqdm.monitor_interval = 0  # no thread that watches over such bars
-os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # else a thread asks the hub for what is not there
+_LOG.disable_progress_bar()  # runs have their own reports
+tqdm.monitor_interval = 0  # no monitor thread
+os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # otherwise a thread queries the hub
 
 _WANTED: Final = ("*.json", "*.safetensors", "*.jinja", "tokenizer*", "*.model", "*.txt")
 
 
 @dataclass(frozen=True, slots=True)
 class Lora:
-    """A low-rank adapter that is trained in the model's place (Hu et al. 2021, https://arxiv.org/abs/2106.09685)."""
+    """A low-rank adapter that is trained instead of the model (Hu et al. 2021, https://arxiv.org/abs/2106.09685)."""
 
     rank: int
     alpha: int
-    targets: str = "all-linear"  # or names of modules, with commas between them
+    targets: str = "all-linear"  # or names of modules, separated by commas
 
 
 def load_model(
-    where: str,
-    device: str = "cpu",
-    *,
-    rows: Rows = "conversation",
-    lora: Lora | None = None,
-    bf16: bool = False,
+    where: str, device: str = "cpu", *, rows: Rows = "conversation", lora: Lora | None = None, bf16: bool = False
 ) -> LanguageModel:
-    """A model by name or folder, or an adapter with the model that it belongs to.
+    """Load a model by name or folder, or an adapter with its base model.
 
-    Parameters that train are float32. Where an adapter trains in their place, the others are bfloat16, except on the
-    CPU.
+    Trained parameters are float32. With an adapter, the others are bfloat16, except on the CPU.
 
     Args:
-        where: Name at the hub, or folder.
-        device: Where it shall be.
-        rows: What the learner gets of a conversation.
-        lora: A fresh adapter; one that the folder has goes on.
-        bf16: Forward passes in bfloat16.
+        where: name at the hub, or folder.
+        device: of the model.
+        rows: see ``Chat``.
+        lora: a new adapter; an adapter in the folder takes precedence.
+        bf16: run forward passes in bfloat16.
 
     Raises:
-        ConfigError: there is none, it is not to be had, or it is not one that can play.
+        ConfigError: the model does not exist, cannot be loaded or is not supported.
     """
     folder = find(where)
     adapted = (folder / ADAPTER).is_file()
@@ -76,17 +67,17 @@ def load_model(
         config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
         opener: Any = AutoModelForCausalLM
         check_size(config, base, where)
-        module, told = opener.from_pretrained(
+        module, info = opener.from_pretrained(
             base, config=config, local_files_only=True, trust_remote_code=False, use_safetensors=True,
             attn_implementation=NAME, dtype=torch.bfloat16 if light else torch.float32, output_loading_info=True,
         )  # fmt: skip
-        if told["missing_keys"]:
-            raise ValueError(f"its weights lack {sorted(told['missing_keys'])[0]}")
-        module.name_or_path = str(base.resolve()) if Path(where).is_dir() else where  # adapters are saved with it
-        adapter = _adapted(module, folder) if adapted else _adapter(module, lora) if lora else None
+        if info["missing_keys"]:
+            raise ValueError(f"its weights lack {sorted(info['missing_keys'])[0]}")
+        module.name_or_path = str(base.resolve()) if Path(where).is_dir() else where  # saved with adapters
+        adapter = _adapter(module, folder if adapted else None, lora)
     except ConfigError:
         raise
-    except Exception as error:  # their code, on files of others
+    except Exception as error:  # of library code on untrusted files
         raise ConfigError(f"model {where}: cannot be loaded: {_line(error)}") from error
     module.to(device).eval()
     return LanguageModel(module, tokenizer, rows, adapter, bf16=bf16)
@@ -105,12 +96,12 @@ def open_tokenizer(where: str) -> Any:  # noqa: ANN401
 
 
 def find(where: str) -> Path:
-    """The folder of a model, fetched where it is not on this machine.
+    """The folder of a model, downloaded if necessary.
 
     Raises:
-        ConfigError: there is none, it is not to be had, or its weights are no safetensors.
+        ConfigError: the model does not exist, cannot be downloaded or has no safetensors.
     """
-    with boundary(ConfigError, f"model {where[:200]}"):  # a name that no folder can have
+    with boundary(ConfigError, f"model {where[:200]}"):  # names that are invalid as a path
         path = Path(where).expanduser()
         there = path.is_dir()
     if there:
@@ -124,31 +115,24 @@ def find(where: str) -> Path:
 
 
 def _fetched(name: str) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError
-    from huggingface_hub.errors import RepositoryNotFoundError as NoSuchRepo
+    from huggingface_hub import errors, snapshot_download
 
+    causes = {
+        errors.GatedRepoError: f"gated: accept its terms at huggingface.co/{name}, then log in with `hf auth login`",
+        errors.RepositoryNotFoundError: "neither a local folder nor a public model at huggingface.co",
+        errors.HFValidationError: "neither a local folder nor a valid name of a model",
+        errors.LocalEntryNotFoundError: "no local folder, not downloaded before, and huggingface.co cannot be reached; "
+        "name a folder, or download it where there is a network",
+    }  # subclasses first
     try:
         return Path(snapshot_download(name, allow_patterns=list(_WANTED)))
-    except GatedRepoError as error:
-        raise ConfigError(
-            f"model {name}: it is gated: accept its terms at huggingface.co/{name}, then log in with `hf auth login`"
-        ) from error
-    except NoSuchRepo as error:
-        raise ConfigError(f"model {name}: neither a folder here nor a public model at huggingface.co") from error
-    except HFValidationError as error:
-        raise ConfigError(f"model {name}: neither a folder here nor a name that a model can have") from error
-    except LocalEntryNotFoundError as error:
-        raise ConfigError(
-            f"model {name}: no folder here, not fetched before, and huggingface.co cannot be reached; "
-            "name a folder, or fetch it where there is a network"
-        ) from error
-    except Exception as error:  # whatever else a network does
-        raise ConfigError(f"model {name}: cannot be fetched: {_line(error)}") from error
+    except Exception as error:
+        found = (why for kind, why in causes.items() if isinstance(error, kind))
+        raise ConfigError(f"model {name}: {next(found, f'cannot be downloaded: {_line(error)}')}") from error
 
 
 def _base_of(folder: Path) -> Path:
-    """Where the model of an adapter is."""
+    """The folder of the base model of an adapter."""
     base = base_name(folder)
     found = find(base)
     if (found / ADAPTER).is_file():
@@ -156,19 +140,18 @@ def _base_of(folder: Path) -> Path:
     return found
 
 
-def _adapted(module: Any, folder: Path) -> Any:  # noqa: ANN401
-    from peft import PeftModel
+def _adapter(module: Any, folder: Path | None, lora: Lora | None) -> Any:  # noqa: ANN401
+    """The PEFT model with the adapter of a folder, or a new one; None without either."""
+    from peft import LoraConfig, PeftModel, get_peft_model
 
-    return PeftModel.from_pretrained(module, str(folder), is_trainable=True, local_files_only=True)
-
-
-def _adapter(module: Any, lora: Lora) -> Any:  # noqa: ANN401
-    from peft import LoraConfig, get_peft_model
-
+    if folder is not None:
+        return PeftModel.from_pretrained(module, str(folder), is_trainable=True, local_files_only=True)
+    if lora is None:
+        return None
     targets = lora.targets if lora.targets == "all-linear" else lora.targets.split(",")
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, lora_dropout=0.0, task_type="CAUSAL_LM"
-    )  # fmt: skip
+    )
     return get_peft_model(module, config)
 
 

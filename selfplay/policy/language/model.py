@@ -1,4 +1,4 @@
-"""A causal language model with its chat: what writes replies, what learns, and what it is compared with.
+"""A causal language model with its chat template, for decoding, training and as a KL reference.
 
 Letters in shapes: B rows, T tokens of the longest, N marked places, R rows of a cache, V tokens of the vocabulary.
 """
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 import torch
 from torch import Tensor, nn
 
+from selfplay.policy.language.cache_check import CacheShape, check_cache
 from selfplay.policy.language.chat import Chat, Rows
-from selfplay.policy.language.probing import Part, probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,24 +24,28 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedTokenizerFast
 
-    from selfplay.policy.language.attention import Columns
+    from selfplay.policy.language.attention import ColumnCache
 
-_OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")  # what some heads do besides
+_OF_LOGITS: Final = (
+    "final_logit_softcapping",
+    "logits_scaling",
+    "logit_scale",
+)  # of heads that do more than a linear layer
 
 
 @final
 class LanguageModel:
-    """A model, its chat, and how long a conversation may be.
+    """A model, its chat template and the length of its context.
 
     Args:
-        module: A causal model of transformers, told to use the attention ``attention.NAME``.
-        tokenizer: Its own.
-        rows: What the learner gets of a conversation (``Chat``).
-        adapter: The wrapping of peft around the module, where an adapter alone is trained.
-        bf16: Forward passes in bfloat16, whatever the parameters are.
+        module: causal model of transformers with the attention ``attention.NAME``.
+        tokenizer: of the model.
+        rows: see ``Chat``.
+        adapter: PEFT wrapper of the module, if only an adapter is trained.
+        bf16: run forward passes in bfloat16.
 
     Raises:
-        ConfigError: it cannot be played.
+        ConfigError: the model is not supported.
     """
 
     def __init__(
@@ -62,16 +66,16 @@ class LanguageModel:
         self.vocabulary = int(self.config.vocab_size)
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
         self._plain = not any(getattr(self.config, name, None) for name in _OF_LOGITS)
-        self.parts: tuple[Part, ...] = probe(self)
+        self.parts: tuple[CacheShape, ...] = check_cache(self)
 
     @property
     def device(self) -> torch.device:
-        """Where it is."""
+        """Device of the parameters."""
         parameter: Tensor = next(iter(self.module.parameters()))
         return parameter.device
 
     def autocast(self) -> AbstractContextManager[None]:
-        """What forward passes run in."""
+        """Context of forward passes."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
@@ -90,8 +94,8 @@ class LanguageModel:
             marked: Tensor = self.module.get_output_embeddings()(hidden[:, :-1][before])
             return marked
 
-    def answer(self, cache: Columns, ids: Tensor, at: Tensor, width: int) -> Tensor:
-        """[R, V] logits after the last of some tokens [R, N] that stand at columns [R, N] among the first ``width``."""
+    def next_logits(self, cache: ColumnCache, ids: Tensor, at: Tensor, width: int) -> Tensor:
+        """[R, V] logits after the last of the tokens [R, N] at columns ``at`` [R, N]; ``width`` columns are in use."""
         cache.place(at, width)
         seen = torch.arange(width, device=at.device) <= at[:, None, :, None]
         with self.autocast():
@@ -102,12 +106,8 @@ class LanguageModel:
         last: Tensor = out.logits[:, -1]
         return last
 
-    def reference(self, first: Path | None = None) -> Begun:
-        """What it is before it learns, as it is now; or, of an adapter, with the one in the folder ``first``."""
-        return Begun(self, first)
-
     def save(self, folder: Path) -> None:
-        """As a folder that others can load, too: the whole model, or its adapter alone."""
+        """Save as a Hugging Face folder: the whole model, or only its adapter."""
         if self.adapter is None:
             self.module.save_pretrained(folder)
         else:
@@ -115,7 +115,7 @@ class LanguageModel:
         self.chat.tokenizer.save_pretrained(folder)
 
     def save_merged(self, folder: Path) -> None:
-        """The whole model, its adapter worked in, for programs that know no adapters."""
+        """Save the whole model with its adapter merged."""
         if self.adapter is None:
             self.save(folder)
             return
@@ -124,56 +124,60 @@ class LanguageModel:
 
 
 @final
-class Begun:
-    """A model with the parameters that it began with, which are kept beside it: of an adapter, the adapter's alone.
+class FrozenReference:
+    """A model with a copy of its current trainable parameters, which later training does not change.
 
-    They are swapped in while the reference is scored; no other thread may use the model meanwhile.
+    The copy is swapped in while the reference is scored; no other thread may use the model meanwhile.
+
+    Args:
+        model: keeps training.
+        first: folder of an adapter to use instead of the current one.
     """
 
     def __init__(self, model: LanguageModel, first: Path | None = None) -> None:
         self._model = model
         self._lock = Lock()
-        self._asking = 0
+        self._users = 0
         self._trained = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
         self._others = [parameter.detach().clone() for parameter in self._trained]
         if first is not None:
-            with self._exchanged():
+            with self._swapped():
                 model.adapter.load_adapter(first, model.adapter.active_adapter, is_trainable=True, torch_device="cpu")
 
     @property
     def module(self) -> nn.Module:
-        """See ``LanguageModel``."""
         module: nn.Module = self._model.module
         return module
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """See ``LanguageModel``, without gradients; several threads may ask at once."""
-        with self._exchanged(), torch.no_grad():
+        """See ``LanguageModel``; without gradients, from any number of threads."""
+        with self._swapped(), torch.no_grad():
             return self._model.logits(ids, where)
 
     @contextmanager
-    def _exchanged(self) -> Iterator[None]:
-        """The first to come exchanges the parameters, the last to go puts them back."""
+    def _swapped(self) -> Iterator[None]:
+        """The first thread swaps the parameters in, the last one swaps them out."""
         with self._lock:
-            self._asking += 1
-            if self._asking == 1:
-                self._exchange()
+            self._users += 1
+            if self._users == 1:
+                self._swap()
         try:
             yield
         finally:
             with self._lock:
-                self._asking -= 1
-                if not self._asking:
-                    self._exchange()
+                self._users -= 1
+                if not self._users:
+                    self._swap()
 
-    def _exchange(self) -> None:
+    def _swap(self) -> None:
         for i, parameter in enumerate(self._trained):
             parameter.data, self._others[i] = self._others[i], parameter.data
 
 
 def _context(config: Any) -> int:  # noqa: ANN401
-    """Tokens of a conversation that every layer sees whole."""
-    lengths = [int(length) for name in ("max_position_embeddings",) if (length := getattr(config, name, None))]
+    """Maximum number of tokens that every layer sees whole."""
+    limit = getattr(config, "max_position_embeddings", None)
+    lengths = [int(limit)] if limit else []
     kinds = getattr(config, "layer_types", None)
     for name, kind in (("sliding_window", "sliding_attention"), ("attention_chunk_size", "chunked_attention")):
         window = getattr(config, name, None)
@@ -184,7 +188,7 @@ def _context(config: Any) -> int:  # noqa: ANN401
 
 def _ends(module: Any, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:  # noqa: ANN401
     """Tokens that end a reply."""
-    told: Any = getattr(module, "generation_config", None)
-    ends = getattr(told, "eos_token_id", None)
+    generation: Any = getattr(module, "generation_config", None)
+    ends = getattr(generation, "eos_token_id", None)
     found = [*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id]
     return frozenset(int(i) for i in found if i is not None)

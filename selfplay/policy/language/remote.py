@@ -1,7 +1,7 @@
-"""Writes replies by asking a server for them: many at once, patiently, and believing nothing that is not checked.
+"""Requests replies from a server: concurrently, with retries, and with validated responses.
 
-Every failure of a request, whatever it is, is tried again after a while that doubles each time. A reply that cannot be
-had after all loses its game; too many of those in a row mean that the server is gone, and end the run.
+A failed request is retried with exponential backoff. If all retries fail, the reply and its game are lost. Too many
+lost replies in a row end the run.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, final
 import httpx
 
 from selfplay.errors import RunnerError, ServerError
-from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, begin, proceed
-from selfplay.policy.language.endpoint import Endpoint, NoAnswer, client_options, post
-from selfplay.policy.language.wire import BadAnswer, Question
+from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, Writer
+from selfplay.policy.language.endpoint import Endpoint, RequestError, client_options, post
+from selfplay.policy.language.wire import InvalidResponse, PromptMessages
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -27,37 +27,39 @@ if TYPE_CHECKING:
 FIRST_WAIT_S: Final = 0.5  # before the second try
 LONGEST_WAIT_S: Final = 30.0
 LINGER_S: Final = 5.0
-"""That requests in flight may take to end when the server is given up: one that is cancelled as it connects may leave a
-socket open."""
-POLL_S: Final = 0.25  # while a server that was started here is not there
+"""Time for requests in flight to end before they are cancelled: cancelling a connection attempt may leave a socket
+open."""
+POLL_S: Final = 0.25  # while a server that was started here is not ready
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How a server is asked, and when it is given up."""
+class RequestLimits:
+    """Limits of requests to a server."""
 
-    in_flight: int = 64  # requests at once
-    timeout_s: float = 120.0  # of one request, to the last byte of its answer
+    in_flight: int = 64  # concurrent requests
+    timeout_s: float = 120.0  # of one request, until the last byte of the response
     retries: int = 5  # of one reply
-    failures: int = 16  # replies lost in a row that end the run
-    absent_s: float = 600.0  # that a server which was started here may take to come back
+    failures: int = 16  # consecutive lost replies that end the run
+    absent_s: float = 600.0  # time for a server that was started here to become ready again
 
 
 @final
-class RemoteWriter:
-    """Conversations with a model on a server (``Writer``). ``disconnect`` when done.
+class RemoteWriter(Writer):
+    """Writes with a model on a server. ``disconnect`` when done.
 
-    One thread at a time, and none in which an event loop runs: it has a loop of its own for its requests. Luck is
-    the server's: a game is not played again by playing it with the same seed.
+    One thread at a time, without a running event loop: requests run in a loop of its own. The random numbers are the
+    server's, so a seed does not reproduce a game.
 
     Args:
-        chat: Of the model that the server has.
-        context: Tokens of a conversation at most.
-        sampling: How.
-        endpoint: Where.
-        patience: With it.
-        sleep: For tests, which do not wait.
+        chat: of the server's model.
+        context: maximum number of tokens of a conversation.
+        sampling: of the replies.
+        endpoint: of the server.
+        limits: of the requests.
+        sleep: replaced in tests.
     """
+
+    interruptible = True
 
     def __init__(
         self,
@@ -65,41 +67,33 @@ class RemoteWriter:
         context: int,
         sampling: Sampling,
         endpoint: Endpoint,
-        patience: Patience | None = None,
+        limits: RequestLimits | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._chat = chat
+        super().__init__(chat)
         self._context = min(context, endpoint.context or context)
         self._sampling = sampling
         self._endpoint = endpoint
-        self._patience = patience or Patience()
+        self._limits = limits or RequestLimits()
         self._sleep = sleep
         self._runner = asyncio.Runner()
         self._client = httpx.AsyncClient(
-            **client_options(self._patience.timeout_s, self._patience.in_flight, endpoint.loopback)
+            **client_options(self._limits.timeout_s, self._limits.in_flight, endpoint.loopback)
         )
         self._task: asyncio.Task[list[Reply]] | None = None
         self._cancelled = False
-        self._failing = 0  # replies lost since the last that was not
-        self._first = ""  # why the first of them was
-        self._gone: ServerError | None = None  # too many were lost
-        self.lost = 0  # replies in all that could not be had
-        self.first_cause = ""  # why the first of them could not
-
-    def open(self, seed: int, system: str, observation: str) -> Conversation:
-        """See ``Writer``."""
-        return begin(self._chat, seed, system, observation)
-
-    def go_on(self, conversations: Sequence[Conversation], observations: Sequence[str]) -> None:
-        """See ``Writer``."""
-        proceed(self._chat, conversations, observations)
+        self._failing = 0  # consecutive lost replies
+        self._first = ""  # cause of the first of them
+        self._gone: ServerError | None = None  # set after too many
+        self.lost = 0  # lost replies in all
+        self.first_cause = ""  # of the first of them
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """See ``Writer``; a reply that cannot be had is ``lost``.
+        """See ``Writer``; failed replies are marked ``lost``.
 
         Raises:
-            ServerError: too many in a row cannot be had.
-            RunnerError: it was cancelled.
+            ServerError: too many consecutive replies are lost.
+            RunnerError: cancelled.
         """
         try:
             written = self._runner.run(self._all(conversations))
@@ -109,31 +103,26 @@ class RemoteWriter:
             conversation.write(reply)
         return written
 
-    def close(self, conversations: Sequence[Conversation]) -> None:
-        """See ``Writer``."""
-
     def cancel(self) -> None:
-        """Make a call in progress, and every later one, end with an error. From any thread."""
         self._cancelled = True
         task = self._task
         if task is not None:
-            with suppress(RuntimeError):  # it has ended, and its loop with it
+            with suppress(RuntimeError):  # the loop has ended
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
     def disconnect(self) -> None:
-        """Let go of all connections. Nothing can be asked after that."""
         self._runner.run(self._client.aclose())
         self._runner.close()
 
     async def _all(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """Replies in the order of the conversations; when the server is given up nobody waits long for the others."""
+        """Replies in the order of the conversations; ends early if the server is given up."""
         self._task = asyncio.current_task()
         if self._cancelled:
             raise asyncio.CancelledError
-        gate = asyncio.Semaphore(self._patience.in_flight)
+        gate = asyncio.Semaphore(self._limits.in_flight)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(c, gate)) for c in conversations]
+                tasks = [group.create_task(self._reply(c, gate)) for c in conversations]
                 while self._gone is None and (waiting := [task for task in tasks if not task.done()]):
                     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 if waiting := [task for task in tasks if not task.done()]:
@@ -148,52 +137,52 @@ class RemoteWriter:
             raise self._gone
         return [task.result() for task in tasks]
 
-    async def _one(self, conversation: Conversation, gate: asyncio.Semaphore) -> Reply:
+    async def _reply(self, conversation: Conversation, gate: asyncio.Semaphore) -> Reply:
         if len(conversation.ids) > self._context - self._sampling.max_new_tokens:
             return NO_ROOM
         async with gate:
-            for attempt in range(self._patience.retries + 1):
+            for attempt in range(self._limits.retries + 1):
                 if self._gone is not None:
                     return _lost(str(self._gone))
                 if attempt:
                     await self._sleep(wait_s(conversation.seed, attempt))
                 try:
-                    reply = await self._ask(conversation)
-                except NoAnswer as error:
-                    why, again = str(error), error.again
-                except BadAnswer as error:
-                    why, again = f"a wrong answer: {error}", True
+                    reply = await self._request(conversation)
+                except RequestError as error:
+                    why, retryable = str(error), error.retryable
+                except InvalidResponse as error:
+                    why, retryable = f"an invalid response: {error}", True
                 else:
                     self._failing = 0
                     return reply
-                if not again:
+                if not retryable:
                     break
             return self._give_up(why)
 
-    async def _ask(self, conversation: Conversation) -> Reply:
+    async def _request(self, conversation: Conversation) -> Reply:
         wire = self._endpoint.wire
-        url = await self._where()
-        question = Question(conversation.ids, self._chat.messages(conversation.said))
-        answer = await post(self._client, url + wire.path, wire.body(question, self._sampling, self._chat))
+        url = await self._url()
+        prompt = PromptMessages(conversation.ids, self._chat.messages(conversation.said))
+        answer = await post(self._client, url + wire.path, wire.body(prompt, self._sampling, self._chat))
         return wire.read(answer, self._sampling, self._chat)
 
-    async def _where(self) -> str:
+    async def _url(self) -> str:
         waited = 0.0
         while (url := self._endpoint.where()) is None:
-            if waited >= self._patience.absent_s:
-                raise NoAnswer(f"the server was not back within {self._patience.absent_s:g} s")
+            if waited >= self._limits.absent_s:
+                raise RequestError(f"the server was not back within {self._limits.absent_s:g} s")
             await self._sleep(POLL_S)
             waited += POLL_S
         return url
 
     def _give_up(self, why: str) -> Reply:
-        """The reply is lost; and with it the run where too many were."""
+        """Count a lost reply; after too many, the run ends."""
         if not self._failing:
             self._first = why
         self._failing += 1
         self.lost += 1
         self.first_cause = self.first_cause or why
-        if self._failing >= self._patience.failures:
+        if self._failing >= self._limits.failures:
             self._gone = self._gone or ServerError(
                 f"{self._endpoint.name}: {self._failing} replies in a row could not be had "
                 f"(--server-failures sets the limit); the first: {self._first}"
@@ -206,9 +195,9 @@ def _lost(why: str) -> Reply:
 
 
 def wait_s(seed: int, attempt: int) -> float:
-    """Seconds before the attempt, counted from 1: doubled each time, and spread so that not all come at once.
+    """Backoff in seconds before a retry, counted from 1: min(0.5 x 2^(attempt - 1), 30) with jitter.
 
-    Between a half and the whole of min(0.5 x 2^(attempt - 1), 30); which follows from the conversation's seed.
+    The jitter, a factor from 0.5 to 1, is a hash of the conversation's seed.
     """
     whole = min(FIRST_WAIT_S * 2.0 ** min(attempt - 1, 16), LONGEST_WAIT_S)
     return whole * (0.5 + 0.5 * derive(seed, "wait", attempt) / 2**63)

@@ -1,4 +1,4 @@
-"""The distribution that replies are sampled from: the one place that sampler and learner both ask.
+"""The sampling distribution of replies, for sampler and learner alike.
 
 Letters in shapes: N positions, V tokens of the vocabulary.
 """
@@ -13,26 +13,22 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How replies are sampled.
-
-    A temperature of 0 takes the likeliest token, and then ``top_p`` means nothing.
-    """
+    """Sampling settings. Temperature 0 is greedy and ignores ``top_p``."""
 
     temperature: float = 1.0
-    top_p: float = 1.0  # the smallest set of likeliest tokens that is at least so likely together; 1: all tokens
-    max_new_tokens: int = 256  # of a reply, the one that ends it included
+    top_p: float = 1.0  # probability mass of the nucleus; 1: all tokens
+    max_new_tokens: int = 256  # per reply, including the end-of-turn token
 
     @property
     def greedy(self) -> bool:
-        """Whether nothing is left to chance."""
+        """Whether the most likely token is taken."""
         return self.temperature == 0.0
 
 
 def log_distribution(logits: Tensor, sampling: Sampling) -> Tensor:
-    """[N, V] log-probabilities of the next token: softened or sharpened, then cut to the nucleus and renormalised.
+    """[N, V] log-probabilities of the next token, with temperature and nucleus applied.
 
-    Tokens outside of the nucleus have minus infinity. With temperature 0 it is the model's own distribution, of which
-    the likeliest token is taken.
+    Tokens outside of the nucleus have minus infinity. With temperature 0 it is the model's own distribution.
     """
     logits = logits.float()
     if not sampling.greedy and sampling.temperature != 1.0:
@@ -41,6 +37,6 @@ def log_distribution(logits: Tensor, sampling: Sampling) -> Tensor:
     if sampling.greedy or sampling.top_p >= 1.0:
         return logprobs
     ordered, order = torch.sort(logprobs, descending=True)
-    before = torch.cumsum(ordered.exp(), -1) - ordered.exp()  # mass of what is likelier
+    before = torch.cumsum(ordered.exp(), -1) - ordered.exp()  # mass of more likely tokens
     outside = torch.zeros_like(logprobs, dtype=torch.bool).scatter(-1, order, before >= sampling.top_p)
     return torch.log_softmax(logits.masked_fill(outside, -torch.inf), -1)

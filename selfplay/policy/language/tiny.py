@@ -1,7 +1,4 @@
-"""The embedded model: a small transformer with a tokenizer over a game's language, made here.
-
-Its folder is that of any Llama model, so that other programs can load it.
-"""
+"""The architecture of the embedded model: a small Llama with a tokenizer for the vocabulary of one game."""
 
 from __future__ import annotations
 
@@ -17,18 +14,11 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from selfplay.policy.language.attention import NAME
 from selfplay.policy.language.model import LanguageModel
 
-PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END = (
-    "<|pad|>",
-    "<|unknown|>",
-    "<|user|>",
-    "<|assistant|>",
-    "<|system|>",
-    "<|end|>",
-)
-MARKS: Final = (PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END)
+MARKS: Final = ("<|pad|>", "<|unknown|>", "<|user|>", "<|assistant|>", "<|system|>", "<|end|>")
+PAD, UNKNOWN, USER, ASSISTANT, SYSTEM, END = MARKS
 TEMPLATE: Final = (
     "{% for m in messages %}{{ '<|' + m.role + '|>' }}{% if m.content is string %}{{ m.content }}{% else %}"
-    "{% for part in m.content %}{{ part.text }}{% endfor %}{% endif %}"  # as servers give it
+    "{% for part in m.content %}{{ part.text }}{% endfor %}{% endif %}"  # the form of servers
     "{% if m.role == 'assistant' %}<|end|>{% endif %}"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
@@ -41,14 +31,14 @@ class TinySpec:
     width: int = 128
     layers: int = 4
     heads: int = 8
-    shared: int = 1  # heads of keys and values
+    shared: int = 1  # number of key-value heads
     inner: int = 256
     context: int = 512
-    spread: float = 0.08  # standard deviation of fresh weights; 0.02, common for large models, stands still here
+    spread: float = 0.08  # standard deviation of initial weights; the common 0.02 does not learn at this size
 
 
 def make_tokenizer(pieces: Sequence[str], context: int) -> PreTrainedTokenizerFast:
-    """A tokenizer to which each of the pieces is one token; any other character is unknown to it."""
+    """A tokenizer with one token per piece; other characters are unknown."""
     vocabulary = {piece: i for i, piece in enumerate([*MARKS, *dict.fromkeys(pieces)])}
     longest_first = sorted(set(pieces), key=lambda piece: (-len(piece), piece))
     pattern = "|".join(re.escape(piece).replace("\\\n", "\\n") for piece in longest_first)
@@ -65,7 +55,7 @@ def make_tokenizer(pieces: Sequence[str], context: int) -> PreTrainedTokenizerFa
 
 
 def make_tiny(spec: TinySpec, pieces: Sequence[str], seed: int) -> LanguageModel:
-    """A model that knows nothing yet."""
+    """A model with random weights."""
     tokenizer = make_tokenizer(pieces, spec.context)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=spec.width, intermediate_size=spec.inner,

@@ -1,13 +1,12 @@
-"""How servers are asked for a reply, and how their answers are read: three formats, and nothing taken on trust.
+"""Three API formats of servers, with strict validation of responses.
 
     SGLang        POST /generate             ids in, ids and log-probabilities out
     completions   POST /v1/completions       ids in; ids and log-probabilities out (vLLM), else text
     chat          POST /v1/chat/completions  messages in, text out
 
-An answer is data of somebody else: whatever is not exactly what was asked for is a ``BadAnswer``, and nothing is
-repaired. Ids that a server gives are kept as they are. The log-probabilities are those that the server tells: SGLang's
-are taken before the nucleus is cut, vLLM's are the model's own unless it runs with ``--logprobs-mode
-processed_logprobs``.
+Responses are untrusted: any deviation is an ``InvalidResponse``, and nothing is repaired. Ids are kept as they are.
+Log-probabilities are those of the server: SGLang's are taken before the nucleus is cut, vLLM's are the model's own
+unless it runs with ``--logprobs-mode processed_logprobs``.
 """
 
 from __future__ import annotations
@@ -26,46 +25,42 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 LENGTH, STOP = "length", "stop"
-MAX_BYTES: Final = 1 << 26  # of an answer
-_ABOVE: Final = 1e-3  # that rounding may lift a log-probability above 0
+MAX_BYTES: Final = 1 << 26  # of a response
+_ROUNDING: Final = 1e-3  # maximum of a rounded log-probability
 
 
-class BadAnswer(Exception):
-    """An answer that is not what was asked for; the message says in which way."""
+class InvalidResponse(Exception):
+    """A response that does not fit the request; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a reply is asked for."""
+class PromptMessages:
+    """The conversation to continue."""
 
-    ids: Ids  # the conversation so far
-    messages: Sequence[Message]  # the same as texts
+    ids: Ids  # as token ids
+    messages: Sequence[Message]  # as texts
 
 
-class Wire(Protocol):
-    """A format."""
+class ApiFormat(Protocol):
+    """Format of requests and responses."""
 
     @property
     def path(self) -> str:
-        """Where it is asked."""
-        ...
+        """Path of the URL."""
 
     @property
-    def told(self) -> str:
-        """What comes back, for people."""
-        ...
+    def description(self) -> str:
+        """Contents of responses, for the user."""
 
-    def body(self, question: Question, sampling: Sampling, chat: Chat) -> Json:
-        """The request."""
-        ...
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
+        """Body of a request."""
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """The reply in an answer.
+        """The reply in a response.
 
         Raises:
-            BadAnswer: there is none.
+            InvalidResponse: the response is invalid.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +68,11 @@ class SGLang:
     """SGLang's own endpoint."""
 
     path: str = "/generate"
-    told: str = "SGLang: token ids and log-probabilities"
+    description: str = "SGLang: token ids and log-probabilities"
 
-    def body(self, question: Question, sampling: Sampling, chat: Chat) -> Json:
-        """See ``Wire``."""
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
         return {
-            "input_ids": question.ids,
+            "input_ids": prompt.ids,
             "sampling_params": {
                 "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": -1, "min_p": 0.0,
                 "repetition_penalty": 1.0, "max_new_tokens": sampling.max_new_tokens,
@@ -88,140 +82,134 @@ class SGLang:
         }  # fmt: skip
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """See ``Wire``."""
         meta = _field(answer, "meta_info", dict)
         reason = _field(_field(meta, "finish_reason", dict), "type", str)
         ids = _optional(answer, "output_ids", list)
-        told = _optional(meta, "output_token_logprobs", list)
-        if told is None:
+        pairs = _optional(meta, "output_token_logprobs", list)
+        if pairs is None:
             return reply_of(_needed(ids, "output_ids"), None, reason, sampling, chat)
-        if not all(isinstance(entry, list) and len(entry) >= 2 for entry in told):
-            raise BadAnswer("output_token_logprobs are not pairs")
-        sampled = [entry[1] for entry in told]
-        if ids is not None and ids not in (sampled, sampled[:-1]):  # the last, which ends it, may have been cut off
-            raise BadAnswer(f"{len(ids)} output_ids are not those of {len(sampled)} log-probabilities")
-        return reply_of(sampled, [entry[0] for entry in told], reason, sampling, chat)
+        if not all(isinstance(entry, list) and len(entry) >= 2 for entry in pairs):
+            raise InvalidResponse("output_token_logprobs are not pairs")
+        sampled = [entry[1] for entry in pairs]
+        if ids is not None and ids not in (sampled, sampled[:-1]):  # the end-of-turn token may be cut off
+            raise InvalidResponse(f"{len(ids)} output_ids are not those of {len(sampled)} log-probabilities")
+        return reply_of(sampled, [entry[0] for entry in pairs], reason, sampling, chat)
 
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """OpenAI's older endpoint; with ``ids`` the server tells them, as vLLM does."""
+    """OpenAI's older endpoint; with ``ids`` the response has token ids, as vLLM's does."""
 
     model: str
     ids: bool
     path: str = "/v1/completions"
 
     @property
-    def told(self) -> str:
-        """See ``Wire``."""
+    def description(self) -> str:
         return "completions: " + ("token ids and log-probabilities" if self.ids else "text alone")
 
-    def body(self, question: Question, sampling: Sampling, chat: Chat) -> Json:
-        """See ``Wire``."""
-        asked: Json = {
-            "model": self.model, "prompt": question.ids, "max_tokens": sampling.max_new_tokens,
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
+        body: Json = {
+            "model": self.model, "prompt": prompt.ids, "max_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature, "top_p": sampling.top_p,
         }  # fmt: skip
-        if self.ids:  # what follows is vLLM's: nothing of the model's own habits of sampling
-            asked |= {
+        if self.ids:  # options of vLLM, which override sampling defaults of the model
+            body |= {
                 "logprobs": 1, "return_token_ids": True, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0,
                 "stop_token_ids": sorted(chat.ends), "skip_special_tokens": False,
             }  # fmt: skip
-        return asked
+        return body
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """See ``Wire``."""
         choice = _only_choice(answer)
         reason = _field(choice, "finish_reason", str)
         if not self.ids:
             return text_reply(_field(choice, "text", str), reason, sampling, chat)
-        told = _optional(choice, "logprobs", dict)
-        logprobs = None if told is None else _optional(told, "token_logprobs", list)
+        found = _optional(choice, "logprobs", dict)
+        logprobs = None if found is None else _optional(found, "token_logprobs", list)
         return reply_of(_field(choice, "token_ids", list), logprobs, reason, sampling, chat)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatCompletions:
-    """OpenAI's chat endpoint: the server has the template, and tells text."""
+    """OpenAI's chat endpoint: the server applies the template, and responds with text."""
 
     model: str
     path: str = "/v1/chat/completions"
-    told: str = "chat: text alone"
+    description: str = "chat: text alone"
 
-    def body(self, question: Question, sampling: Sampling, chat: Chat) -> Json:
-        """See ``Wire``."""
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
         del chat
         return {
-            "model": self.model, "messages": list(question.messages), "max_tokens": sampling.max_new_tokens,
+            "model": self.model, "messages": list(prompt.messages), "max_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature, "top_p": sampling.top_p,
         }  # fmt: skip
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """See ``Wire``."""
         choice = _only_choice(answer)
         text = _field(_field(choice, "message", dict), "content", str)
         return text_reply(text, _field(choice, "finish_reason", str), sampling, chat)
 
 
 def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: Sampling, chat: Chat) -> Reply:
-    """A reply of ids, and their log-probabilities where they are told.
+    """A reply from ids and optional log-probabilities.
 
     Raises:
-        BadAnswer: they are not ids of the vocabulary, they are none or too many, an end stands in their middle or
-            none where they are said to have ended, or as many log-probabilities are not there.
+        InvalidResponse: ids outside of the vocabulary, none or too many of them, a misplaced or missing end-of-turn
+            token, or another number of log-probabilities.
     """
     if not all(type(one) is int and 0 <= one < chat.size for one in ids):
-        raise BadAnswer(f"token ids that are not in the vocabulary of {chat.size}")
+        raise InvalidResponse(f"token ids that are not in the vocabulary of {chat.size}")
     if not 0 < len(ids) <= sampling.max_new_tokens:
-        raise BadAnswer(f"{len(ids)} tokens, of 1 to {sampling.max_new_tokens} that were asked for")
+        raise InvalidResponse(f"{len(ids)} tokens, but 1 to {sampling.max_new_tokens} were requested")
     ended = ids[-1] in chat.ends
     if any(one in chat.ends for one in ids[:-1]):
-        raise BadAnswer("an end-of-turn token in the middle of a reply")
+        raise InvalidResponse("an end-of-turn token in the middle of a reply")
     if reason not in (STOP, LENGTH) or (reason == STOP and not ended):
-        raise BadAnswer(f"it ended by {reason!r}" + (" without an end-of-turn token" if reason == STOP else ""))
+        raise InvalidResponse(f"it ended by {reason!r}" + (" without an end-of-turn token" if reason == STOP else ""))
     if logprobs is None:
         logprobs = [math.nan] * len(ids)
     elif len(logprobs) != len(ids):
-        raise BadAnswer(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
-    elif not all(type(one) in (int, float) and -math.inf < one <= _ABOVE for one in logprobs):
-        raise BadAnswer("log-probabilities that are none")
+        raise InvalidResponse(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
+    elif not all(type(one) in (int, float) and -math.inf < one <= _ROUNDING for one in logprobs):
+        raise InvalidResponse("log-probabilities that are none")
     return Reply(chat.text_of([ids])[0], ids, [float(one) for one in logprobs], ended)
 
 
 def text_reply(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
-    """A reply of text, encoded as the model would have written it; how likely it was is not known.
+    """A reply from text, which is encoded here; its log-probabilities are unknown.
 
     Raises:
-        BadAnswer: it holds what only a template writes, or words that the model has no token for.
+        InvalidResponse: the text has special tokens or words that the tokenizer lacks.
     """
     ids = chat.ids_of([text])[0]
     if not chat.marks.isdisjoint(ids[:-1]):
-        raise BadAnswer("text with tokens that are no text, or that the model has no token for")
-    if reason == STOP and len(ids) > sampling.max_new_tokens:  # the server counts in tokens of its own
+        raise InvalidResponse("text with tokens that are no text, or that the model has no token for")
+    if reason == STOP and len(ids) > sampling.max_new_tokens:  # the server may count other tokens
         reason = LENGTH
     ids = ids if reason == STOP else ids[:-1][: sampling.max_new_tokens]
     return reply_of(ids, None, reason, sampling, chat)
 
 
 def decode(data: bytes) -> Json:
-    """An answer as JSON.
+    """A response as JSON.
 
     Raises:
-        BadAnswer: it is no JSON object.
+        InvalidResponse: not a JSON object.
     """
     try:
         document = parse_json(data, MAX_BYTES)
     except ValueError as error:
-        raise BadAnswer(f"not JSON: {' '.join(str(error).split())}") from error
+        raise InvalidResponse(f"not JSON: {' '.join(str(error).split())}") from error
     if not isinstance(document, dict):
-        raise BadAnswer("JSON, but no object")
+        raise InvalidResponse("JSON, but no object")
     return document
 
 
 def _only_choice(answer: Json) -> Json:
     choices = _field(answer, "choices", list)
     if len(choices) != 1 or not isinstance(choices[0], dict):
-        raise BadAnswer("not one choice")
+        raise InvalidResponse("not one choice")
     return choices[0]
 
 
@@ -231,12 +219,12 @@ def _field(document: Json, name: str, kind: type) -> Any:  # noqa: ANN401
 
 def _needed(value: Any, name: str) -> Any:  # noqa: ANN401
     if value is None:
-        raise BadAnswer(f"no {name}")
+        raise InvalidResponse(f"no {name}")
     return value
 
 
 def _optional(document: Json, name: str, kind: type) -> Any:  # noqa: ANN401
     value = document.get(name)
     if value is not None and not isinstance(value, kind):
-        raise BadAnswer(f"{name} is no {kind.__name__}")
+        raise InvalidResponse(f"{name} is no {kind.__name__}")
     return value

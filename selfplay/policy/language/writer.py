@@ -1,8 +1,8 @@
-"""Writes replies with a model in this process: many conversations at once, each token computed once.
+"""Generates replies with a model in this process: many conversations at once, each token computed once.
 
-What a conversation has read and written stays in a store of keys and values until it is closed. A round takes the
-conversations that are to be answered out of the store, reads what is new in them, and writes until the last reply has
-ended; rows whose reply has ended leave as soon as enough of those at work have.
+Keys and values of a conversation stay in a store until it is closed. A round takes conversations out of the store,
+reads their new tokens, and generates until the last reply has ended. Rows whose reply has ended leave the batch as soon
+as there are enough of them.
 Letters in shapes: R rows, V tokens of the vocabulary.
 """
 
@@ -17,27 +17,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.splitmix import words
-from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, begin, proceed
+from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, Writer
+from selfplay.policy.language.decoding import DecodingBatch, DecodingRow, shared
+from selfplay.policy.language.kv_store import STORE_BYTES, KVStore
 from selfplay.policy.language.sampling import Sampling, log_distribution
-from selfplay.policy.language.store import STORE_BYTES, Store
-from selfplay.policy.language.working import Row, Working, shared
 
 if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
 
-LEAVE: Final = 0.75  # share of the rows at work that may go on, when those that have ended leave
+KEEP_SHARE: Final = 0.75  # the batch is compacted if at most this share of its rows goes on
 
 
 @final
-class LocalWriter:
-    """A model's conversations (``Writer``). One thread at a time.
+class LocalWriter(Writer):
+    """Writes with a local model. One thread at a time.
 
     Args:
-        model: Its weights may change only while no conversation is open.
-        sampling: How.
-        rows: Answered at once at most.
-        leave: See ``LEAVE``.
-        store_bytes: Of keys and values of conversations that go on.
+        model: its weights may change only while no conversation is open.
+        sampling: of the tokens.
+        rows: maximum size of a batch.
+        keep_share: see ``KEEP_SHARE``.
+        store_bytes: limit for keys and values of open conversations.
     """
 
     def __init__(
@@ -45,32 +45,28 @@ class LocalWriter:
         model: LanguageModel,
         sampling: Sampling,
         rows: int = 128,
-        leave: float = LEAVE,
+        keep_share: float = KEEP_SHARE,
         store_bytes: int = STORE_BYTES,
     ) -> None:
+        super().__init__(model.chat)
         self._model = model
         self._sampling = sampling
         self._rows = rows
-        self._leave = leave
-        self._store = Store(model, store_bytes)
-
-    def open(self, seed: int, system: str, observation: str) -> Conversation:
-        """See ``Writer``."""
-        return begin(self._model.chat, seed, system, observation)
+        self._keep_share = keep_share
+        self._store = KVStore(model, store_bytes)
 
     def go_on(self, conversations: Sequence[Conversation], observations: Sequence[str]) -> None:
-        """See ``Writer``."""
-        proceed(self._model.chat, conversations, observations)
+        """See ``Writer``. The common prefix of a new row with the row before is not read again."""
+        super().go_on(conversations, observations)
         for conversation in conversations:
-            if conversation.before:  # what the new row shares with the one before it need not be read again
+            if conversation.before:
                 self._store.cut(conversation, shared(conversation.before[-1][0], conversation.ids))
 
     @torch.inference_mode()
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """See ``Writer``."""
         longest = self._model.context - self._sampling.max_new_tokens
         fitting = [c for c in conversations if len(c.ids) <= longest]
-        fitting.sort(key=self._store.unread)  # so that rows of a round have about as much to read
+        fitting.sort(key=self._store.unread)  # rows of a round then need little padding
         replies: dict[int, Reply] = {}
         for start in range(0, len(fitting), self._rows):
             replies |= self._round(fitting[start : start + self._rows])
@@ -80,39 +76,38 @@ class LocalWriter:
         return written
 
     def close(self, conversations: Sequence[Conversation]) -> None:
-        """See ``Writer``."""
         self._store.drop(conversations)
 
     def _round(self, conversations: list[Conversation]) -> dict[int, Reply]:
-        rows = [Row(c, self._store.slot(c)) for c in conversations]
-        working = Working(self._model, self._store, rows, self._sampling.max_new_tokens)
-        logits = working.read()
+        rows = [DecodingRow(c, self._store.slot(c)) for c in conversations]
+        batch = DecodingBatch(self._model, self._store, rows, self._sampling.max_new_tokens)
+        logits = batch.read()
         for left in range(self._sampling.max_new_tokens, 0, -1):
-            drawn = self._draw(logits, working.rows)
-            going_on = sum(not row.ended for row in working.rows)
+            drawn = self._draw(logits, batch.rows)
+            going_on = sum(not row.ended for row in batch.rows)
             if left == 1 or not going_on:
                 break
-            if going_on <= self._leave * len(working.rows):
-                drawn = working.part(drawn)
-            logits = working.step(drawn)
-        working.finish()
+            if going_on <= self._keep_share * len(batch.rows):
+                drawn = batch.drop_ended(drawn)
+            logits = batch.step(drawn)
+        batch.finish()
         texts = self._model.chat.text_of([row.ids for row in rows])
         return {
             id(row.conversation): Reply(text, row.ids, row.logprob, row.ended)
             for row, text in zip(rows, texts, strict=True)
         }
 
-    def _draw(self, logits: Tensor, rows: list[Row]) -> Tensor:
-        """A token for each row [R], whether or not it has ended; those that go on take theirs."""
+    def _draw(self, logits: Tensor, rows: list[DecodingRow]) -> Tensor:
+        """Draw a token for each row [R]; rows that have not ended append it."""
         logprobs = log_distribution(logits, self._sampling)
         if self._sampling.greedy:
             drawn = logprobs.argmax(-1)
         else:
             mass = logprobs.exp().cumsum(-1, dtype=torch.float64)
             whole = mass[:, -1:]
-            luck = torch.from_numpy(_luck(rows)).to(mass.device)[:, None] * whole
-            # Below the whole even when rounded, so that the token found has a probability.
-            drawn = torch.searchsorted(mass, torch.minimum(luck, whole * (1 - 2**-50)), right=True)[:, 0]
+            point = torch.from_numpy(_uniforms(rows)).to(mass.device)[:, None] * whole
+            # Rounding must not reach the whole mass, or a token of probability 0 would be drawn.
+            drawn = torch.searchsorted(mass, torch.minimum(point, whole * (1 - 2**-50)), right=True)[:, 0]
         taken = logprobs.gather(1, drawn[:, None])[:, 0].tolist()
         ends = self._model.chat.ends
         for row, token, logprob in zip(rows, drawn.tolist(), taken, strict=True):
@@ -123,8 +118,8 @@ class LocalWriter:
         return drawn
 
 
-def _luck(rows: list[Row]) -> NDArray[np.float64]:
-    """Numbers in [0, 1) that follow from the conversation and the place in it, whoever else is answered."""
+def _uniforms(rows: list[DecodingRow]) -> NDArray[np.float64]:
+    """[R] numbers in [0, 1), a hash of each conversation's seed and position; independent of the batch."""
     seeds = np.array([row.conversation.seed for row in rows], np.uint64)
     places = np.array(
         [(len(row.conversation.before) << 32) + len(row.conversation.ids) + len(row.ids) for row in rows], np.uint64

@@ -1,4 +1,4 @@
-"""Runners of dialogue games that play in actors of a cluster."""
+"""Runners of dialogue games in actors of a cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 from selfplay.config.dialogue_rules import is_embedded
 from selfplay.league.records import generation_id
 from selfplay.machine import usable_cores
-from selfplay.runner.dialogue_link import (
-    DialogueClient,
-    DialogueServer,
-    Published,
-    files_of,
-)
+from selfplay.runner.dialogue_link import DialogueClient, DialogueServer, PublishedWeights, files_of
 from selfplay.runner.game_runner import SlowOpening, Turns
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S
 
@@ -24,19 +19,19 @@ if TYPE_CHECKING:
     from selfplay.runner.ray_cluster import Cluster
     from selfplay.train.dialogue.session import DialogueSession
 
-TURN_S = 5.0  # after which the next one may open
+TURN_S = 5.0  # until the next one may open
 
 
 class Actors:
     """Opens runners in actors of a cluster.
 
     Args:
-        session: What is trained.
-        cluster: Where they play.
-        weights: Of now.
+        session: of the run.
+        cluster: of the actors.
+        weights: current ones.
     """
 
-    def __init__(self, session: DialogueSession, cluster: Cluster, weights: Published) -> None:
+    def __init__(self, session: DialogueSession, cluster: Cluster, weights: PublishedWeights) -> None:
         self._session = session
         self._cluster = cluster
         self._weights = weights
@@ -45,9 +40,9 @@ class Actors:
         self.opening = SlowOpening(Turns(max(2, usable_cores()), TURN_S), methodcaller("open"), FIRST_TIMEOUT_S)
 
     def open(self, runner: str, faults: FaultPlan | None) -> DialogueClient:
-        """What a runner works on, made in its thread."""
+        """The games of a runner. Called in its thread."""
         with self._lock:
-            if self._files is None:  # of the first generation: its weights are replaced before it plays
+            if self._files is None:  # of the first generation; its weights are replaced before the first order
                 self._files = self._cluster.put(files_of(self._session.run.generations / generation_id(0)))
         link = self._cluster.link(DialogueServer, runner)
         return DialogueClient(link, self._weights, self._document(faults), self._files)

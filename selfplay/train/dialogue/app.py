@@ -18,13 +18,7 @@ from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.train.dialogue.family import DialogueFamily
-from selfplay.train.dialogue.players import (
-    endpoint_of,
-    open_model,
-    reopen,
-    sampling_of,
-    server_of,
-)
+from selfplay.train.dialogue.players import endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.train.dialogue.session import DialogueSession, runners
 from selfplay.train.run import cluster_for, run_to_end
 
@@ -94,7 +88,7 @@ def _start(
         config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
     )
     lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, resumed))
-    notices = () if endpoint is None else (endpoint.wire.told,)
+    notices = () if endpoint is None else (endpoint.wire.description,)
     return run_to_end(session, partial(DialogueFamily, session), reporters, lines, notices)
 
 

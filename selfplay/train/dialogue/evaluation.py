@@ -1,8 +1,7 @@
-"""How well players do on states that nobody was trained on: means, and differences on the same states.
+"""Evaluation of players on held-out states: means, and paired differences on the same states.
 
-Where both seats are given the same, a player is judged with itself in both. Elsewhere what seat 0 wins of itself says
-nothing about it: there it plays every scripted player, once in each seat. All play at temperature 1 from the whole
-distribution; games on one state share their random seed, for all players.
+With a shared reward, a player plays itself. Otherwise it plays every scripted player, once in each seat. Sampling is at
+temperature 1 without a nucleus. The seed of a game depends only on its state, so it is the same for all players.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played, Player, play_games
-from selfplay.runner.dialogue_collector import Order, fixtures
+from selfplay.runner.dialogue_collector import Order, game_specs
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -33,23 +32,23 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Z95: Final = 1.96
 HELD_OUT: Final = "held out"
-"""Name of the stream of seeds that judged states come from, whatever a run's seed: all runs are judged on the same."""
+"""Name of the seeds of held-out states, which are the same for all runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a player did on each state, in the order of the states."""
+class Evaluation:
+    """Results of a player by state."""
 
-    rewards: Floats  # [N] shared ones, or the mean of both seats against the strongest scripted player
+    rewards: Floats  # [N] shared, or the mean of both seats against the strongest scripted player
     agreed: NDArray[np.bool_]  # [N] in all games on the state
-    failed: Floats  # [N] share of those games that ended by a refused reply or one that was cut off
+    failed: Floats  # [N] share of the games that ended by an invalid or cut-off reply
     endings: Mapping[str, int]
-    turns: float  # a game
-    against: Mapping[str, tuple[float, float]]  # mean in seat 0 and seat 1 by scripted player; empty: it met itself
+    turns: float  # per game
+    against: Mapping[str, tuple[float, float]]  # scripted player -> mean in seat 0 and in seat 1; empty: self-play
 
     @property
     def document(self) -> dict[str, JsonValue]:
-        """As JSON: means, and the half width of their 95% interval."""
+        """As JSON: means, and the half width of the 95% interval of the reward."""
         rewards, agreed = self.rewards, self.agreed
         return {
             "reward": round(float(rewards.mean()), 4),
@@ -60,32 +59,32 @@ class Judged:
             "turns": round(self.turns, 2),
             "endings": dict(self.endings),
             "states": len(rewards),
-            **({"against": {name: self._met(*seats) for name, seats in self.against.items()}} if self.against else {}),
+            **({"against": {name: _means(*seats) for name, seats in self.against.items()}} if self.against else {}),
         }
 
-    @staticmethod
-    def _met(first: float, second: float) -> dict[str, JsonValue]:
-        return {"reward": round((first + second) / 2, 4), "seat_0": round(first, 4), "seat_1": round(second, 4)}
+
+def _means(first: float, second: float) -> dict[str, JsonValue]:
+    return {"reward": round((first + second) / 2, 4), "seat_0": round(first, 4), "seat_1": round(second, 4)}
 
 
 def held_out(count: int) -> list[int]:
-    """Seeds of the judged states."""
+    """Seeds of the held-out states."""
     return [derive(0, HELD_OUT, i) for i in range(count)]
 
 
-def judge(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[int]) -> Judged:
-    """A player on each state: one game with itself, or one in each seat with every scripted player. Blocks."""
+def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[int]) -> Evaluation:
+    """Play one game per state with itself, or two with every scripted player. Blocks."""
     order = Order(tuple(range(len(seeds))), tuple(seeds), 1)
     players = {} if entry.shared_reward else entry.players
     opponents: dict[str, Player] = {name: partial(make, rules) for name, make in players.items()}
     pairs = [pair for other in opponents.values() for pair in ((player, other), (other, player))]
-    games = [play_games(fixtures(entry, rules, order, pair, HELD_OUT)) for pair in pairs or [(player, player)]]
-    # A game that raised counts as one that failed: it must not make a player look better.
+    games = [play_games(game_specs(entry, rules, order, pair, HELD_OUT)) for pair in pairs or [(player, player)]]
+    # Lost games count as failed.
     played = [[game if isinstance(game, Played) else None for game in row] for row in games]
-    reasons = [[FAILED if game is None else game.verdict.reason for game in row] for row in played]
-    rewards = np.array([[0.0 if g is None else g.verdict.rewards[i % 2] for g in row] for i, row in enumerate(played)])
+    reasons = [[FAILED if game is None else game.outcome.reason for game in row] for row in played]
+    rewards = np.array([[0.0 if g is None else g.outcome.rewards[i % 2] for g in row] for i, row in enumerate(played)])
     means = rewards.mean(1).tolist()
-    return Judged(
+    return Evaluation(
         rewards=rewards[-2:].mean(0),
         agreed=np.asarray([[reason == AGREED for reason in row] for row in reasons]).min(0),
         failed=np.array([[reason in (REFUSED, CUT_OFF, CONTEXT, FAILED) for reason in row] for row in reasons]).mean(0),
@@ -95,16 +94,16 @@ def judge(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[in
     )
 
 
-def judge_model(
+def evaluate_model(
     entry: DialogueEntry, rules: Rules, model: LanguageModel, sampling: Sampling, seeds: Sequence[int]
-) -> Judged:
-    """A model as it is."""
+) -> Evaluation:
+    """Evaluate the current weights of a model."""
     whole = Sampling(1.0, 1.0, sampling.max_new_tokens)
-    return judge(entry, rules, LocalWriter(model, whole), seeds)
+    return evaluate(entry, rules, LocalWriter(model, whole), seeds)
 
 
 def gain(after: Floats, before: Floats) -> dict[str, JsonValue]:
-    """Mean difference on the same states, and the half width of its 95% interval."""
+    """Mean paired difference, and the half width of its 95% interval."""
     difference = after - before
     if len(difference) < 2:
         return {"gain": None, "interval": None, "states": len(difference)}
@@ -115,8 +114,8 @@ def gain(after: Floats, before: Floats) -> dict[str, JsonValue]:
     }
 
 
-def compare(after: Judged, before: Judged) -> dict[str, Any]:
-    """What came of a training, as JSON: a player as it is now, as it began, and the differences on the same states."""
+def compare(after: Evaluation, before: Evaluation) -> dict[str, Any]:
+    """As JSON: a player after and before training, and the paired differences."""
     both = after.agreed & before.agreed
     return {
         "evaluation": after.document,
@@ -127,9 +126,9 @@ def compare(after: Judged, before: Judged) -> dict[str, Any]:
 
 
 def anchors(entry: DialogueEntry, rules: Rules, seeds: Sequence[int]) -> dict[str, JsonValue]:
-    """Scripted players, and what is known of the states without playing, on the same states."""
+    """Scripted players and reference rewards on the same states."""
     found: dict[str, JsonValue] = {
-        name: judge(entry, rules, partial(make, rules), seeds).document for name, make in entry.players.items()
+        name: evaluate(entry, rules, partial(make, rules), seeds).document for name, make in entry.players.items()
     }
     known = [entry.references(rules, state) for state in entry.states(rules, seeds)]
     found |= {f"known_{name}": round(float(np.mean([each[name] for each in known])), 4) for name in known[0]}

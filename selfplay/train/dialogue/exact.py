@@ -1,8 +1,7 @@
-"""How far a language model is from an equilibrium, exactly: in games that are small enough to be written down.
+"""The exact NashConv of language models, in games that are small enough to enumerate.
 
-A model is asked for the probability of every legal reply in every situation, at temperature 1 and from the whole
-distribution, the token that ends the reply included. What it gives to other texts is reported beside it; as a player
-it is judged by the legal replies alone.
+A model gives the probability of every legal reply in every information set, at temperature 1, without a nucleus, and
+including the end-of-turn token. The probability of other texts is reported separately; NashConv uses the legal replies.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 import torch
 
 from selfplay.learner.dialogue_batch import padded, row_of
-from selfplay.policy.language.lessons import lesson
+from selfplay.policy.language.conversation import demonstration
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -26,35 +25,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A model in every situation of a game."""
+class LegalReplies:
+    """Probabilities of a model in every information set of a game."""
 
     chances: Chances
-    illegal: tuple[float, ...]  # probability of everything that is no legal reply, in each situation
+    illegal: tuple[float, ...]  # probability of all other texts, by information set
 
 
 @torch.inference_mode()
-def ask(model: LanguageModel, exact: Exact, rules: Any) -> Asked:  # noqa: ANN401
-    """What a model would reply, and how likely. Blocks."""
-    situations = exact.situations(rules)
-    lessons = [
-        lesson(model.chat, each.system, each.texts[0::2], [*each.texts[1::2], reply], taught=1)
-        for each in situations
+def legal_replies(model: LanguageModel, exact: Exact, rules: Any) -> LegalReplies:  # noqa: ANN401
+    """The probabilities of a model. Blocks."""
+    information_sets = exact.information_sets(rules)
+    rows = [
+        demonstration(model.chat, each.system, each.texts[0::2], [*each.texts[1::2], reply], targets=1)
+        for each in information_sets
         for reply in each.replies
     ]
-    found = iter(np.exp(_log_likelihoods(model, lessons)).tolist())
+    found = iter(np.exp(_log_likelihoods(model, rows)).tolist())
     chances, illegal = [], []
-    for each in situations:
+    for each in information_sets:
         legal = [next(found) for _ in each.replies]
         total = sum(legal)
         chances.append([chance / total for chance in legal] if total > 0 else [1 / len(legal)] * len(legal))
         illegal.append(max(0.0, 1.0 - total))
-    return Asked(chances, tuple(illegal))
+    return LegalReplies(chances, tuple(illegal))
 
 
-def _log_likelihoods(model: LanguageModel, lessons: Sequence[Instance]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """[N] of the marked tokens of each, together."""
-    rows = [row_of(each) for each in lessons]
+def _log_likelihoods(model: LanguageModel, instances: Sequence[Instance]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """[N] sum over the sampled tokens of each instance."""
+    rows = [row_of(each) for each in instances]
     device = next(model.module.parameters()).device
     batch = padded(rows, [1.0] * len(rows), device)
     logprobs = torch.log_softmax(model.logits(batch.ids, batch.where).float(), -1)
@@ -63,22 +62,22 @@ def _log_likelihoods(model: LanguageModel, lessons: Sequence[Instance]) -> np.nd
     return np.asarray(np.add.reduceat(taken, starts))
 
 
-def judged(asked: Sequence[Asked], exact: Exact) -> dict[str, JsonValue]:
-    """As JSON: NashConv of the first, of the last and of a mixture of all, each as likely, and the mass of the rest.
+def exact_summary(models: Sequence[LegalReplies], exact: Exact) -> dict[str, JsonValue]:
+    """As JSON: NashConv of the first model, the last and the uniform mixture, and the mass of other texts.
 
-    Whoever replies to the mixture knows it, but not which player was drawn for the game.
+    The best reply knows the mixture, but not which model was drawn for a game.
     """
-    share = 1.0 / len(asked)
-    mass = [sum(each.illegal) / len(each.illegal) for each in asked]
+    share = 1.0 / len(models)
+    mass = [sum(each.illegal) / len(each.illegal) for each in models]
     return {
-        "start": round(exact.nash_conv([asked[0].chances], [1.0]), 4),
-        "newest": round(exact.nash_conv([asked[-1].chances], [1.0]), 4),
-        "average": round(exact.nash_conv([each.chances for each in asked], [share] * len(asked)), 4),
-        "generations": len(asked),
+        "start": round(exact.nash_conv([models[0].chances], [1.0]), 4),
+        "newest": round(exact.nash_conv([models[-1].chances], [1.0]), 4),
+        "average": round(exact.nash_conv([each.chances for each in models], [share] * len(models)), 4),
+        "generations": len(models),
         "illegal_mass": {
             "start": round(mass[0], 6),
             "newest": round(mass[-1], 6),
             "average": round(sum(mass) / len(mass), 6),
-            "largest": round(max(max(each.illegal) for each in asked), 6),
+            "largest": round(max(max(each.illegal) for each in models), 6),
         },
     }

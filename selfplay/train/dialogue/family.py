@@ -1,6 +1,6 @@
 """Runs of dialogue games: whole groups of games, GRPO, both seats played by the current model.
 
-Nothing learns while games are played, so that runners and learner share one model.
+Collection and updates alternate, so runners and learner share one model.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.chaos import CountedFaults
 from selfplay.runner.dialogue import NOT_FINITE, Lost, Played
 from selfplay.runner.dialogue_collector import DialogueCollector
-from selfplay.runner.dialogue_link import DialogueGames, Published
+from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
 from selfplay.seeding import derive
 from selfplay.train.dialogue.actors import Actors
-from selfplay.train.dialogue.closing import dialogue_summary
-from selfplay.train.dialogue.iteration import iteration_report
 from selfplay.train.dialogue.learning import freeze, make_learner
 from selfplay.train.dialogue.players import writer_of
-from selfplay.train.dialogue.rating import Contenders, play_dialogues
+from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues
+from selfplay.train.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.train.dialogue.transcripts import keep_transcripts
 from selfplay.train.family import Best, Family
 from selfplay.train.learner_state import learner_arrays, restore_learner
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from selfplay.league.rewards import RewardRecord
     from selfplay.league.schedule import Matchup
     from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
-    from selfplay.policy.language.conversation import Writer
     from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Chaos
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
     from selfplay.train.rating import LedgerKeeper
 
 WEIGHTS: Final = "the weights for the server"
-TRANSCRIPTS: Final = "games for people"
+TRANSCRIPTS: Final = "transcripts"
 SERVED: Final = "serving"  # in a run's folder: the current weights, for a server
 
 
@@ -74,18 +72,18 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
     def __init__(self, session: DialogueSession, feed: Feed, stop: asyncio.Event) -> None:
         cluster = session.cluster
         park = PARK if cluster is None else PARK_ELSEWHERE
-        board: WorkQueue[DialogueGames] = WorkQueue(
+        queue: WorkQueue[DialogueGames] = WorkQueue(
             session.runners,
             limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S),
             patience=patience(park, session.config.run.ray_address),
         )
-        super().__init__(session, board, park, feed, stop, DialogueHealth())
+        super().__init__(session, queue, park, feed, stop, DialogueHealth())
         self.session = session
-        self._weights = None if cluster is None else Published(cluster.put)
+        self._weights = None if cluster is None else PublishedWeights(cluster.put)
         self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
         self._generator = torch.Generator()
         self._learner: GRPOLearner | None = None
-        self._told_unknown = False
+        self._noticed_unknown = False
 
     # ---- training
 
@@ -136,7 +134,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         return self._finished([game for runner in sorted(results) for game in results[runner]])
 
     def _finished(self, games: Sequence[Played | Lost]) -> list[Played] | None:
-        """The games that came to their end; the others are counted."""
+        """The finished games; lost ones are counted."""
         played = [game for game in games if isinstance(game, Played)]
         lost = [game for game in games if isinstance(game, Lost)]
         if lost:
@@ -146,11 +144,11 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             return None
         if not played:
             why = lost[0].why if lost else next(iter(self.board.given_up.values()), "no runner delivered")
-            raise RunnerError(f"no game came to its end; first cause: {why}")
+            raise RunnerError(f"no game was finished; first cause: {why}")
         return played
 
     async def update(self, collected: list[Played], disk: DiskWatch) -> GRPOStatistics:
-        """Learn; then a server that this run started gets the new weights."""
+        """Learn, then send new weights to a server that this run started."""
         update = await self.worker.submit(self._update, collected)
         with disk.tolerate(WEIGHTS):
             await self._publish()
@@ -162,8 +160,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             done = self.progress.iteration / iterations
             learner.optimizer.param_groups[0]["lr"] = learner.settings.learning_rate * (1 - 0.9 * done)
         instances = [instance for game in played for instance in game.instances]
-        if not self._told_unknown and any(not instance.known for instance in instances):
-            self._told_unknown = True
+        if not self._noticed_unknown and any(not instance.known for instance in instances):
+            self._noticed_unknown = True
             self.feed.notice("The server gives no log-probabilities: the model before each update scores its replies")
         return learner.update(grouped(scored(instances, learner.logprobs)), self._generator)
 
@@ -201,7 +199,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             progress.generations.append(progress.newest)
 
     async def grow(self, collected: list[Played], disk: DiskWatch, rater: Rater | None, best: Best) -> None:
-        """A generation, and some games for people."""
+        """Save a generation and transcripts."""
         await super().grow(collected, disk, rater, best)
         with disk.tolerate(TRANSCRIPTS):
             await self.worker.submit(self._keep_transcripts, collected)
@@ -224,7 +222,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         return self.session.runners
 
     def children(self) -> tuple[ChildSpec, ...]:
-        """The server that writes replies, where this run starts one."""
+        """The server, if this run starts one."""
         return () if self.session.server is None else (self.session.server.spec(),)
 
     def open_runner(self, runner: str, incarnation: int) -> DialogueGames:
@@ -234,12 +232,10 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         if self._actors is not None:
             games = self._actors.open(runner, faults)
             return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, struck))
-        torch.set_num_threads(1)  # of this thread: runners share the cores
+        torch.set_num_threads(1)  # in this thread: runners share the cores
         entry = self.session.entry if faults is None else faulty(self.session.entry, faults, struck)
-        return DialogueCollector(entry, self.session.rules, self._writer)
-
-    def _writer(self) -> Writer:
-        return writer_of(self.session.config, self.session.model, self.session.endpoint)
+        writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
+        return DialogueCollector(entry, self.session.rules, writer)
 
     @property
     def opening(self) -> SlowOpening | None:
@@ -260,8 +256,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         torch.set_num_threads(session.threads)  # nothing else computes while it plays
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
-            # Models are read anew each time: a learner that crashed makes other generations of the same names.
-            contenders = Contenders(session.config, self.run, session.device)
+            # Models are loaded each time: a restarted learner makes other generations of the same names.
+            contenders = FrozenPlayers(session.config, self.run, session.device)
             return play_dialogues(matchups, contenders, rating, iteration, stop)
 
         return RaterResource(self.run, rating, rate)
@@ -281,10 +277,10 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
 
 
 def _play(collector: DialogueGames, runner: str, order: Order, chaos: Chaos) -> list[Played | Lost] | ServerError:
-    """What a runner's thread does for an order."""
+    """Play an order, in the runner's thread."""
     try:
         games = collector.collect(order)
-    except ServerError as error:  # not a crash of the runner: another one could not make it good
+    except ServerError as error:  # not a crash of the runner; a restart would not help
         return error
     chaos.completed(runner)
     return games

@@ -1,17 +1,18 @@
-"""What learns in a run of words, with which settings, and what it leaves as a generation."""
+"""The learner of a dialogue run, its settings, reference and generations."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.config.dialogue import TINY
-from selfplay.config.dialogue_rules import is_embedded
+from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
+from selfplay.policy.language.model import FrozenReference
 from selfplay.train.dialogue.players import reopen
 from selfplay.train.learner_state import check_finite
 
@@ -20,21 +21,16 @@ if TYPE_CHECKING:
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.progress import Progress
 
-EMBEDDED_RATE: Final = 2e-4
-RATE: Final = 1e-6
-KL: Final = 0.001  # of models that know a language, which they shall keep
-
 
 def grpo_settings(session: DialogueSession) -> GRPOSettings:
-    """Of the learner: what was given, and what follows from the model."""
-    grpo, embedded = session.config.grpo, is_embedded(session.config)
-    usual = EMBEDDED_RATE if embedded else RATE
-    kl = 0.0 if embedded else KL
+    """Settings of the learner, with defaults that depend on the model."""
+    grpo = session.config.grpo
+    rate, kl = default_rate_and_kl(is_embedded(session.config))
     return GRPOSettings(
         advantage=grpo.advantage, baseline=grpo.baseline, loss_agg=grpo.loss_agg,
         row_tokens=session.sampling.max_new_tokens,
         clip_low=grpo.clip_low, clip_high=grpo.clip_high,
-        learning_rate=usual if grpo.learning_rate is None else grpo.learning_rate,
+        learning_rate=rate if grpo.learning_rate is None else grpo.learning_rate,
         max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
         kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
         truncate=session.config.server.truncate if session.config.server.remote else 0.0,
@@ -42,14 +38,14 @@ def grpo_settings(session: DialogueSession) -> GRPOSettings:
 
 
 def make_learner(session: DialogueSession) -> GRPOLearner:
-    """The learner of a run's model. Blocks where weights are read to compare with."""
+    """The learner. Blocks while a reference is loaded."""
     settings = grpo_settings(session)
     reference = _reference(session) if settings.kl else None
     return GRPOLearner(session.model, settings, session.sampling, reference=reference, threads=session.threads)
 
 
 def freeze(session: DialogueSession, progress: Progress) -> str:
-    """Save the model as the generation of now; its name. Blocks.
+    """Save the current model as a generation; returns its name. Blocks.
 
     Raises:
         LearnerError: its weights are not finite.
@@ -67,13 +63,13 @@ def freeze(session: DialogueSession, progress: Progress) -> str:
 
 
 def _reference(session: DialogueSession) -> TokenModel:
-    """What the model was when the run began."""
+    """The initial model of the run."""
     first = session.run.generations / generation_id(0)
     if not is_model(first):
-        return session.model.reference()  # without a first generation nothing has been learned yet
+        return FrozenReference(session.model)  # without a first generation nothing has been learned yet
     if session.model.adapter is not None:
         read_model(first)
-        return session.model.reference(first)
+        return FrozenReference(session.model, first)
     model = reopen(session.config, str(first), session.device)
     model.module.requires_grad_(requires_grad=False)
     return model

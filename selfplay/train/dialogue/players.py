@@ -1,4 +1,4 @@
-"""Who plays: the model that a configuration names, and how its replies are sampled."""
+"""Opens the models, servers and writers of a configuration."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from selfplay.config.dialogue_rules import game_of, is_embedded
 from selfplay.errors import ConfigError
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
 from selfplay.policy.language.loading import Lora, find, load_model
-from selfplay.policy.language.remote import Patience, RemoteWriter
+from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.serving import ReplyServer, find_program, refuse_ours
-from selfplay.train.dialogue.start import Recipe, embedded_model
+from selfplay.runner.serving import ReplyServer, find_program, refuse_reserved
+from selfplay.train.dialogue.embedded import Recipe, embedded_model
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
@@ -25,50 +25,50 @@ if TYPE_CHECKING:
     from selfplay.policy.language.chat import Chat
     from selfplay.policy.language.model import LanguageModel
 
-EMBEDDED_REPLY: Final = 24  # tokens of a reply of the embedded model
-REPLY: Final = 512  # of others
-SERVER_LOG: Final = "server.log"  # in a run's folder: what a server says that was started for it
+EMBEDDED_REPLY: Final = 24  # default tokens per reply with the embedded model
+REPLY: Final = 512  # with other models
+SERVER_LOG: Final = "server.log"  # output of a server, in the folder of the run
 
 
 def sampling_of(config: DialogueConfig) -> Sampling:
-    """How replies are sampled."""
-    usual = EMBEDDED_REPLY if is_embedded(config) else REPLY
-    return Sampling(config.sampling.temperature, config.sampling.top_p, config.sampling.max_new_tokens or usual)
+    """The sampling settings."""
+    default = EMBEDDED_REPLY if is_embedded(config) else REPLY
+    return Sampling(config.sampling.temperature, config.sampling.top_p, config.sampling.max_new_tokens or default)
 
 
 def open_model(
-    config: DialogueConfig, device: str, threads: int, tell: Callable[[str], object], root: Path = CHECKPOINTS
+    config: DialogueConfig, device: str, threads: int, notify: Callable[[str], object], root: Path = CHECKPOINTS
 ) -> tuple[LanguageModel, str]:
-    """The model to begin with, and its name or folder; the embedded one is made where it is not there. Blocks.
+    """The initial model and its name or folder; an embedded model is made if necessary. Blocks.
 
     Raises:
-        ConfigError: there is no such model, or not one that can play.
+        ConfigError: the model does not exist or is not supported.
         CheckpointError: its folder is damaged.
     """
     if config.embedded:
         entry, rules = game_of(config)
         recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
-        _, folder = embedded_model(entry, recipe, root, threads, tell)
+        _, folder = embedded_model(entry, recipe, root, threads, notify)
         where = str(folder)
     else:
         where = config.model.name
-        find(where)  # a mistake costs nothing yet
+        find(where)  # fails early
     model = reopen(config, where, device, fresh=True)
-    _try_words(*game_of(config), model)
+    _check_vocabulary(*game_of(config), model)
     return model, where
 
 
-def _try_words(entry: DialogueEntry, rules: Any, model: LanguageModel) -> None:  # noqa: ANN401
-    """Refuse a model without tokens for the words of the game."""
+def _check_vocabulary(entry: DialogueEntry, rules: Any, model: LanguageModel) -> None:  # noqa: ANN401
+    """Refuse a model whose tokenizer lacks words of the game."""
     game = entry.start(rules, entry.states(rules, [0])[0])
     model.chat.refuse_unknown(model.chat.open(game.system(game.mover), game.observe(game.mover)))
 
 
 def reopen(config: DialogueConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:
-    """A model of a run: what it begins with, ``fresh``, or one of its generations, which have their adapters.
+    """Load a model of a run: the initial one, ``fresh``, or a generation, which has its adapter.
 
     Raises:
-        ConfigError: there is no such model, or not one that can play.
+        ConfigError: the model does not exist or is not supported.
         CheckpointError: its folder is damaged.
     """
     path = Path(where)
@@ -80,10 +80,10 @@ def reopen(config: DialogueConfig, where: str, device: str, *, fresh: bool = Fal
 
 
 def server_of(config: DialogueConfig, folder: Path, run: Path) -> ReplyServer | None:
-    """The server that is to be started on a model folder, to be run as a child; None where none is.
+    """The server to start with a model folder, if any.
 
     Raises:
-        ConfigError: its program is not installed, or its arguments are no command line.
+        ConfigError: its program is not installed, or its arguments are invalid.
     """
     server = config.server
     if server.program is None:
@@ -92,16 +92,16 @@ def server_of(config: DialogueConfig, folder: Path, run: Path) -> ReplyServer | 
         arguments = shlex.split(server.arguments)
     except ValueError as error:
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
-    refuse_ours(arguments)
+    refuse_reserved(arguments)
     program = find_program(server.program)
     return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
 
 
 def endpoint_of(config: DialogueConfig, chat: Chat, server: ReplyServer | None = None) -> Endpoint | None:
-    """Where replies come from; None: they are written here. Blocks where ``--server-url`` is to be asked what it is.
+    """The server that writes replies; None: the model itself. Blocks while the server of a URL is detected.
 
     Raises:
-        ConfigError: nobody answers there whom we know how to ask.
+        ConfigError: no server at the URL, or an unknown format.
     """
     if server is not None:
         return server.endpoint
@@ -109,10 +109,10 @@ def endpoint_of(config: DialogueConfig, chat: Chat, server: ReplyServer | None =
 
 
 def writer_of(config: DialogueConfig, model: LanguageModel, endpoint: Endpoint | None) -> LocalWriter | RemoteWriter:
-    """Who writes replies, for one thread: the model itself, or a server."""
+    """A writer for one thread."""
     sampling = sampling_of(config)
     if endpoint is None:
         return LocalWriter(model, sampling)
     server = config.server
-    patience = Patience(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
-    return RemoteWriter(model.chat, model.context, sampling, endpoint, patience)
+    limits = RequestLimits(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
+    return RemoteWriter(model.chat, model.context, sampling, endpoint, limits)

@@ -1,8 +1,8 @@
-"""Rating dialogue games: who is compared with whom, in which place, and with which partner.
+"""Rating games of dialogue games.
 
-Where both seats are paid the same, the two players of a fixture take turns in one seat of one state with the same
-partner in the other: one of themselves, or a scripted player that plays with a will (``random`` does not). In other
-games they sit opposite each other. Each fixture has both seats.
+With a shared reward, the two players of a matchup play the same state in the same seat with the same partner: one of
+themselves, or a scripted player other than ``random``. In other games they play each other. Each matchup has two
+comparisons, one per seat.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from selfplay.league.records import ANCHOR, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Fixture as Game
-from selfplay.runner.dialogue import Played, play_games
+from selfplay.runner.dialogue import GameSpec, Played, play_games
 from selfplay.seeding import derive
 from selfplay.train.dialogue.players import reopen, sampling_of
 
@@ -36,14 +35,14 @@ if TYPE_CHECKING:
     from selfplay.runner.dialogue import Player
 
 SMALL: Final = 64
-"""Embedded models that are in memory at once."""
+"""Maximum number of embedded models in memory."""
 LARGE: Final = 3
-"""Of others: two players and their partner."""
+"""Maximum number of other models: two players and their partner."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueRating:
-    """What rating games of a run are played under (``Rated``)."""
+    """Conditions of the rating games of a run (``Rated``)."""
 
     game: str
     entry: DialogueEntry
@@ -53,17 +52,17 @@ class DialogueRating:
 
     @property
     def games_each(self) -> int:
-        """Comparisons of a fixture: one in each seat."""
+        """Comparisons per matchup: one in each seat."""
         return 2
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """Scripted players."""
+        """Names of the scripted players."""
         return tuple(self.entry.players)
 
     @property
     def described(self) -> dict[str, JsonValue]:
-        """Everything that makes comparisons comparable."""
+        """Settings that rows of one rating must share."""
         return {
             "game": self.game,
             "rules": asdict(self.rules),
@@ -73,50 +72,46 @@ class DialogueRating:
 
     @property
     def settings(self) -> str:
-        """Its hash."""
+        """Hash of them."""
         return settings_hash(self.described)
 
     @property
     def group(self) -> str:
-        """What rows of the ledger are rated together."""
+        """Key of the rows of the ledger that are rated together."""
         return f"{self.settings}/stochastic"
 
-    def partner(self, fixture: Matchup) -> str | None:
-        """Who sits opposite both players of a fixture; None: they sit opposite each other."""
+    def partner(self, matchup: Matchup) -> str | None:
+        """The partner of both players of a matchup; None: they play each other."""
         if not self.entry.shared_reward:
             return None
-        pool = [*fixture.players, *(name for name in self.anchors if name != ANCHOR)]
-        return pool[derive(fixture.seed, "partner") % len(pool)]
+        pool = [*matchup.players, *(name for name in self.anchors if name != ANCHOR)]
+        return pool[derive(matchup.seed, "partner") % len(pool)]
 
 
 def rating_of(config: DialogueConfig) -> DialogueRating:
-    """How rating games of a run are played: at temperature 1, from the whole distribution."""
-    return make_rating(config, *game_of(config), sampling_of(config))
-
-
-def make_rating(config: DialogueConfig, entry: DialogueEntry, rules: Rules, sampling: Sampling) -> DialogueRating:
-    """The same where game, rules and sampling are known."""
-    whole = Sampling(max_new_tokens=sampling.max_new_tokens)
-    return DialogueRating(config.game.type, entry, rules, whole, config.run.seed)
+    """How rating games of a run are played: at temperature 1, without a nucleus."""
+    entry, rules = game_of(config)
+    sampling = Sampling(max_new_tokens=sampling_of(config).max_new_tokens)
+    return DialogueRating(config.game.type, entry, rules, sampling, config.run.seed)
 
 
 def dialogue_config(run: RunDir) -> DialogueConfig:
-    """How a run of words was started.
+    """The configuration of a run.
 
     Raises:
-        SelfPlayError: by a version with other settings.
+        SelfPlayError: of a version with other settings.
     """
     with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
         return DialogueConfig.model_validate(run.read_run()["config"])
 
 
-class Contenders:
-    """Frozen players of a run by name: generations, whose models are read when they play, and scripted ones.
+class FrozenPlayers:
+    """Players of a run by name: generations, whose models are loaded on demand, and scripted players.
 
     Args:
-        config: Of the run.
-        run: Its folder.
-        device: Where models play.
+        config: of the run.
+        run: its folder.
+        device: of the models.
     """
 
     def __init__(self, config: DialogueConfig, run: RunDir, device: str) -> None:
@@ -124,16 +119,16 @@ class Contenders:
         self._run = run
         self._device = device
         self._rating = rating_of(config)
-        self.together = SMALL if is_embedded(config) else LARGE
+        self.max_models = SMALL if is_embedded(config) else LARGE
 
     def side(self, name: str) -> RatedPlayer:
-        """For the ledger."""
+        """A player as a row of the ledger names it."""
         if name in self._rating.anchors:
             return RatedPlayer(player=name, version=f"scripted-{PLAYERS_VERSION}")
         return RatedPlayer(player=name, version=weights_of(self._run.generations / name))
 
     def player(self, name: str) -> Player:
-        """Who writes. Blocks where a model has to be read."""
+        """A player for games. Blocks while a model is loaded."""
         if name in self._rating.anchors:
             return partial(self._rating.entry.players[name], self._rating.rules)
         model = reopen(self._config, str(self._run.generations / name), self._device)
@@ -141,95 +136,92 @@ class Contenders:
 
 
 def play_dialogues(
-    fixtures: Sequence[Matchup],
-    contenders: Contenders,
+    matchups: Sequence[Matchup],
+    frozen: FrozenPlayers,
     rating: DialogueRating,
     iteration: int,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[RewardRecord]:
-    """Play fixtures and write down what was paid; those of games that were lost are left out. Blocks."""
+    """Play matchups; comparisons with lost games are left out. Blocks."""
     found = []
-    for part in _parts(fixtures, rating, contenders.together):
-        names = sorted({name for fixture in part for name in _names(fixture, rating)})
-        sides = {name: contenders.side(name) for name in names}
-        players = {name: contenders.player(name) for name in names}
-        places = [_Place(fixture, seat, rating) for fixture in part for seat in range(2)]
-        games = [game for place in places for game in place.games(players)]
+    for part in _parts(matchups, rating, frozen.max_models):
+        names = sorted({name for matchup in part for name in _names(matchup, rating)})
+        sides = {name: frozen.side(name) for name in names}
+        players = {name: frozen.player(name) for name in names}
+        comparisons = [_Comparison(matchup, seat, rating) for matchup in part for seat in range(2)]
+        games = [game for comparison in comparisons for game in comparison.games(players)]
         results = {game.game_id: game for game in play_games(games, stop) if isinstance(game, Played)}
-        for place in places:
-            played = [results[one] for one in place.ids if one in results]
-            if len(played) == len(place.ids):
-                found.append(place.record(sides, played, iteration))
+        for comparison in comparisons:
+            played = [results[one] for one in comparison.ids if one in results]
+            if len(played) == len(comparison.ids):
+                found.append(comparison.record(sides, played, iteration))
         if stop():
             break
     return found
 
 
-class _Place:
-    """A seat of a fixture, and the games that it takes."""
+class _Comparison:
+    """The comparison of a matchup's players in one seat, and its games."""
 
-    def __init__(self, fixture: Matchup, seat: int, rating: DialogueRating) -> None:
+    def __init__(self, matchup: Matchup, seat: int, rating: DialogueRating) -> None:
         self._rating = rating
-        self._seed = fixture.seed
+        self._seed = matchup.seed
         self._seat = seat
-        # Each is first once: whether the first does better than the second then says nothing about who they are.
-        self._two = fixture.players if seat == 0 else fixture.players[::-1]
-        self._partner = rating.partner(fixture)
-        self._place = 0 if self._partner is None else seat
-        name = f"{'-'.join(self._two)}-{fixture.seed}-{seat}"
+        # Each player is first in one of the two seats, so that an advantage of the first one cancels out.
+        self._players = matchup.players if seat == 0 else matchup.players[::-1]
+        self._partner = rating.partner(matchup)
+        name = f"{'-'.join(self._players)}-{matchup.seed}-{seat}"
         self.ids = (name,) if self._partner is None else (f"{name}-0", f"{name}-1")
 
-    def games(self, players: dict[str, Player]) -> list[Game]:
-        """One with both, or one of each with the partner. Games of one state and seat share their luck's seed."""
+    def games(self, players: dict[str, Player]) -> list[GameSpec]:
+        """One game of both players, or one of each with the partner; all have the same seed."""
         entry, rules = self._rating.entry, self._rating.rules
         (state,) = entry.states(rules, [self._seed])
-        seatings = [self._two]
+        seatings = [self._players]
         if self._partner is not None:
-            seatings = [self._seated(name, self._partner) for name in self._two]
+            pairs = ((name, self._partner) for name in self._players)
+            seatings = [pair if self._seat == 0 else pair[::-1] for pair in pairs]
         seed = derive(self._seed, "rated", self._seat)
         return [
-            Game(0, name, entry.start(rules, state), seed, (players[seating[0]], players[seating[1]]))
+            GameSpec(0, name, entry.start(rules, state), seed, (players[seating[0]], players[seating[1]]))
             for name, seating in zip(self.ids, seatings, strict=True)
         ]
 
     def record(self, sides: dict[str, RatedPlayer], played: Sequence[Played], iteration: int) -> RewardRecord:
-        """What came of it."""
-        first, last = played[0], played[-1]
-        rewards = first.verdict.rewards
+        """The row of the ledger."""
+        first, last = played[0].outcome, played[-1].outcome
+        rewards = first.rewards
         if self._partner is not None:
-            rewards = (first.verdict.rewards[self._seat], last.verdict.rewards[self._seat])
+            rewards = (first.rewards[self._seat], last.rewards[self._seat])
         return RewardRecord.played(
-            seats=(sides[self._two[0]], sides[self._two[1]]),
+            seats=(sides[self._players[0]], sides[self._players[1]]),
             partner=None if self._partner is None else sides[self._partner],
-            seat=self._place,
+            seat=0 if self._partner is None else self._seat,
             seed=self._seed,
             settings=self._rating.settings,
             rewards=rewards,
-            reasons=(first.verdict.reason, last.verdict.reason),
+            reasons=(first.reason, last.reason),
             sampling="stochastic",
             iteration=iteration,
             wall=time.time(),
         )
 
-    def _seated(self, name: str, partner: str) -> tuple[str, str]:
-        return (name, partner) if self._seat == 0 else (partner, name)
+
+def _names(matchup: Matchup, rating: DialogueRating) -> set[str]:
+    partner = rating.partner(matchup)
+    return {*matchup.players} | (set() if partner is None else {partner})
 
 
-def _names(fixture: Matchup, rating: DialogueRating) -> set[str]:
-    partner = rating.partner(fixture)
-    return {*fixture.players} | (set() if partner is None else {partner})
-
-
-def _parts(fixtures: Sequence[Matchup], rating: DialogueRating, most: int) -> Iterator[list[Matchup]]:
-    """Neighbouring fixtures that need no more than so many models at once, which are read once for each part."""
+def _parts(matchups: Sequence[Matchup], rating: DialogueRating, most: int) -> Iterator[list[Matchup]]:
+    """Split matchups into parts that need at most ``most`` models each."""
     part: list[Matchup] = []
     names: set[str] = set()
-    for fixture in sorted(fixtures, key=lambda one: one.players) if most < SMALL else fixtures:
-        needed = names | (_names(fixture, rating) - set(rating.anchors))
+    for matchup in sorted(matchups, key=lambda one: one.players) if most < SMALL else matchups:
+        needed = names | (_names(matchup, rating) - set(rating.anchors))
         if part and len(needed) > most:
             yield part
-            part, needed = [], _names(fixture, rating) - set(rating.anchors)
-        part.append(fixture)
+            part, needed = [], _names(matchup, rating) - set(rating.anchors)
+        part.append(matchup)
         names = needed
     if part:
         yield part

@@ -1,4 +1,4 @@
-"""A run of dialogue self-play: what is trained, on what, and what each runner plays."""
+"""The session of a run of dialogue self-play."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.config.defaults import update_threads
 from selfplay.machine import usable_cores
+from selfplay.policy.language.sampling import Sampling
 from selfplay.runner.dialogue_collector import Order
 from selfplay.seeding import derive
-from selfplay.train.dialogue.rating import make_rating
+from selfplay.train.dialogue.rating import DialogueRating
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry, Rules
@@ -17,14 +18,12 @@ if TYPE_CHECKING:
     from selfplay.config.dialogue import DialogueConfig
     from selfplay.policy.language.endpoint import Endpoint
     from selfplay.policy.language.model import LanguageModel
-    from selfplay.policy.language.sampling import Sampling
     from selfplay.runner.ray_cluster import Cluster
     from selfplay.runner.serving import ReplyServer
-    from selfplay.train.dialogue.rating import DialogueRating
 
 
 def runners(config: DialogueConfig, device: str) -> int:
-    """How many play the games of a run whose learner is on this device."""
+    """Number of runners of a run whose learner is on this device."""
     run, states = config.run, config.states_per_iteration
     here = usable_cores() if device == "cpu" or run.host == "ray" else 1
     return min(run.runners or run.workers or here, states)
@@ -39,34 +38,35 @@ class DialogueSession:
     device: str
     entry: DialogueEntry
     rules: Rules
-    model: LanguageModel  # what the learner trains and the runners play
-    base: str  # its name or folder, when the run began
+    model: LanguageModel  # shared by learner and runners
+    base: str  # name or folder of the initial model
     sampling: Sampling
     resumed: LearnerState | None = None
-    server: ReplyServer | None = None  # that is to be started, and told of new weights
-    endpoint: Endpoint | None = None  # who writes replies; None: the model itself
-    cluster: Cluster | None = None  # that games are played on; None: here
+    server: ReplyServer | None = None  # started by the run; gets new weights
+    endpoint: Endpoint | None = None  # server that writes replies; None: the model itself
+    cluster: Cluster | None = None  # plays the games; None: this process
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "transformers", "tokenizers", "scipy")
     document: ClassVar[dict[str, Any]] = {"family": "dialogue"}
 
     @property
     def runners(self) -> tuple[str, ...]:
-        """Ids of those that play."""
+        """Ids of the runners."""
         return tuple(f"runner-{i:03d}" for i in range(runners(self.config, self.device)))
 
     @property
     def threads(self) -> int:
-        """Of the update."""
+        """Threads of the update."""
         return update_threads(self.config.run.threads)
 
     @property
     def rating(self) -> DialogueRating:
-        """How its generations are rated."""
-        return make_rating(self.config, self.entry, self.rules, self.sampling)
+        """Conditions of the rating games."""
+        sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
+        return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
 
     def orders(self, iteration: int) -> dict[str, Order]:
-        """What each runner plays in an iteration, counted from 0: whole groups."""
+        """The order of each runner for an iteration, counted from 0: whole groups."""
         config, runners = self.config, self.runners
         states = config.states_per_iteration
         orders = {}

@@ -1,4 +1,4 @@
-"""Which games of an iteration are kept for people: the best, the worst, and any one of the others."""
+"""Chooses the games of an iteration that are kept as transcripts: the best, the worst and a random one."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def keep_transcripts(folder: Path, played: Sequence[Played], iteration: int, seed: int) -> None:
-    """Add games of an iteration to the file in a run's folder, which is written whole. Blocks.
+    """Add games of an iteration to the transcripts of a run. Blocks.
 
     Args:
         folder: of the run.
         played: games of the iteration.
         iteration: its number.
-        seed: draws the game that is neither the best nor the worst.
+        seed: of the random choice.
     """
     chosen = kept(read_transcripts(folder), tuple(choose(played, iteration, seed)))
     write_file(folder / FILE_NAME, "".join(f"{one.row()}\n" for one in chosen).encode())
 
 
 def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcript]:
-    """The best and the worst by what both seats were paid, where that is the same by what seat 0 was; and another."""
-    order = sorted(range(len(played)), key=lambda i: (sum(played[i].verdict.rewards), played[i].verdict.rewards[0], i))
+    """The best and the worst by the sum of rewards, then by seat 0's reward; and a random one of the others."""
+    order = sorted(range(len(played)), key=lambda i: (sum(played[i].outcome.rewards), played[i].outcome.rewards[0], i))
     kinds: list[tuple[Kind, int]] = [("best", order[-1])] if order else []
     if len(order) > 1:
         kinds.append(("worst", order[0]))
@@ -42,21 +42,21 @@ def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcri
 
 
 def _transcript(game: Played, iteration: int, kind: Kind) -> Transcript:
-    told = ["\n\n".join(text for text in read[:2] if text) for read in game.read]
+    prompts = ["\n\n".join(text for text in read[:2] if text) for read in game.read]
     return Transcript(
         iteration=iteration,
         kind=kind,
         game=game.game_id[:100],
-        rewards=game.verdict.rewards,
-        reason=game.verdict.reason[:100],
-        told=(_cut(told[0]), _cut(told[1])),
+        rewards=game.outcome.rewards,
+        reason=game.outcome.reason[:100],
+        told=(_cut(prompts[0]), _cut(prompts[1])),
         turns=tuple(_said(turn) for turn in game.turns[:TURNS]),
         left_out=max(0, len(game.turns) - TURNS),
     )
 
 
 def _said(turn: Turn) -> Said:
-    """A reply in two parts; the private one is what the game took for it."""
+    """A reply in its private and its public part."""
     public = turn.text.strip().removeprefix(turn.private).strip()
     seat: Literal[0, 1] = 1 if turn.seat else 0
     error = None if turn.error is None else _cut(turn.error)

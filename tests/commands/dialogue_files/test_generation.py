@@ -54,7 +54,7 @@ def test_earlier_files_move_and_other_settings_do_not_mix(tmp_path, settings):
     folder = tmp_path / "out"
     for _ in range(2):
         generated(folder, settings)
-        convert(folder, states=False, resume=False, tell=lambda line: None)
+        convert(folder, states=False, resume=False, notify=lambda line: None)
     first = (folder / GAMES).read_bytes()
     generated(folder, settings.model_copy(update={"seed": 9}))
     assert sorted(path.name for path in (folder / PREVIOUS).iterdir()) == sorted((GAMES, SETTINGS, TRAIN, VAL))
@@ -66,7 +66,7 @@ def test_resume_keeps_finished_games_redoes_half_written_ones_and_refuses_others
     folder = tmp_path / "out"
     generated(folder, settings)
     before = (folder / GAMES).stat().st_mtime_ns
-    assert generated(folder, settings, resume=True) == [f"{folder}: its 11 games are there"]
+    assert generated(folder, settings, resume=True) == [f"{folder}: its 11 games exist"]
     assert (folder / GAMES).stat().st_mtime_ns == before
     other = settings.model_copy(update={"exp_name": "other"})
     with pytest.raises(ConfigError, match="was made with exp_name mine, not other"):
@@ -79,7 +79,7 @@ def test_resume_keeps_finished_games_redoes_half_written_ones_and_refuses_others
 
 @pytest.mark.parametrize("broken", [2, 8])
 def test_games_that_raise_are_left_out_and_told(settings, monkeypatch, broken):
-    fixtures = generation._fixtures
+    fixtures = generation._specs
 
     def some_broken(settings, part, writer):
         made = fixtures(settings, part, writer)
@@ -87,15 +87,15 @@ def test_games_that_raise_are_left_out_and_told(settings, monkeypatch, broken):
             fixture.game.observe = None  # calling it raises
         return made
 
-    monkeypatch.setattr(generation, "_fixtures", some_broken)
+    monkeypatch.setattr(generation, "_specs", some_broken)
     told = []
     if broken == 8:
-        with pytest.raises(RunnerError, match="8 of 8 games raised"):
+        with pytest.raises(RunnerError, match="8 of 8 games failed"):
             play(settings, [4, 4], untaught(), told.append)
         return
     games = play(settings, [4, 4], untaught(), told.append)
     assert [(game.index, game.replica) for game in games] == [(0, 2), (0, 3), *((1, i) for i in range(4))]
-    assert told[-1].startswith("2 of 8 games raised and are left out; the first, 3-0-0-0: TypeError")
+    assert told[-1].startswith("2 of 8 games failed and are left out; 3-0-0-0: TypeError")
 
 
 def test_a_folder_that_cannot_be(tmp_path, settings):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.commands.dialogue_files.plan import games_on_states, validation_states
+from selfplay.commands.dialogue_files.generation import games_on_states
+from selfplay.commands.dialogue_files.rows import validation_states
 from selfplay.errors import ConfigError
 
 

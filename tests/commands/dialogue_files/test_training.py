@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from selfplay.checkpoint.models import read_model
-from selfplay.commands.dialogue_files.reading import read_table
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL, convert
+from selfplay.commands.dialogue_files.table import read_table
 from selfplay.commands.dialogue_files.training import CHECKPOINT, TrainingSettings, train, training_settings
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.policy.language.loading import load_model
@@ -25,7 +25,7 @@ PROGRAM = Path(__file__).parent / "one_of_several.py"
 def tables(folder, games=None):
     folder.mkdir(exist_ok=True)
     written(folder, games)
-    convert(folder, states=False, resume=False, tell=lambda line: None)
+    convert(folder, states=False, resume=False, notify=lambda line: None)
     return folder
 
 
@@ -77,7 +77,7 @@ def test_one_reward_everywhere_leaves_the_model_as_it_was(tmp_path):
     games = [g.model_copy(update={"outcome": g.outcome.model_copy(update={"rewards": (0.5, 0.5)})}) for g in lines()]
     folder = tables(tmp_path, games)
     told = trained(folder)
-    assert told[-2].startswith("Every group has one reward")
+    assert told[-2].startswith("All groups have equal rewards")
     assert np.array_equal(weights(folder / CHECKPOINT), weights(folder / "model"))
 
 
@@ -106,7 +106,7 @@ def test_resume_keeps_what_is_finished_and_refuses_what_differs(tmp_path):
     trained(folder)
     before = weights(folder / CHECKPOINT)
     (told,) = trained(folder, resume=True)
-    assert told == f"{folder / CHECKPOINT}: is there, trained from these games in the same way"
+    assert told == f"{folder / CHECKPOINT}: exists, with the same games and settings"
     with pytest.raises(ConfigError, match="was made with epochs 2, not 3"):
         trained(folder, resume=True, epochs=3)
     tables(folder, lines(2, 4))  # other games: trained anew

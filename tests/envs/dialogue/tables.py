@@ -7,7 +7,7 @@ from envs.dialogue.scripted import STYLES, MatchingPlayer
 def self_play(rules, state, players, game=Matching):
     """A game, and what its seats were told."""
     game, read = game(rules, state), []
-    while game.verdict is None:
+    while game.outcome is None:
         seat = game.mover
         read.append(game.observe(seat))
         game.act(players[seat].reply(read[-1]))

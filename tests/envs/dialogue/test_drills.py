@@ -4,10 +4,10 @@ pytest.importorskip("scipy", reason="needs the extra: pip install -e '.[dialogue
 
 from envs.dialogue.contract import Drill
 from envs.dialogue.drills import MESSAGES, matching_drills
-from envs.dialogue.parsing import take_apart
 from envs.dialogue.proposals import parse_proposal
 from envs.dialogue.states import LAPTOP, MatchingRules
-from envs.dialogue.wording import KINDS, facts_in, heard
+from envs.dialogue.texts import KINDS, facts_in, partner_reply
+from envs.dialogue.turns import parse_reply
 
 TOLD_NOTHING = MatchingRules(table="triples", told="nothing")
 
@@ -16,7 +16,7 @@ TOLD_NOTHING = MatchingRules(table="triples", told="nothing")
 @pytest.mark.parametrize("talk", [False, True])
 def test_what_is_taught_is_a_proposal(rules, talk):
     for drill in matching_drills(rules, range(20), talk):
-        reply = take_apart(drill.wrote[-1], KINDS)
+        reply = parse_reply(drill.wrote[-1], KINDS)
         assert reply.kind == "propose"
         assert isinstance(parse_proposal(reply.body, rules), tuple)
         assert len(drill.read) == len(drill.wrote)
@@ -32,8 +32,8 @@ def test_talk_comes_from_both_sides_and_has_all_lengths():
     assert set(lengths) >= set(range(2, MESSAGES + 2))
     assert lengths.count(1) < 10  # a seat that sees nothing has nothing to say
     for drill in (drill for drill in drills if len(drill.wrote) > 1):
-        assert all(take_apart(text, KINDS).kind == "message" for text in drill.wrote[:-1])
-        told = [heard(text) for text in drill.read]
+        assert all(parse_reply(text, KINDS).kind == "message" for text in drill.wrote[:-1])
+        told = [partner_reply(text) for text in drill.read]
         assert any(reply.kind == "message" and facts_in(LAPTOP, reply.body) for reply in told)
 
 

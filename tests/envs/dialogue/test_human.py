@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.dialogue.human import OTHER_NAMES, TWICE, SaidTurn, read_game, read_games
 from envs.dialogue.states import LAPTOP, MatchingRules, draw_states
 from envs.errors import GameError
+from tests.envs.dialogue.dialop_logs import OTHER_NAMES, TWICE, SaidTurn, read_game, read_games
 from tests.envs.dialogue.tables import with_itself
 
 ROOT = Path(__file__).parents[3]

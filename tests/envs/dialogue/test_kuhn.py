@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
-from envs.dialogue.kuhn import CARDS, FOLD, KINDS, SHOWDOWN, KuhnRules, KuhnText, deal, hand_from_json, words
+from envs.dialogue.drills import kuhn_drills
+from envs.dialogue.kuhn import CARDS, FOLD, KINDS, SHOWDOWN, KuhnRules, KuhnText, deal, hand_from_json, vocabulary
 from envs.dialogue.kuhn_decisions import decisions, strategy
 from envs.dialogue.kuhn_decisions import nash_conv as exact_nash_conv
-from envs.dialogue.kuhn_drills import kuhn_drills
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer, equilibrium
 from envs.errors import GameError
 from envs.registry import GAMES
@@ -40,8 +40,8 @@ def test_every_game_is_that_of_the_rules(hand, replies):
         game.act(f"[{reply}]")
         if rules.payoff(state) is not None:
             break
-    assert game.verdict.rewards == (rules.payoff(state), -rules.payoff(state))
-    assert game.verdict.reason == (FOLD if state.done in ("bp", "pbp") else SHOWDOWN)
+    assert game.outcome.rewards == (rules.payoff(state), -rules.payoff(state))
+    assert game.outcome.reason == (FOLD if state.done in ("bp", "pbp") else SHOWDOWN)
 
 
 def test_a_seat_reads_its_own_card_and_what_the_other_one_did():
@@ -73,23 +73,23 @@ def test_a_reply_without_a_move_is_told_to_its_mover_alone():
     game.act("[bet]")
     assert game.observe(1) == "Your card: queen.\nOpponent: [bet]"
     game.act("[pass]")
-    assert game.verdict.rewards == (1 - 2, -1)
+    assert game.outcome.rewards == (1 - 2, -1)
 
 
 def test_who_cannot_say_a_move_pays_more_than_who_folds():
     game = KuhnText(RULES, Hand((2, 0), ""))
     game.act("[bet]")
     game.act("hm")
-    assert (game.verdict.reason, game.verdict.rewards) == (REFUSED, (0.0, -2.0))
+    assert (game.outcome.reason, game.outcome.rewards) == (REFUSED, (0.0, -2.0))
     free = KuhnText(KuhnRules(error_penalty=0.0), Hand((2, 0), ""))
     free.act("hm")
-    assert free.verdict.rewards == (0.0, 0.0)
+    assert free.outcome.rewards == (0.0, 0.0)
 
 
 def test_a_game_that_fails_pays_nothing_and_is_over():
     game = KuhnText(RULES, Hand((2, 0), ""))
     game.fail(FAILED)
-    assert (game.verdict.reason, game.verdict.rewards) == (FAILED, (0.0, 0.0))
+    assert (game.outcome.reason, game.outcome.rewards) == (FAILED, (0.0, 0.0))
     for call in (lambda: game.act("[bet]"), lambda: game.fail(CUT_OFF)):
         with pytest.raises(GameError, match="the game is over"):
             call()
@@ -133,7 +133,7 @@ def test_whoever_writes_on_for_ever_pays_as_for_a_refused_reply():
         game = KuhnText(RULES, Hand((2, 0), ""))
         game.act("[bet]")
         game.fail(reason)
-        assert (game.verdict.reason, game.verdict.rewards) == (reason, (0.0, -2.0))
+        assert (game.outcome.reason, game.outcome.rewards) == (reason, (0.0, -2.0))
 
 
 # ---------------------------------------------------------------- decisions
@@ -205,7 +205,7 @@ def test_players_reply_as_often_as_their_numbers_say(name, rules):
 
 @pytest.mark.parametrize("rules", [RULES, BARE])
 def test_players_keep_the_rules_and_the_better_one_wins(rules):
-    pieces = set(words(rules))
+    pieces = set(vocabulary(rules))
     hands, won = deal(rules, range(3000)), 0.0
     for seed, hand in enumerate(hands):
         players = [KuhnPlayer(PLAYERS["equilibrium"], 2 * seed), KuhnPlayer(PLAYERS["random"], 2 * seed + 1)]
@@ -213,7 +213,7 @@ def test_players_keep_the_rules_and_the_better_one_wins(rules):
             players.reverse()
         game, read = self_play(rules, hand, players, KuhnText)
         assert not [turn.error for turn in game.turns if turn.error]
-        won += game.verdict.rewards[seed % 2]
+        won += game.outcome.rewards[seed % 2]
         if rules is BARE:
             assert all(made_of(text, pieces) for text in read)
     assert won / len(hands) > 0.1

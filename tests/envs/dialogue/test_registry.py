@@ -63,7 +63,7 @@ def test_all_that_an_entry_says_fits_together(name, embedded):
     assert next(iter(entry.players)) == "random"
     (state,) = entry.states(rules, [3])
     game, read = self_play(rules, state, [entry.players[entry.teacher](rules, seat) for seat in range(2)], entry.start)
-    assert (game.verdict.rewards[0] == game.verdict.rewards[1]) == entry.shared_reward
+    assert (game.outcome.rewards[0] == game.outcome.rewards[1]) == entry.shared_reward
     again = entry.start(rules, entry.load(json.loads(json.dumps(game.record()))))
     assert again.observe(0) == read[0]
     assert (game.system(0) == "") == embedded

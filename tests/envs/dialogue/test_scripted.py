@@ -22,7 +22,7 @@ SETTINGS = [
 
 def rewards(rules, style, count):
     states = draw_states(rules, range(count))
-    return [with_itself(rules, state, style, seed).verdict.rewards[0] for seed, state in enumerate(states)]
+    return [with_itself(rules, state, style, seed).outcome.rewards[0] for seed, state in enumerate(states)]
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -30,7 +30,7 @@ def rewards(rules, style, count):
 def test_they_keep_the_rules_whatever_those_are(rules, style):
     for seed, state in enumerate(draw_states(rules, range(6))):
         game = with_itself(rules, state, style, seed)
-        assert game.verdict.reason == AGREED
+        assert game.outcome.reason == AGREED
         assert not [turn.error for turn in game.turns if turn.error]
 
 
@@ -103,8 +103,8 @@ def test_a_partner_that_says_anything_does_not_break_them(style):
     for seed, state in enumerate(draw_states(rules, range(10))):
         rng, game = np.random.default_rng(seed), Matching(rules, state)
         player = MatchingPlayer(rules, STYLES[style], seed)
-        while game.verdict is None:
+        while game.outcome is None:
             told = game.observe(game.mover)
             game.act(player.reply(told) if game.mover == 1 else str(rng.choice(words)))
-        assert game.verdict.reason in (AGREED, LONG, "refused")
+        assert game.outcome.reason in (AGREED, LONG, "refused")
         assert not [turn.error for turn in game.turns if turn.seat == 1 and turn.error]

@@ -7,8 +7,8 @@ from selfplay.config.dialogue import StartConfig
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
-from selfplay.runner.dialogue import Fixture
-from selfplay.train.dialogue.start import Recipe, taught_games
+from selfplay.runner.dialogue import GameSpec
+from selfplay.train.dialogue.embedded import Recipe, taught_games
 
 STEPS, ROWS = 60, 32
 GREEDY = Sampling(temperature=0.0, max_new_tokens=12)
@@ -24,7 +24,7 @@ def taught_model():
     """It answers in the game's form; well enough for tests, in about a second."""
     entry, rules = kuhn()
     spec = TinySpec(width=32, layers=2, heads=2, inner=64, context=64)
-    model = make_tiny(spec, entry.words(rules), seed=1)
+    model = make_tiny(spec, entry.vocabulary(rules), seed=1)
     rows = taught_games(entry, Recipe("kuhn_text", rules, StartConfig(), 0, spec), model.chat, list(range(64)))
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=5e-3), threads=1)
     for step in range(STEPS):
@@ -39,6 +39,6 @@ def hands(writer, count, opponent=None):
     entry, rules = kuhn()
     other = writer if opponent is None else partial(entry.players[opponent], rules)
     return [
-        Fixture(i, f"g{i}", entry.start(rules, state), i, (writer, other))
+        GameSpec(i, f"g{i}", entry.start(rules, state), i, (writer, other))
         for i, state in enumerate(entry.states(rules, list(range(100, 100 + count))))
     ]

@@ -3,8 +3,7 @@ from tokenizers import AddedToken
 
 from selfplay.errors import ConfigError
 from selfplay.policy.language.chat import Chat
-from selfplay.policy.language.conversation import Reply, begin, proceed
-from selfplay.policy.language.lessons import lesson
+from selfplay.policy.language.conversation import Reply, Writer, demonstration
 from tests.policy.language.models import tokenizer
 
 CHATML = (
@@ -77,11 +76,11 @@ def test_a_template_that_changes_earlier_messages_is_refused():
 def test_such_a_template_shows_each_turn_anew():
     of = chat(DROPS, "turn", extra=("<think>", "</think>"))
     talk = [TALK[0], "<think>so</think>[accept]", TALK[2]]
-    conversation = begin(of, 7, RULES, talk[0])
+    conversation = Writer(of).open(7, RULES, talk[0])
     first = list(conversation.ids)
     written = of.ids_of([talk[1]])[0]
     conversation.write(Reply(talk[1], written, [-1.0] * len(written), ended=True))
-    proceed(of, [conversation], [talk[2]])
+    Writer(of).go_on([conversation], [talk[2]])
     conversation.write(Reply("and", *([[of.end]] * 1), [-2.0], ended=True))
     one, other = conversation.instances(3, "g", 1, 0.5)
     assert one.ids.tolist() == [*first, *written]
@@ -149,7 +148,7 @@ def test_words_of_the_game_that_the_tokenizer_lacks_are_refused():
     with pytest.raises(ConfigError, match=r"lacks words of this game: .*Ann"):
         of.refuse_unknown(of.open("", "Ann dislikes"))
     with pytest.raises(ConfigError, match="lacks words"):
-        lesson(of, "", ["Ann"], ["Zoe"])
+        demonstration(of, "", ["Ann"], ["Zoe"])
 
 
 def test_words_of_a_partner_that_the_tokenizer_lacks_are_read_as_unknown():
@@ -168,8 +167,8 @@ def test_text_of_a_reply_is_all_but_its_end():
 
 def test_a_lesson_marks_the_replies_that_are_taught():
     of = chat()
-    row = lesson(of, RULES, TALK[0:3:2], TALK[1:4:2])
+    row = demonstration(of, RULES, TALK[0:3:2], TALK[1:4:2])
     assert row.ids[row.sampled].tolist() == [*of.ids_of([TALK[1]])[0], *of.ids_of([TALK[3]])[0]]
-    last = lesson(of, RULES, TALK[0:3:2], TALK[1:4:2], taught=1)
+    last = demonstration(of, RULES, TALK[0:3:2], TALK[1:4:2], targets=1)
     assert last.ids.tolist() == row.ids.tolist()
     assert last.ids[last.sampled].tolist() == of.ids_of([TALK[3]])[0]

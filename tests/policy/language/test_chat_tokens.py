@@ -22,7 +22,7 @@ def test_replies_come_back_as_they_were(replies):
 @pytest.mark.parametrize("game", sorted(DIALOGUE))
 def test_each_word_of_a_game_is_one_token(game):
     chat, entry = tiny_chat(game), DIALOGUE[game]
-    words = entry.words(entry.configure(True, {}))
+    words = entry.vocabulary(entry.configure(True, {}))
     assert {len(ids) for ids in chat.ids_of(words)} == {2}  # the end of the turn is the other
     assert chat.text_of(chat.ids_of(words)) == words
     assert chat.text_of(chat.ids_of(["".join(words)])) == ["".join(words)]

@@ -8,6 +8,7 @@ from selfplay.errors import ConfigError
 from selfplay.policy.language import loading
 from selfplay.policy.language.attention import NAME
 from selfplay.policy.language.loading import Lora, find, load_model
+from selfplay.policy.language.model import FrozenReference
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from tests.policy.language.models import converse, recomputed, sampled, tiny
@@ -66,7 +67,7 @@ def test_an_index_that_leads_to_a_pickle_runs_nothing(folder):
         ("./nowhere", "no such folder"),
         ("/nowhere/at/all", "no such folder"),
         ("a/b/c", "no such folder"),
-        ("not a name", "nor a name that a model can have|neither a folder"),
+        ("not a name", "nor a valid name|neither a folder"),
     ],
 )
 def test_what_is_not_there_is_one_line(name, why):
@@ -79,9 +80,9 @@ def test_what_is_not_there_is_one_line(name, why):
     ("error", "why"),
     [
         ("GatedRepoError", "gated"),
-        ("RepositoryNotFoundError", "neither a folder here nor a public model"),
+        ("RepositoryNotFoundError", "neither a local folder nor a public model"),
         ("LocalEntryNotFoundError", "cannot be reached"),
-        (None, "cannot be fetched: the line is cut"),
+        (None, "cannot be downloaded: the line is cut"),
     ],
 )
 def test_what_the_hub_answers_is_one_line(error, why, monkeypatch):
@@ -181,7 +182,7 @@ def test_the_reference_stays_what_the_model_was(folder, lora):
     where = torch.ones_like(ids, dtype=torch.bool)
     where[:, 0] = False
     before = model.logits(ids, where).detach()
-    reference = model.reference()
+    reference = FrozenReference(model)
     trained(model)
     with torch.no_grad():
         assert torch.allclose(reference.logits(ids, where), before, atol=1e-6)
@@ -199,14 +200,14 @@ def test_the_reference_of_an_adapter_that_goes_on_is_that_adapter(adapted, tmp_p
     model = load_model(str(tmp_path / "first"))
     before = model.logits(ids, where).detach()
     assert not torch.allclose(before, below, atol=1e-2)
-    reference = model.reference()
+    reference = FrozenReference(model)
     assert torch.equal(reference.logits(ids, where), before)
     trained(model).save(tmp_path / "second")
     assert torch.equal(reference.logits(ids, where), before)
     resumed = load_model(str(tmp_path / "second"))
     moving = {name for name, parameter in resumed.module.named_parameters() if parameter.requires_grad}
     now = resumed.logits(ids, where).detach()
-    assert torch.equal(resumed.reference(tmp_path / "first").logits(ids, where), before)
+    assert torch.equal(FrozenReference(resumed, tmp_path / "first").logits(ids, where), before)
     assert torch.equal(resumed.logits(ids, where), now)
     assert {name for name, parameter in resumed.module.named_parameters() if parameter.requires_grad} == moving
     resumed.save(tmp_path / "third")
@@ -221,7 +222,7 @@ def test_several_threads_may_ask_a_reference_at_once(adapted):
     where = torch.ones_like(ids, dtype=torch.bool)
     where[:, 0] = False
     before = adapted.logits(ids, where).detach()
-    reference = adapted.reference()
+    reference = FrozenReference(adapted)
     trained(adapted)
 
     def ask(_):
@@ -329,7 +330,7 @@ def test_a_pipe_or_nested_json_in_a_folder_is_refused(folder):
         ({"megatron_config": {"a": 1}, "megatron_core": "evil"}, "megatron_config would import modules"),
         ({"auto_mapping": {"parent_library": "evil", "base_model_class": "x"}}, "auto_mapping would import modules"),
         ({"peft_type": "XLORA"}, "peft_type is 'XLORA'"),
-        ({"r": 10**12}, "r is 1000000000000; valid: 1 to 4096"),
+        ({"r": 10**12}, "r is 1000000000000: .* less than or equal to 4096"),
         ({"base_model_name_or_path": 5}, "which model the adapter belongs to"),
     ],
 )

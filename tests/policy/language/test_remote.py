@@ -13,7 +13,7 @@ from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.policy.language.conversation import Conversation
 from selfplay.policy.language.endpoint import KEY, Endpoint, base_of, find_endpoint
-from selfplay.policy.language.remote import FIRST_WAIT_S, LONGEST_WAIT_S, POLL_S, Patience, RemoteWriter, wait_s
+from selfplay.policy.language.remote import FIRST_WAIT_S, LONGEST_WAIT_S, POLL_S, RemoteWriter, RequestLimits, wait_s
 from selfplay.policy.language.wire import ChatCompletions, Completions, SGLang
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.rollout.dialogue import grouped, scored
@@ -70,11 +70,11 @@ class Naps:
 class Asking:
     """A writer that asks a stub, for the length of a test."""
 
-    def __init__(self, model, stub, sampling=GREEDY, endpoint=None, **patience):
+    def __init__(self, model, stub, sampling=GREEDY, endpoint=None, **limits):
         self.naps = Naps()
         self.endpoint = endpoint or find_endpoint(stub.url, model.chat, 5.0)
-        patience = Patience(**{"timeout_s": 20.0, "failures": 1000, **patience})
-        self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, patience, self.naps)
+        limits = RequestLimits(**{"timeout_s": 20.0, "failures": 1000, **limits})
+        self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, limits, self.naps)
 
     def __enter__(self):
         return self.writer
@@ -84,7 +84,7 @@ class Asking:
 
 
 def told(game):
-    return game.verdict, game.turns, game.read
+    return game.outcome, game.turns, game.read
 
 
 def local(model, count=GAMES):
@@ -99,7 +99,7 @@ def test_greedy_games_are_those_of_the_engine_here(model, kind):
     with Stub(kind, answering(model)) as stub, Asking(model, stub) as writer:
         games = play_games(hands(writer, GAMES))
     expected = local(model)
-    assert len({game.verdict.reason for game in expected}) > 1
+    assert len({game.outcome.reason for game in expected}) > 1
     assert max(len(game.turns) for game in expected) >= 2
     for game, other in zip(games, expected, strict=True):
         assert told(game) == told(other)
@@ -175,7 +175,7 @@ def test_requests_run_at_once_as_many_as_are_allowed_and_come_back_in_order(mode
 def test_conversations_that_do_not_fit_are_not_asked_for(model):
     with Stub(VLLM, answering(model), limit=14) as stub, Asking(model, stub) as writer:
         (game,) = play_games(hands(writer, 1))
-        assert game.verdict.reason == "context"
+        assert game.outcome.reason == "context"
         assert stub.bodies == []
 
 
@@ -191,7 +191,7 @@ def test_a_reply_that_is_cut_off_ends_its_game(model):
             )
             with Asking(model, stub, sampling, endpoint) as writer:
                 (game,) = play_games(hands(writer, 1))
-        assert game.verdict.reason == "cut_off"
+        assert game.outcome.reason == "cut_off"
 
 
 # ---- what a server tells of likelihoods
@@ -292,8 +292,8 @@ def test_a_reply_that_cannot_be_had_loses_its_game_alone(model):
     assert len(lost) < GAMES
     assert tries == 3 * len(lost)
     assert writer.lost == len(lost)
-    assert writer.first_cause == "a wrong answer: no meta_info"
-    assert found[2].why == "the server gave no reply: a wrong answer: no meta_info"
+    assert writer.first_cause == "an invalid response: no meta_info"
+    assert found[2].why == "the server gave no reply: an invalid response: no meta_info"
     for mine, theirs in zip(found, games, strict=True):
         assert isinstance(mine, Lost) or told(mine) == told(theirs)
 
@@ -447,7 +447,7 @@ def test_a_server_is_asked_what_it_is(model, kind):
     assert type(found.wire) is kinds[kind]
     if kind in (VLLM, TEXT):
         assert found.wire.ids == (kind == VLLM)
-    assert found.wire.told
+    assert found.wire.description
 
 
 def test_nobody_there_is_one_line(model):

@@ -63,7 +63,7 @@ def test_luck_differs_from_turn_to_turn(model):
     writer = LocalWriter(model, SAMPLING)
     other = writer.open(made[0].seed, "Ann likes Paper.", "Paper 4")
     first = writer.reply([other])[0].ids
-    other.begin_anew([int(i) for i, mark in zip(other.ids, other.sampled, strict=True) if not mark])
+    other.start_row([int(i) for i, mark in zip(other.ids, other.sampled, strict=True) if not mark])
     writer.close([other])
     assert writer.reply([other])[0].ids != first
 
@@ -89,11 +89,11 @@ def test_games_are_compared_and_not_their_turns(model):
 
 
 def test_one_game_of_many_turns_is_a_group_of_one(model):
-    from selfplay.learner.advantages import weigh
+    from selfplay.learner.advantages import with_advantages
 
     made, _ = talk(model, count=1)
-    weighed = weigh(grouped(made[0].instances(0, "0-0", 0, 0.7)), "dr_grpo")
+    weighed = with_advantages(grouped(made[0].instances(0, "0-0", 0, 0.7)), "dr_grpo")
     assert (weighed.singletons, weighed.instances) == (1, ())
     both = talk(model, count=2)[0]
     rows = [row for i, c in enumerate(both) for row in c.instances(0, f"0-{i}", 0, float(i))]
-    assert np.allclose([a for _, a in weigh(grouped(rows), "dr_grpo").instances], [-0.5] * 3 + [0.5] * 3)
+    assert np.allclose([a for _, a in with_advantages(grouped(rows), "dr_grpo").instances], [-0.5] * 3 + [0.5] * 3)

@@ -6,7 +6,7 @@ import pytest
 from selfplay.policy.language.conversation import Reply
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
-from selfplay.policy.language.wire import BadAnswer, ChatCompletions, Completions, SGLang, decode
+from selfplay.policy.language.wire import ChatCompletions, Completions, InvalidResponse, SGLang, decode
 from tests.policy.language.stub_server import CHAT, SGLANG, TEXT, VLLM, chatted, completion, generated
 
 SAMPLING = Sampling(max_new_tokens=4)
@@ -141,7 +141,7 @@ WRONG = [
 def test_what_is_wrong_is_refused(chat, kind, words, ruin):
     document = answer(chat, kind)
     ruin(document)
-    with pytest.raises(BadAnswer, match=words):
+    with pytest.raises(InvalidResponse, match=words):
         read(chat, kind, document)
 
 
@@ -158,14 +158,14 @@ def test_what_is_wrong_is_refused(chat, kind, words, ruin):
     ],
 )
 def test_what_is_no_json_object_is_refused(data, words):
-    with pytest.raises(BadAnswer, match=words) as caught:
+    with pytest.raises(InvalidResponse, match=words) as caught:
         decode(data)
     assert "\n" not in str(caught.value)
 
 
 def test_numbers_too_large_for_json_are_refused(chat):
     text = json.dumps(answer(chat, SGLANG)).replace("[-0.5,", "[-1e999,")
-    with pytest.raises(BadAnswer, match="no number that JSON can mean"):
+    with pytest.raises(InvalidResponse, match="no number that JSON can mean"):
         SGLang().read(decode(text.encode()), SAMPLING, chat)
 
 

@@ -5,9 +5,9 @@ from transformers import LlamaForCausalLM
 
 from scripts.studies.bench.dialogue import GenerateWriter
 from selfplay.policy.language.conversation import Conversation
+from selfplay.policy.language.decoding import shared, shared_prefixes
+from selfplay.policy.language.kv_store import KVStore
 from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.store import Store
-from selfplay.policy.language.working import shared, shared_openings
 from selfplay.policy.language.writer import LocalWriter
 from tests.policy.language.models import converse, recomputed, sampled, texts, tiny
 
@@ -30,8 +30,8 @@ def test_log_probabilities_are_those_of_one_forward_over_everything(shared_heads
     [
         {"rows": 5},
         {"rows": 1},
-        {"leave": 1.0},
-        {"leave": 0.0},
+        {"keep_share": 1.0},
+        {"keep_share": 0.0},
         {"store_bytes": 0},
         {"store_bytes": 64 * 128 * 1024},  # 64 slots of the first width, and no more
         {"store_bytes": 64 * 128 * 256},
@@ -131,7 +131,7 @@ def test_replies_end_with_their_last_token_and_read_as_they_are_written():
 def test_the_store_forgets_what_is_closed_and_never_outgrows_its_limit():
     model = tiny()
     each = sum(part.heads * part.width * 4 for part in model.parts)
-    store = Store(model, limit=64 * 128 * each)
+    store = KVStore(model, limit=64 * 128 * each)
     made = [Conversation(seed) for seed in range(65)]
     slots = [store.slot(conversation) for conversation in made]
     assert sorted(slots[:64]) == list(range(64))
@@ -147,11 +147,11 @@ def test_the_store_forgets_what_is_closed_and_never_outgrows_its_limit():
 def test_rows_that_begin_alike_are_found():
     table, other = list(range(20)), list(range(50, 80))
     rows = [[*table, 1, 2], other, [*table, 3], [*table, 1, 2], [], [9, 9]]
-    ((members, length),) = shared_openings(rows)
+    ((members, length),) = shared_prefixes(rows)
     assert sorted(members) == [0, 2, 3]
     assert length == 20
-    assert shared_openings([table, table]) == [([0, 1], 19)]  # the last token is left to be read
-    assert shared_openings([]) == []
+    assert shared_prefixes([table, table]) == [([0, 1], 19)]  # the last token is left to be read
+    assert shared_prefixes([]) == []
     assert (shared([1, 2, 3], [1, 2, 4, 5]), shared([1, 2], [1, 2]), shared([], [1])) == (2, 1, 0)
 
 
@@ -159,8 +159,8 @@ def test_openings_are_read_once(monkeypatch):
     model = tiny()
     writer = LocalWriter(model, Sampling(max_new_tokens=1))
     read = []
-    answer = type(model).answer
-    monkeypatch.setattr(type(model), "answer", lambda *given: read.append(given[2].numel()) or answer(*given))
+    answer = type(model).next_logits
+    monkeypatch.setattr(type(model), "next_logits", lambda *given: read.append(given[2].numel()) or answer(*given))
     opening = texts(1, 0, 30)[0] * 3
     made = [writer.open(seed, "", opening) for seed in range(8)]
     writer.reply(made)

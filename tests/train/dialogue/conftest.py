@@ -4,23 +4,23 @@ pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[d
 
 from envs.registry import find_dialogue
 from selfplay.config.dialogue import StartConfig
-from selfplay.train.dialogue import start
+from selfplay.train.dialogue import embedded
 
 
 def make_start(root, game, tokens):
     """An embedded model that has been taught for a moment: it knows the form of a game, and nothing else."""
     entry = find_dialogue(game)
-    recipe = start.Recipe(
+    recipe = embedded.Recipe(
         game,
         entry.configure(True, {}),
         StartConfig(tokens=tokens, mixed=(0.5, 0.0)),
         0,
-        start.TinySpec(width=32, layers=2, heads=4, inner=64),
+        embedded.TinySpec(width=32, layers=2, heads=4, inner=64),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(start, "LOOKED_AT", 16)
-        patch.setattr(start, "LOOKS", 2)
-        return start.embedded_model(entry, recipe, root, 1, lambda _: None)[1]
+        patch.setattr(embedded, "SNAPSHOT_STATES", 16)
+        patch.setattr(embedded, "SNAPSHOTS", 2)
+        return embedded.embedded_model(entry, recipe, root, 1, lambda _: None)[1]
 
 
 @pytest.fixture(scope="session")

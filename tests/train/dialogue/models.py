@@ -16,7 +16,7 @@ SPEC = TinySpec(width=16, layers=1, heads=2, inner=16, context=256)
 def untaught(game="kuhn_text", seed=1):
     """A model that knows nothing. In Kuhn poker, whose words are few, what it writes is legal often enough."""
     entry = find_dialogue(game)
-    return make_tiny(SPEC, entry.words(entry.configure(True, {})), seed)
+    return make_tiny(SPEC, entry.vocabulary(entry.configure(True, {})), seed)
 
 
 def model_folder(path, game="kuhn_text", seed=1):

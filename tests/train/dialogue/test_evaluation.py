@@ -10,7 +10,7 @@ from envs.dialogue.kuhn_players import PLAYERS
 from envs.registry import find_dialogue
 from envs.solved.exact import payoffs
 from envs.solved.table import enumerate_states
-from selfplay.train.dialogue.evaluation import gain, held_out, judge
+from selfplay.train.dialogue.evaluation import evaluate, gain, held_out
 
 GAME = find_dialogue("matching")
 RULES = GAME.configure(True, {})
@@ -32,8 +32,8 @@ class Raises:
 def test_a_game_that_raises_counts_as_failed_in_its_place():
     """Rewards stay in the order of the states, so that players can be compared state by state."""
     seeds = held_out(32)
-    whole = judge(GAME, RULES, lambda seed: GAME.players["teacher"](RULES, seed), seeds)
-    broken = judge(GAME, RULES, Raises, seeds)
+    whole = evaluate(GAME, RULES, lambda seed: GAME.players["teacher"](RULES, seed), seeds)
+    broken = evaluate(GAME, RULES, Raises, seeds)
     assert len(broken.rewards) == len(whole.rewards) == 32
     lost = broken.endings[FAILED]
     assert 0 < lost < 32
@@ -76,7 +76,9 @@ def expected(mine, other):
 def test_a_player_of_poker_is_not_judged_by_what_it_wins_of_itself():
     """Or each is worth what the deals are worth to seat 0: one that never bets no less than an equilibrium."""
     rules, seeds = POKER.configure(True, {}), held_out(400)
-    best, worst = (judge(POKER, rules, make, seeds) for make in (partial(POKER.players["equilibrium"], rules), Passes))
+    best, worst = (
+        evaluate(POKER, rules, make, seeds) for make in (partial(POKER.players["equilibrium"], rules), Passes)
+    )
     assert worst.rewards.mean() < best.rewards.mean() - 0.1
     never = dict.fromkeys(PLAYERS["random"], 0.0)
     for name, bets in PLAYERS.items():
@@ -89,7 +91,7 @@ def test_a_player_of_poker_is_not_judged_by_what_it_wins_of_itself():
 
 def test_a_seat_that_is_worth_less_makes_no_player_worse():
     rules = POKER.configure(True, {})
-    found = judge(POKER, rules, partial(POKER.players["honest"], rules), held_out(100))
+    found = evaluate(POKER, rules, partial(POKER.players["honest"], rules), held_out(100))
     first, second = found.against["honest"]  # it draws no luck
     assert first == -second != 0
     assert found.document["against"]["honest"] == {"reward": 0.0, "seat_0": round(first, 4), "seat_1": round(second, 4)}

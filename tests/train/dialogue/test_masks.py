@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from envs.dialogue.proposals import proposal_text
 from envs.dialogue.registry import MATCHING
 from envs.dialogue.states import LAPTOP, assignment
-from selfplay.commands.inspect_dialogue import decoder, described
+from selfplay.commands.inspect_dialogue import described
 from selfplay.learner.dialogue_batch import padded, row_of
 from selfplay.rollout.token_columns import columns_of
 from tests.train.dialogue.chats import byte_chat, tiny_chat
@@ -78,7 +78,7 @@ def test_an_agreement_from_both_seats(chat_of, record_property):
         f"{A}{end}{best_of(5)}{end}", f"{B}{end}[accept]{end}"
     ]  # fmt: skip
     if chat_of is tiny_chat:
-        record_property("dialogue_game", "\n".join(described(line, decoder(chat.tokenizer))))
+        record_property("dialogue_game", "\n".join(described(line, chat.tokenizer)))
 
 
 def masked(chat, instance):
@@ -91,13 +91,13 @@ def test_every_token_of_a_small_game_by_hand():
     check(line, chat)
     first, second = (columns_of(instance) for instance in line.instances())
     cards = line.game_state["cards"]
-    assert [decoder(chat.tokenizer)([token]) for token in first.input_ids.tolist()] == [
+    assert [chat.tokenizer.decode([token]) for token in first.input_ids.tolist()] == [
         "<|user|>", f" {cards[0]}", "<|assistant|>", "[pass]", "<|end|>",
         "<|user|>", "[bet]", "<|assistant|>", "[pass]", "<|end|>",
     ]  # fmt: skip
     assert first.loss_mask.tolist() == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1]
     assert first.reward_mask.tolist() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
-    assert [decoder(chat.tokenizer)([token]) for token in second.input_ids.tolist()] == [
+    assert [chat.tokenizer.decode([token]) for token in second.input_ids.tolist()] == [
         "<|user|>", f" {cards[1]}", "\n", "[pass]", "<|assistant|>", "[bet]", "<|end|>"
     ]  # fmt: skip
     assert second.loss_mask.tolist() == [0, 0, 0, 0, 0, 1, 1]
@@ -114,7 +114,7 @@ def test_refused_replies_train_and_what_their_mover_is_told_does_not(chat_of):
     first, second = line.instances()
     assert masked(chat, first) == f"{C}{end}[accept]{end}{B}{end}"
     assert masked(chat, second) == f" GLUE{end} GLUE{end}{C}{end}"
-    assert [decoder(chat.tokenizer)(i.ids[~i.sampled].tolist()).count("Error: ") for i in (first, second)] == [2, 2]
+    assert [chat.tokenizer.decode(i.ids[~i.sampled].tolist()).count("Error: ") for i in (first, second)] == [2, 2]
 
 
 @CHATS

@@ -13,7 +13,7 @@ from selfplay.league.games import GameTable
 from selfplay.league.ledger import read_games
 from selfplay.league.rewards import RatedPlayer
 from selfplay.league.schedule import Matchup
-from selfplay.train.dialogue.rating import Contenders, _parts, play_dialogues, rating_of
+from selfplay.train.dialogue.rating import FrozenPlayers, _parts, play_dialogues, rating_of
 from tests.train.dialogue.models import model_folder
 
 MATCHING = rating_of(DialogueConfig(game=DialogueGameConfig(type="matching")))
@@ -21,9 +21,9 @@ KUHN = rating_of(DialogueConfig(game=DialogueGameConfig(type="kuhn_text")))
 
 
 class Scripts:
-    """Contenders without models: generations play as named scripted players do."""
+    """FrozenPlayers without models: generations play as named scripted players do."""
 
-    together = 64
+    max_models = 64
 
     def __init__(self, rating, **styles):
         self._rating = rating
@@ -120,7 +120,7 @@ def test_a_run_is_rated_afterwards(run):
 
 
 def test_weights_are_told_apart(run):
-    contenders = Contenders(DialogueConfig.model_validate(run.read_run()["config"]), run, "cpu")
+    contenders = FrozenPlayers(DialogueConfig.model_validate(run.read_run()["config"]), run, "cpu")
     assert contenders.side("gen_0").version != contenders.side("gen_2").version
     assert contenders.side("random").version == "scripted-1"
 

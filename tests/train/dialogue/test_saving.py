@@ -33,7 +33,7 @@ def test_a_disk_that_is_full_for_a_while(kuhn_start, tmp_path, monkeypatch, oper
     assert code == 0
     assert "DISK: the state of training could not be saved: cannot write " in shown
     assert "DISK: the generation could not be saved: cannot write " in shown
-    assert "DISK: games for people could not be saved: cannot write " in shown
+    assert "DISK: transcripts could not be saved: cannot write " in shown
     assert "Disk: the state of training could be saved again" in shown
     assert "learner failed" not in shown
     assert folders(tmp_path / "run", "learner") == ["iter_0", "iter_3", "iter_4", "iter_5"]

@@ -56,8 +56,8 @@ def test_a_servers_url_is_asked_and_then_writes():
     writer = writer_of(settings, model, endpoint)
     writer.disconnect()
     assert isinstance(writer, RemoteWriter)
-    patience = writer._patience
-    assert (patience.in_flight, patience.timeout_s, patience.retries, patience.failures) == (3, 4.5, 2, 7)
+    limits = writer._limits
+    assert (limits.in_flight, limits.timeout_s, limits.retries, limits.failures) == (3, 4.5, 2, 7)
 
 
 def test_a_server_of_a_program_is_made_for_a_folder(monkeypatch, tmp_path):
@@ -71,7 +71,7 @@ def test_a_server_of_a_program_is_made_for_a_folder(monkeypatch, tmp_path):
     assert server._log == tmp_path / "run" / players.SERVER_LOG
     writer = writer_of(settings, taught_model(), endpoint)
     writer.disconnect()
-    assert writer._patience.absent_s == 9.0
+    assert writer._limits.absent_s == 9.0
 
 
 def test_what_is_not_installed_or_no_command_line_is_one_line(monkeypatch, tmp_path):

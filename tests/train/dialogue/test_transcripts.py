@@ -1,4 +1,4 @@
-from envs.dialogue.contract import Turn, Verdict
+from envs.dialogue.contract import GameOutcome, Turn
 from selfplay.report.transcripts import LONGEST, TURNS, read_transcripts
 from selfplay.runner.dialogue import Played
 from selfplay.train.dialogue.transcripts import choose, keep_transcripts
@@ -6,7 +6,7 @@ from selfplay.train.dialogue.transcripts import choose, keep_transcripts
 
 def played(number, rewards, turns=()):
     read = (("The rules.", "Your card: king."), ("The rules.",))
-    return Played(0, f"0-{number}", 1, Verdict(rewards, "agreed"), tuple(turns), {}, read, ())
+    return Played(0, f"0-{number}", 1, GameOutcome(rewards, "agreed"), tuple(turns), {}, read, ())
 
 
 def test_the_best_the_worst_and_another():

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from envs.registry import find_dialogue
 from selfplay.commands.dialogue_files.games import line_of
 from selfplay.commands.dialogue_files.settings import make_settings
-from selfplay.policy.language.conversation import Conversation, Reply
-from selfplay.runner.dialogue import Fixture, Played, play_games
+from selfplay.policy.language.conversation import Conversation, Reply, Writer
+from selfplay.runner.dialogue import GameSpec, Played, play_games
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class Said:
     room: bool = True
 
 
-class GivenWriter:
+class GivenWriter(Writer):
     """``Writer``: asks ``choose(observation, conversation)`` what to say."""
 
     def __init__(self, chat, choose):
-        self._chat = chat
+        super().__init__(chat)
         self._choose = choose
         self._told = {}
 
@@ -50,9 +50,6 @@ class GivenWriter:
         conversation.write(written)
         return written
 
-    def close(self, conversations):
-        del conversations
-
 
 def settings_of(game="matching", **changes):
     values = {
@@ -69,7 +66,7 @@ def played(choose, chat, *, game="matching", embedded=True, seed=5, index=0, gam
     configured = entry.configure(embedded, rules)
     writer = GivenWriter(chat, choose)
     begun = entry.start(configured, entry.states(configured, [seed])[0])
-    (result,) = play_games([Fixture(index, game_id, begun, seed, (writer, writer))])
+    (result,) = play_games([GameSpec(index, game_id, begun, seed, (writer, writer))])
     assert isinstance(result, Played), result
     return line_of(result, 0, settings_of(game), chat)
 

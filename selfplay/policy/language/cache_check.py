@@ -1,7 +1,6 @@
-"""Whether a model can be played with a cache of columns, found by trying: what it keeps, and that it keeps it right.
+"""Checks that a model gives the same logits with a ``ColumnCache`` as without, and finds the shapes of its cache.
 
-Nothing is known here of architectures: a model that answers the same from the cache as without it can be played, and
-one that keeps anything else than keys and values, or has an attention of its own, cannot.
+No architecture is known here. Models that cache anything but keys and values, or have an attention of their own, fail.
 """
 
 from __future__ import annotations
@@ -15,36 +14,36 @@ from torch import Tensor
 from transformers.cache_utils import Cache
 
 from selfplay.errors import ConfigError
-from selfplay.policy.language.attention import NAME, Columns, lay_out
+from selfplay.policy.language.attention import NAME, ColumnCache, pad_left
 
 if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
 
-_LENGTHS: Final = (7, 4)  # of two conversations, which are read in two parts and go on by a token
-_READ: Final = 3
+_LENGTHS: Final = (7, 4)  # of two conversations, which are read in two parts, and one more token
+_FIRST_PART: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Keys, or values, that a layer keeps of each token."""
+class CacheShape:
+    """Keys or values of a layer, per token."""
 
     heads: int
     width: int
     dtype: torch.dtype
 
 
-class _Listener(Cache):
-    """Hears what is to be kept, and keeps nothing."""
+class _ShapeRecorder(Cache):
+    """Records the shapes of keys and values."""
 
     def __init__(self) -> None:
         super().__init__(layers=[])
-        self.heard: dict[int, tuple[Part, Part]] = {}
+        self.shapes: dict[int, tuple[CacheShape, CacheShape]] = {}
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
     ) -> tuple[Tensor, Tensor]:
-        made = [Part(part.shape[1], part.shape[3], part.dtype) for part in (key_states, value_states)]
-        self.heard[layer_idx] = (made[0], made[1])
+        made = [CacheShape(part.shape[1], part.shape[3], part.dtype) for part in (key_states, value_states)]
+        self.shapes[layer_idx] = (made[0], made[1])
         return key_states, value_states
 
     def get_seq_length(self, layer_idx: int = 0, *_: object, **__: object) -> int:
@@ -52,11 +51,11 @@ class _Listener(Cache):
 
 
 @torch.no_grad()
-def probe(model: LanguageModel) -> tuple[Part, ...]:
-    """Keys and values that the layers keep, in turn.
+def check_cache(model: LanguageModel) -> tuple[CacheShape, ...]:
+    """Shapes of keys and values of each layer in turn.
 
     Raises:
-        ConfigError: the model cannot be played with a cache of columns; why.
+        ConfigError: the model does not work with a ``ColumnCache``.
     """
     what = f"models of the type {model.config.model_type} cannot be played here"
     rows = [
@@ -64,10 +63,10 @@ def probe(model: LanguageModel) -> tuple[Part, ...]:
         for number, length in enumerate(_LENGTHS)
     ]
     try:
-        parts = _kept(model, rows[0])
-        answers = _from_columns(model, parts, rows)
-        wanted = _plainly(model, rows)
-    except Exception as error:  # their code, asked for what it may never have been asked
+        parts = _shapes(model, rows[0])
+        answers = _with_cache(model, parts, rows)
+        wanted = _without_cache(model, rows)
+    except Exception as error:  # of the model's own code
         raise ConfigError(f"{what}: they do not work with a cache of keys and values ({_line(error)})") from error
     bound = 1e-3 if answers.dtype == torch.float32 and not model.bf16 else 0.1
     if not torch.allclose(answers.float(), wanted.float(), bound, bound * float(wanted.float().abs().max())):
@@ -75,8 +74,8 @@ def probe(model: LanguageModel) -> tuple[Part, ...]:
     return parts
 
 
-def _kept(model: LanguageModel, row: list[int]) -> tuple[Part, ...]:
-    cache = _Listener()
+def _shapes(model: LanguageModel, row: list[int]) -> tuple[CacheShape, ...]:
+    cache = _ShapeRecorder()
     ids = torch.tensor([row], device=model.device)
     at = torch.arange(len(row), device=model.device)[None]
     seen = (at[:, None, :] <= at[:, :, None])[:, None]
@@ -84,26 +83,26 @@ def _kept(model: LanguageModel, row: list[int]) -> tuple[Part, ...]:
         model.module(
             input_ids=ids, attention_mask=seen, position_ids=at, past_key_values=cache, use_cache=True, logits_to_keep=1
         )
-    if sorted(cache.heard) != list(range(len(cache.heard))) or not cache.heard:
+    if sorted(cache.shapes) != list(range(len(cache.shapes))) or not cache.shapes:
         raise ValueError("not every layer keeps keys and values")
-    return tuple(part for layer in sorted(cache.heard) for part in cache.heard[layer])
+    return tuple(part for layer in sorted(cache.shapes) for part in cache.shapes[layer])
 
 
-def _from_columns(model: LanguageModel, parts: tuple[Part, ...], rows: list[list[int]]) -> Tensor:
+def _with_cache(model: LanguageModel, parts: tuple[CacheShape, ...], rows: list[list[int]]) -> Tensor:
     """[3 R, V] logits after two parts of each row, of uneven lengths, and after one more token."""
     columns = max(_LENGTHS) + 2
-    cache = Columns(empty(parts, len(rows), columns, model.device))
-    places = ([0] * len(rows), [_READ] * len(rows), list(_LENGTHS), [length + 1 for length in _LENGTHS])
+    cache = ColumnCache([_zeros(part, len(rows), columns, model.device) for part in parts])
+    places = ([0] * len(rows), [_FIRST_PART] * len(rows), list(_LENGTHS), [length + 1 for length in _LENGTHS])
     answers = []
     for firsts, ends in pairwise(places):
         pieces = [row[first:end] for row, first, end in zip(rows, firsts, ends, strict=True)]
-        ids, at = lay_out(pieces, firsts, columns - 1)
-        answers.append(model.answer(cache, ids.to(model.device), at.to(model.device), max(ends)))
+        ids, at = pad_left(pieces, firsts, columns - 1)
+        answers.append(model.next_logits(cache, ids.to(model.device), at.to(model.device), max(ends)))
     return torch.cat(answers)
 
 
-def _plainly(model: LanguageModel, rows: list[list[int]]) -> Tensor:
-    """The same without any cache, each row by itself, with the attention that came with the model."""
+def _without_cache(model: LanguageModel, rows: list[list[int]]) -> Tensor:
+    """The same without a cache, row by row, with the eager attention of the model."""
     module = model.module
     answers: list[list[Tensor]] = [[], [], []]
     module.set_attn_implementation("eager")
@@ -111,16 +110,20 @@ def _plainly(model: LanguageModel, rows: list[list[int]]) -> Tensor:
         with model.autocast():
             for row, length in zip(rows, _LENGTHS, strict=True):
                 logits = module(input_ids=torch.tensor([row], device=model.device), use_cache=False).logits[0]
-                for place, found in zip((_READ - 1, length - 1, length), answers, strict=True):
+                for place, found in zip((_FIRST_PART - 1, length - 1, length), answers, strict=True):
                     found.append(logits[place])
     finally:
         module.set_attn_implementation(NAME)
     return torch.stack([answer for found in answers for answer in found])
 
 
-def empty(parts: tuple[Part, ...], rows: int, columns: int, device: torch.device) -> list[Tensor]:
-    """Room for keys and values of so many conversations: [rows, columns, K, D] for each part."""
-    return [torch.zeros(rows, columns, part.heads, part.width, dtype=part.dtype, device=device) for part in parts]
+def empty_cache(model: LanguageModel, rows: int, columns: int) -> list[Tensor]:
+    """Keys and values of each layer for a number of conversations: [rows, columns, K, D] each."""
+    return [_zeros(part, rows, columns, model.device) for part in model.parts]
+
+
+def _zeros(part: CacheShape, rows: int, columns: int, device: torch.device) -> Tensor:
+    return torch.zeros(rows, columns, part.heads, part.width, dtype=part.dtype, device=device)
 
 
 def _line(error: Exception) -> str:

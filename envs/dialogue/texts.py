@@ -1,7 +1,7 @@
-"""The texts of the matching game that its players read, and parsers for them.
+"""The texts that players of the matching game read, and parsers for them.
 
-``MatchingRules.told`` is `full`, with rules and an example, for a model that knows language; or `nothing`, the bare
-cells and the partner's messages, for a model that learns the game from games alone.
+``MatchingRules.told`` is `full`, with rules and an example, for a model that knows language; or `nothing`, only cells
+and messages, for a model that learns the game from games alone.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Final
 
 import numpy as np
 
-from envs.dialogue.parsing import Reply, is_refusal, take_apart
-from envs.dialogue.proposals import HEAD, proposal_text
-from envs.dialogue.states import PAPERS, REVIEWERS, MatchingRules, MatchingState
+from envs.dialogue.proposals import HEAD, REFUSALS, line_start, proposal_text
+from envs.dialogue.states import LARGEST_FACTOR, PAPERS, REVIEWERS, MatchingRules, MatchingState
+from envs.dialogue.turns import ERROR, Reply, is_refusal, parse_reply
 
 KINDS: Final = ("message", "propose", "accept", "reject")
-"""Words that are tags."""
+"""Valid tags."""
 _PARTNER: Final = "Partner: "
 _TABLE: Final = "Fits that you see:"
 
 Fact = tuple[int, int, int]
-"""(reviewer, paper, value) as its owner sees it."""
+"""(reviewer, paper, value) as seen by one seat."""
 
 
 # ---------------------------------------------------------------- rules
 
 
 def system(rules: MatchingRules) -> str:
-    """The rules with an example; "" if the players are told nothing."""
+    """The rules with an example; "" with ``told`` `nothing`."""
     if rules.told == "nothing":
         return ""
     return "\n\n".join([_aim(rules), _moves(rules), _example(rules)])
@@ -85,7 +85,7 @@ def _moves(rules: MatchingRules) -> str:
 
 
 def _example(rules: MatchingRules) -> str:
-    """A short game of two papers, in the same words as the real one."""
+    """A short game of two papers, in the format of the real one."""
     small = replace(rules, size=2)
     top = rules.values - 1
     table = np.array([[0.7 * top, 0.2 * top], [0.9 * top, 0.8 * top]]).round()
@@ -96,9 +96,9 @@ def _example(rules: MatchingRules) -> str:
         "A game of 2 papers, as one player saw it:",
         opening(small, state, 0),
         f"You: Both fit {PAPERS[0]}; I need to know the rest. [message] {mine}. What do you see?",
-        told(small, "message", f"{other}."),
+        as_read(small, "message", f"{other}."),
         f"You: {proposal_text([(0, 0), (1, 1)], small)}",
-        told(small, "accept", ""),
+        as_read(small, "accept", ""),
     ]
     return "\n".join(lines)
 
@@ -121,23 +121,23 @@ def opening(rules: MatchingRules, state: MatchingState, seat: int) -> str:
     return "\n".join([_TABLE, _header(rules), *rows])
 
 
-def told(rules: MatchingRules, kind: str, body: str) -> str:
-    """A reply as the other seat reads it."""
+def as_read(rules: MatchingRules, kind: str, body: str) -> str:
+    """A reply in the form that the other seat reads."""
     said = f"[{kind}] {body}".strip()
     return said if rules.told == "nothing" else _PARTNER + said
 
 
-def heard(observation: str) -> Reply:
+def partner_reply(observation: str) -> Reply:
     """The partner's reply within an observation; kind "" if there is none.
 
-    It holds no further tag, since the last one counts, and neither does an ``opening``.
+    It has one tag, since the last one counts, and an ``opening`` has none.
     """
-    return take_apart("" if is_refusal(observation) else observation, KINDS)
+    return parse_reply("" if is_refusal(observation) else observation, KINDS)
 
 
 def table_in(rules: MatchingRules, observation: str) -> list[Fact]:
     """Cells of the table in the first observation of a seat."""
-    shown = heard(observation).private
+    shown = partner_reply(observation).private
     if rules.table == "triples":
         return facts_in(rules, shown)
     lines = shown.split("\n")
@@ -165,3 +165,21 @@ def facts_in(rules: MatchingRules, text: str) -> list[Fact]:
     """Cells of the game that a text names as triples."""
     found = [(REVIEWERS.index(who), PAPERS.index(what), int(value)) for what, who, value in _FACT.findall(text)]
     return [fact for fact in found if max(fact[:2]) < rules.size]
+
+
+# ---------------------------------------------------------------- vocabulary
+
+
+def vocabulary(rules: MatchingRules) -> list[str]:
+    """The vocabulary: pieces of text that are one token of an embedded model each.
+
+    With the table as triples and without rules, every observation and every reply of a scripted player splits
+    into pieces greedily, the longest first. Only the quotation in the message about a refused reply may not.
+    """
+    most = int((rules.values - 1) * LARGEST_FACTOR) if rules.scaled else rules.values - 1
+    pieces = [f"[{kind}]" for kind in KINDS]
+    pieces += [f" {HEAD}", "\n", *map(line_start, rules.papers)]
+    pieces += [f" {name}" for name in (*rules.papers, *rules.reviewers)]
+    pieces += [f" {value}" for value in range(most + 1)]
+    pieces += [ERROR, *(part for sentence in REFUSALS.values() for part in sentence.split("{}") if part)]
+    return list(dict.fromkeys(pieces))

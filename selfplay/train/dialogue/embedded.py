@@ -1,8 +1,8 @@
-"""Makes the embedded model: a small transformer, taught with games of one scripted player, the best moment kept.
+"""Makes the embedded model: a small transformer, trained on games of a scripted player; the best snapshot is kept.
 
-It begins with exercises of one reply, then reads whole games, and among them fewer and fewer exercises in which the
-reply comes after some talk. The model of that moment is kept that does best, playing both seats, on states of its own;
-in a game without a shared reward the last one.
+It begins with exercises of one reply. Then it reads whole games, mixed with fewer and fewer exercises that follow some
+messages. The snapshot with the highest reward in self-play on separate states is kept; without a shared reward, the
+last one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_mod
 from selfplay.errors import CheckpointError
 from selfplay.league.records import settings_hash
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
-from selfplay.policy.language.lessons import lesson
+from selfplay.policy.language.conversation import demonstration
 from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.report.plain import duration
-from selfplay.runner.dialogue import Fixture, Played, Player, play_games
+from selfplay.runner.dialogue import GameSpec, Played, Player, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
     from selfplay.rollout.dialogue import Instance
 
-VERSION: Final = 1  # of how it is made
-BUFFER: Final = 16  # batches that are mixed with each other
+VERSION: Final = 1  # of the recipe
+BUFFER: Final = 16  # batches that are shuffled together
 SHORT: Final = 32
-"""Tokens of a row up to which padding costs little. Such rows stay mixed: in a batch of one length a token weighs the
-more the shorter its row is, so that what ends a game soon would be taught more often than the teacher does it."""
-LOOKS: Final = 6  # moments that are compared, in the last part of the teaching
-LOOKED_AT: Final = 512  # states that they are compared on
-STEPS: Final = 20  # of the progress that is told
-FROM: Final = 0.5  # share of the teaching after which they are
+"""Length in tokens below which rows are not sorted by length. In a batch of one length a token weighs the more the
+shorter its row is, so short games would be overrepresented."""
+SNAPSHOTS: Final = 6  # in the last part of the training
+SNAPSHOT_STATES: Final = 512  # on which they are compared
+FIRST_SNAPSHOT: Final = 0.5  # share of the training before them
+NOTICES: Final = 20  # of the progress
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All that the embedded model follows from."""
+    """Everything that determines the embedded model."""
 
     game: str
     rules: Rules
@@ -72,96 +72,80 @@ class Recipe:
         }  # fmt: skip
 
     def folder(self, root: Path) -> Path:
-        """Where it is kept."""
+        """Folder of the model below ``root``."""
         size = getattr(self.rules, "size", None)
         name = "-".join(str(part) for part in (self.game, size, settings_hash(self.document)) if part is not None)
         return root / "tiny" / name
 
 
-class _Progress:
-    """Says how far the teaching is, now and then."""
-
-    def __init__(self, recipe: Recipe, tell: Callable[[str], object]) -> None:
-        self._recipe, self._tell = recipe, tell
-        self._began = time.monotonic()
-        self._told = 0
-
-    def at(self, read: int, losses: Sequence[float]) -> None:
-        """So many tokens are read."""
-        tokens = self._recipe.start.tokens
-        if read * STEPS // tokens > self._told:
-            self._told = read * STEPS // tokens
-            left = (time.monotonic() - self._began) * max(0.0, tokens / read - 1)
-            self._tell(
-                f"Teaching {self._recipe.game}: {read:,} of {tokens:,} tokens, loss {_mean(losses):.3f}, "
-                f"{duration(left)} left"
-            )
-
-
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How the model did at some moment."""
+class Snapshot:
+    """Evaluation of the model during training."""
 
     tokens: int
-    loss: float  # nats a token, lately
+    loss: float  # recent mean, nats per token
     reward: float  # mean, of seat 0
     agreed: float  # share
 
 
 def embedded_model(
-    entry: DialogueEntry, recipe: Recipe, root: Path, threads: int, tell: Callable[[str], object]
+    entry: DialogueEntry, recipe: Recipe, root: Path, threads: int, notify: Callable[[str], object]
 ) -> tuple[LanguageModel, Path]:
-    """The embedded model of a recipe: read where it has been made before, else made. Blocks for minutes then."""
+    """The embedded model of a recipe, with its folder; training it the first time takes minutes. Blocks."""
     folder = recipe.folder(root)
     if is_model(folder) and not recipe.start.fresh:
         try:
             read_model(folder)
             return load_model(str(folder)), folder
         except CheckpointError as error:
-            tell(f"{error}; it is made anew")
+            notify(f"{error}; it is made again")
     began = time.monotonic()
-    model, looks = teach(entry, recipe, threads, tell)
+    model, snapshots = pretrain(entry, recipe, threads, notify)
     seconds = round(time.monotonic() - began, 1)
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
-        config={"recipe": recipe.document, "looks": [asdict(look) for look in looks], "seconds": seconds},
+        config={"recipe": recipe.document, "looks": [asdict(one) for one in snapshots], "seconds": seconds},
     )  # fmt: skip
     save_model(folder, meta, model.save, replace=True)
     return model, folder
 
 
-def teach(
-    entry: DialogueEntry, recipe: Recipe, threads: int, tell: Callable[[str], object]
-) -> tuple[LanguageModel, list[Look]]:
-    """Make the model; it as it was at its best moment, and all moments that were looked at."""
+def pretrain(
+    entry: DialogueEntry, recipe: Recipe, threads: int, notify: Callable[[str], object]
+) -> tuple[LanguageModel, list[Snapshot]]:
+    """Train a model; returns its best snapshot, and the evaluations of all."""
     start = recipe.start
-    model = make_tiny(recipe.spec, entry.words(recipe.rules), derive(recipe.seed, "weights"))
+    model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
-    looks: list[Look] = []
+    snapshots: list[Snapshot] = []
     best: dict[str, torch.Tensor] = {}
     read, losses = 0, []
-    lessons, progress = _Lessons(entry, recipe, model.chat), _Progress(recipe, tell)
+    data, began, notices = _Batches(entry, recipe, model.chat), time.monotonic(), 0
     try:
-        while len(looks) < LOOKS:
-            batch = lessons.batch(read / start.tokens)
+        while len(snapshots) < SNAPSHOTS:
+            batch = data.next(read / start.tokens)
             losses.append(learner.step(batch, min(1.0, read / start.tokens)))
             read += sum(len(row.ids) for row in batch)
-            progress.at(read, losses)
-            due = FROM + (1 - FROM) * (len(looks) + 1) / LOOKS
+            if read * NOTICES // start.tokens > notices:
+                notices = read * NOTICES // start.tokens
+                left = duration((time.monotonic() - began) * max(0.0, start.tokens / read - 1))
+                done = f"{read:,} of {start.tokens:,} tokens, loss {_recent_mean(losses):.3f}"
+                notify(f"Teaching {recipe.game}: {done}, {left} left")
+            due = FIRST_SNAPSHOT + (1 - FIRST_SNAPSHOT) * (len(snapshots) + 1) / SNAPSHOTS
             if read >= due * start.tokens:
-                looks.append(_look(entry, recipe, model, read, _mean(losses)))
-                if not entry.shared_reward or looks[-1] == max(looks, key=lambda look: look.reward):
+                snapshots.append(_evaluate(entry, recipe, model, read, _recent_mean(losses)))
+                if not entry.shared_reward or snapshots[-1] == max(snapshots, key=lambda one: one.reward):
                     best = {name: value.clone() for name, value in model.module.state_dict().items()}
-                look = looks[-1]
-                tell(f"  with itself it plays {look.reward:.3f} now, {look.agreed:.0%} agreed")
+                last = snapshots[-1]
+                notify(f"  reward in self-play {last.reward:.3f}, {last.agreed:.0%} agreed")
     finally:
         learner.close()
     model.module.load_state_dict(best)
-    return model, looks
+    return model, snapshots
 
 
-class _Lessons:
-    """Rows for ever, in batches of about the same length each where lengths differ much."""
+class _Batches:
+    """An endless source of batches; rows of a batch have similar lengths if they are long."""
 
     def __init__(self, entry: DialogueEntry, recipe: Recipe, chat: Chat) -> None:
         self._entry = entry
@@ -171,8 +155,8 @@ class _Lessons:
         self._made = 0
         self._batches: list[list[Instance]] = []
 
-    def batch(self, done: float) -> list[Instance]:
-        """The next one; ``done`` is the share of the teaching that lies behind."""
+    def next(self, done: float) -> list[Instance]:
+        """The next batch; ``done`` is the progress of the training in [0, 1]."""
         if not self._batches:
             start = self._recipe.start
             after = max(0.0, (done - start.drills) / (1 - start.drills)) if start.drills < 1 else 0.0
@@ -183,10 +167,10 @@ class _Lessons:
         return self._batches.pop()
 
     def _rows(self, wanted: int, share: float, talk: bool) -> list[Instance]:
-        """By length unless all are short; so many, or one more, of which a share are drills where the game has any."""
+        """About ``wanted`` rows with a share of drills, if the game has any; sorted by length unless all are short."""
         entry, recipe, chat = self._entry, self._recipe, self._chat
         drills = entry.drills(recipe.rules, _seeds(recipe.seed, "drill", self._made, round(wanted * share)), talk)
-        rows = [lesson(chat, "", drill.read, drill.wrote, taught=1) for drill in drills]
+        rows = [demonstration(chat, "", drill.read, drill.wrote, targets=1) for drill in drills]
         games = _seeds(recipe.seed, "game", self._made, -(-(wanted - len(rows)) // 2))
         rows += taught_games(entry, recipe, chat, games)
         self._made += wanted
@@ -197,36 +181,35 @@ class _Lessons:
 
 
 def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:
-    """Both sides of the teacher's games with itself."""
+    """Rows of both seats of the teacher's games with itself."""
     player = partial(entry.players[entry.teacher], recipe.rules)
     rows = []
     for game in _with_itself(entry, recipe, player, seeds):
-        for seat, (system, *told) in enumerate(game.read):
-            wrote = [turn.text for turn in game.turns if turn.seat == seat]
-            if wrote:
-                rows.append(lesson(chat, system, told, wrote))
+        for seat, (system, *observations) in enumerate(game.read):
+            replies = [turn.text for turn in game.turns if turn.seat == seat]
+            if replies:
+                rows.append(demonstration(chat, system, observations, replies))
     return rows
 
 
-def _look(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int, loss: float) -> Look:
+def _evaluate(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int, loss: float) -> Snapshot:
     writer = LocalWriter(model, Sampling(max_new_tokens=recipe.max_new_tokens))
-    games = _with_itself(entry, recipe, writer, _seeds(recipe.seed, "look", 0, LOOKED_AT))
-    rewards = [game.verdict.rewards[0] for game in games]
-    agreed = [game.verdict.reason == AGREED for game in games]
-    return Look(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
+    games = _with_itself(entry, recipe, writer, _seeds(recipe.seed, "look", 0, SNAPSHOT_STATES))
+    rewards = [game.outcome.rewards[0] for game in games]
+    agreed = [game.outcome.reason == AGREED for game in games]
+    return Snapshot(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
 
 
 def _with_itself(entry: DialogueEntry, recipe: Recipe, player: Player, seeds: Sequence[int]) -> list[Played]:
-    """A player's games with itself, one on the state of each seed; without those that raised."""
-    fixtures = [
-        Fixture(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
+    """A player's games with itself, one per state seed; failed games are left out."""
+    specs = [
+        GameSpec(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
         for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
     ]
-    return [game for game in play_games(fixtures) if isinstance(game, Played)]
+    return [game for game in play_games(specs) if isinstance(game, Played)]
 
 
-def _mean(losses: Sequence[float]) -> float:
-    """Of late."""
+def _recent_mean(losses: Sequence[float]) -> float:
     return float(np.mean(losses[-100:]))
 
 

@@ -7,8 +7,7 @@ import pytest
 from envs.dialogue.proposals import parse_proposal
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.states import LAPTOP, MatchingRules, draw_states
-from envs.dialogue.vocabulary import words
-from envs.dialogue.wording import facts_in, heard, opening, system, table_in, told
+from envs.dialogue.texts import as_read, facts_in, opening, partner_reply, system, table_in, vocabulary
 from tests.envs.dialogue.tables import self_play
 
 SETTINGS = [
@@ -26,8 +25,8 @@ def test_the_table_can_be_read_again(rules):
         for seat in range(2):
             text = opening(rules, state, seat)
             assert table_in(rules, text) == state.shown(seat)
-            assert heard(text).kind == ""
-            assert table_in(rules, f"{text}\n{told(rules, 'message', 'BLEU Ava Li 77')}") == state.shown(seat)
+            assert partner_reply(text).kind == ""
+            assert table_in(rules, f"{text}\n{as_read(rules, 'message', 'BLEU Ava Li 77')}") == state.shown(seat)
 
 
 @pytest.mark.parametrize("rules", SETTINGS, ids=IDS)
@@ -37,15 +36,15 @@ def test_the_table_can_be_read_again(rules):
 def test_what_the_partner_said_can_be_read_again(rules, kind, body):
     (state,) = draw_states(rules, [3])
     for before in ("", opening(rules, state, 1) + "\n"):
-        reply = heard(before + told(rules, kind, body))
+        reply = partner_reply(before + as_read(rules, kind, body))
         assert (reply.kind, reply.body) == (kind, body)
 
 
 def test_who_is_told_nothing_reads_bare_cells():
     (state,) = draw_states(LAPTOP, [0])
     assert opening(LAPTOP, state, 0) == " GLUE Daniel Nguyen 2 GLUE Andrei Petrov 0"
-    assert told(LAPTOP, "message", "BLEU Ava Li 7") == "[message] BLEU Ava Li 7"
-    assert told(LAPTOP, "accept", "") == "[accept]"
+    assert as_read(LAPTOP, "message", "BLEU Ava Li 7") == "[message] BLEU Ava Li 7"
+    assert as_read(LAPTOP, "accept", "") == "[accept]"
     assert system(LAPTOP) == ""
 
 
@@ -112,7 +111,7 @@ def covered(text, pieces):
 )
 @pytest.mark.parametrize("style", list(STYLES))
 def test_all_that_is_said_and_told_consists_of_the_pieces(rules, style):
-    pieces = words(rules)
+    pieces = vocabulary(rules)
     assert len(pieces) == len(set(pieces))
     for seed, state in enumerate(draw_states(rules, range(10))):
         game, read = self_play(
@@ -123,9 +122,9 @@ def test_all_that_is_said_and_told_consists_of_the_pieces(rules, style):
 
 
 def test_the_pieces_are_whole_words():
-    pieces = words(LAPTOP)
+    pieces = vocabulary(LAPTOP)
     assert {"[message]", " Proposal:", "\n - BLEU:", " BLEU", " Ava Li", " 9", "\n", "Error: "} <= set(pieces)
     assert " 10" not in pieces
-    assert " 990" in words(MatchingRules())
+    assert " 990" in vocabulary(MatchingRules())
     assert not covered(" QuAC", set(pieces))
     assert covered("Error: There is no proposal to accept or reject.", set(pieces))

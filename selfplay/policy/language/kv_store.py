@@ -1,4 +1,4 @@
-"""Keys and values of conversations that wait for their next turn.
+"""Keys and values of open conversations between their turns.
 
 Letters in shapes: R rows, L columns, K heads, D their width.
 """
@@ -11,49 +11,44 @@ from typing import TYPE_CHECKING, Final, final
 import torch
 from torch import Tensor
 
-from selfplay.policy.language.probing import empty
+from selfplay.policy.language.cache_check import empty_cache
 
 if TYPE_CHECKING:
     from selfplay.policy.language.conversation import Conversation
     from selfplay.policy.language.model import LanguageModel
 
-STORE_BYTES: Final = 4 * 2**30  # of keys and values; what does not fit is read anew in every turn
+STORE_BYTES: Final = 4 * 2**30  # conversations that do not fit are read again in every turn
 FIRST_SLOTS, FIRST_COLUMNS = 64, 128
 
 
 @final
-class Store:
-    """Of conversations that go on, [slots, L, K, D] for keys and values of each layer.
+class KVStore:
+    """Keys and values of each layer, [slots, L, K, D].
 
     Args:
-        model: Whose.
-        limit: Bytes; the store never outgrows it. Conversations without a slot, and columns beyond the last, are not
-            kept.
+        model: of the conversations.
+        limit: maximum number of bytes. Conversations without a slot, and columns beyond the last, are not kept.
     """
 
     def __init__(self, model: LanguageModel, limit: int = STORE_BYTES) -> None:
         self._model = model
         self._limit = limit
-        self._slots: dict[int, int] = {}  # by the conversation's id, which is alive as long as it has a slot
-        self._known: dict[int, int] = {}  # columns that are there, by slot
-        self._alive: dict[int, Conversation] = {}
+        self._slots: dict[int, int] = {}  # by ``id`` of the conversation
+        self._known: dict[int, int] = {}  # valid columns by slot
+        self._alive: dict[int, Conversation] = {}  # keeps the ids unique
         self._free: list[int] = []
-        self._parts = self.empty(0, FIRST_COLUMNS)
-
-    def empty(self, rows: int, columns: int) -> list[Tensor]:
-        """Room for so many conversations."""
-        return empty(self._model.parts, rows, columns, self._model.device)
+        self._parts = empty_cache(model, 0, FIRST_COLUMNS)
 
     def unread(self, conversation: Conversation) -> int:
-        """Tokens of it that are not in the store."""
+        """Number of its tokens that are not in the store."""
         return len(conversation.ids) - self.known(self._slots.get(id(conversation)))
 
     def known(self, slot: int | None) -> int:
-        """Columns of a slot."""
+        """Number of valid columns of a slot."""
         return 0 if slot is None else self._known[slot]
 
     def slot(self, conversation: Conversation) -> int | None:
-        """Where a conversation is kept; None where there is no room."""
+        """The slot of a conversation; None if the store is full."""
         found = self._slots.get(id(conversation))
         if found is not None:
             return found
@@ -66,7 +61,7 @@ class Store:
         return slot
 
     def drop(self, conversations: Sequence[Conversation]) -> None:
-        """Forget them."""
+        """Release their slots."""
         for conversation in conversations:
             slot = self._slots.pop(id(conversation), None)
             if slot is not None:
@@ -74,14 +69,14 @@ class Store:
                 self._free.append(slot)
 
     def cut(self, conversation: Conversation, length: int) -> None:
-        """Forget of it what comes after so many tokens."""
+        """Invalidate its columns after the first ``length``."""
         slot = self._slots.get(id(conversation))
         if slot is not None:
             self._known[slot] = min(self._known[slot], length)
 
     def take(self, slots: Sequence[int | None], columns: int) -> list[Tensor]:
-        """Copies of rows, [R, L, K, D] each, so many columns wide; whatever where there is no slot."""
-        taken = self.empty(len(slots), columns)
+        """Copies of slots as rows [R, L, K, D] with L = ``columns``; undefined without a slot."""
+        taken = empty_cache(self._model, len(slots), columns)
         kept = min(columns, self._columns, max(map(self.known, slots)))
         if kept:
             at = torch.tensor([slot or 0 for slot in slots], device=self._model.device)
@@ -90,7 +85,7 @@ class Store:
         return taken
 
     def keep(self, slots: Sequence[int], rows: Sequence[Tensor], known: Sequence[int]) -> None:
-        """Put rows [R, L, K, D] back, of which so many columns are known."""
+        """Copy rows [R, L, K, D] back into slots; ``known`` are their valid columns."""
         wanted = max(known)
         if wanted > self._columns and not self._resize(self._count, max(wanted, 2 * self._columns)):
             self._resize(self._count, wanted)
@@ -109,12 +104,12 @@ class Store:
         return self._parts[0].shape[1]
 
     def _resize(self, rows: int, columns: int) -> bool:
-        """Whether there was room for it."""
+        """Grow; returns whether the limit allows it."""
         each = sum(part.heads * part.width * part.dtype.itemsize for part in self._model.parts)
         if rows * columns * each > self._limit:
             return False
         self._free.extend(range(self._count, rows))
-        for i, (old, new) in enumerate(zip(self._parts, self.empty(rows, columns), strict=True)):
+        for i, (old, new) in enumerate(zip(self._parts, empty_cache(self._model, rows, columns), strict=True)):
             new[: old.shape[0], : old.shape[1]] = old
             self._parts[i] = new
         return True

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.dialogue.parsing import Reply, is_refusal, refused, take_apart
-from envs.dialogue.wording import KINDS
+from envs.dialogue.texts import KINDS
+from envs.dialogue.turns import Reply, is_refusal, parse_reply, refused
 
 TEXT = st.text(max_size=60)
 
@@ -30,19 +30,19 @@ def has_tag(text):
     ],
 )
 def test_the_last_tag_counts(text, private, kind, body):
-    assert take_apart(text, KINDS) == Reply(private, kind, body)
+    assert parse_reply(text, KINDS) == Reply(private, kind, body)
 
 
 @given(TEXT, st.sampled_from(KINDS), TEXT.filter(lambda text: not has_tag(text)), st.data())
 def test_whatever_stands_before_the_last_tag_is_private(private, kind, body, data):
     tag = "".join(data.draw(st.sampled_from((letter, letter.upper()))) for letter in kind)
-    reply = take_apart(f"{private}[{tag}]{body}", KINDS)
+    reply = parse_reply(f"{private}[{tag}]{body}", KINDS)
     assert reply == Reply(private.strip(), kind, body.strip())
 
 
 @given(TEXT)
 def test_a_text_without_a_tag_says_nothing(text):
-    reply = take_apart(text, KINDS)
+    reply = parse_reply(text, KINDS)
     assert (reply.kind == "") == (not has_tag(text))
     assert not has_tag(reply.body)
 

@@ -1,8 +1,7 @@
-"""Rows of a table of games, checked, as the learner takes them."""
+"""Reads and validates tables of games for the learner."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -36,7 +35,7 @@ class _Extra(Group):
 
 
 class _Row(Group):
-    """What is needed of a row."""
+    """The columns of a row that are used."""
 
     reward_model: _Reward
     extra_info: _Extra
@@ -51,7 +50,7 @@ class _Row(Group):
     def _agree(self) -> Self:
         columns = self.columns()
         if len({len(getattr(columns, name)) for name in columns.__slots__}) != 1:
-            raise ValueError("its columns of tokens are not as long as each other")
+            raise ValueError("its token columns have different lengths")
         if not all(isfinite(value) and value <= 1e-4 for value in self.old_log_probs):
             raise ValueError("old_log_probs has a value that is no log-probability")
         if not any(self.loss_mask) or self.loss_mask[0]:
@@ -96,9 +95,9 @@ class Table:
     """The rows of a file."""
 
     path: Path
-    source: str  # sha256 of the games that it was made of
+    source: str  # sha256 of its games
     instances: tuple[Instance, ...]
-    turns: int  # of all its games
+    turns: int  # of all games
 
     @property
     def states(self) -> set[int]:
@@ -107,10 +106,10 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The rows of a file that ``convert`` made; attention, positions and place of the reward are checked, too.
+    """The rows of a file of ``convert``; derived columns are checked too.
 
     Raises:
-        CorruptError: it is none, or a row contradicts itself; names the row, from 0.
+        CorruptError: not such a file, or an inconsistent row; names the row, from 0.
     """
     rows, about = from_parquet(path, _COLUMNS)
     instances, turns = list[Instance](), dict[str, int]()
@@ -128,12 +127,12 @@ def read_table(path: Path) -> Table:
 
 
 def check_tables(train: Table, val: Table, tokens: int) -> None:
-    """Refuse tables that do not belong together, or not to a model.
+    """Refuse tables of different games, or of another model.
 
     Args:
-        train: to learn from.
-        val: to judge by.
-        tokens: in the model's vocabulary.
+        train: for training.
+        val: for validation.
+        tokens: size of the model's vocabulary.
 
     Raises:
         CorruptError: says what is wrong.
@@ -144,10 +143,6 @@ def check_tables(train: Table, val: Table, tokens: int) -> None:
     if both:
         raise CorruptError(f"state {min(both)} is in {train.path} and in {val.path}, which are split by state")
     for table in (train, val):
-        most = _greatest(table.instances)
+        most = max((int(instance.ids.max()) for instance in table.instances), default=-1)
         if most >= tokens:
             raise CorruptError(f"{table.path}: token {most}, but the model has {tokens}: other games, or another model")
-
-
-def _greatest(instances: Sequence[Instance]) -> int:
-    return max((int(instance.ids.max()) for instance in instances), default=-1)

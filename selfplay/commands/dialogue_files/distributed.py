@@ -1,4 +1,4 @@
-"""One of the processes that ``torchrun`` starts, or the only one."""
+"""Process groups of ``torchrun``."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from selfplay.machine import pick_device
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Which one this is."""
+    """This process."""
 
     rank: int
     count: int
-    here: int  # of them, on this machine
+    local_count: int  # on this machine
     device: str
 
     @property
     def first(self) -> bool:
-        """The one that tells and writes."""
+        """Whether it writes files and messages."""
         return self.rank == 0
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Wait for all processes."""
         if self.count > 1:
             distributed.barrier()
 
 
 @contextmanager
 def joined(device: str) -> Iterator[Process]:
-    """This process among the others; each has a GPU of its own, of those that CUDA_VISIBLE_DEVICES shows.
+    """Join the process group; each process has its own GPU of CUDA_VISIBLE_DEVICES.
 
     Args:
-        device: `cpu`, `cuda:N` or `auto`; of several processes `cpu` or `auto`.
+        device: `cpu`, `cuda:N` or `auto`; with several processes `cpu` or `auto`.
 
     Raises:
-        ConfigError: there are more processes than GPUs, or one GPU is named for all.
+        ConfigError: fewer GPUs than processes, or one GPU for several.
     """
-    count = _told("WORLD_SIZE", 1)
+    count = _env_int("WORLD_SIZE", 1)
     if count == 1:
         yield Process(0, 1, 1, pick_device(device))
         return
-    local = _told("LOCAL_RANK", 0)
+    local = _env_int("LOCAL_RANK", 0)
     if device not in ("auto", "cpu"):
         raise ConfigError(f"--device {device}: several processes share the GPUs of `auto`, or `cpu`")
     if device == "auto":
@@ -58,11 +58,11 @@ def joined(device: str) -> Iterator[Process]:
         torch.cuda.set_device(device)
     distributed.init_process_group("nccl" if on_gpu else "gloo")
     try:
-        yield Process(distributed.get_rank(), count, _told("LOCAL_WORLD_SIZE", count), device)
+        yield Process(distributed.get_rank(), count, _env_int("LOCAL_WORLD_SIZE", count), device)
     finally:
         distributed.destroy_process_group()
 
 
-def _told(name: str, usual: int) -> int:
-    word = os.environ.get(name, "")
-    return int(word) if word.isascii() and word.isdigit() else usual
+def _env_int(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else default

@@ -1,30 +1,81 @@
-"""What a run of a dialogue game tells at its end: how well its model plays, on states that it was not trained on."""
+"""What a run of a dialogue game reports: each iteration, and at its end an evaluation on held-out states."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from envs.dialogue.contract import AGREED
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.machine import processor, usable_cores
-from selfplay.train.dialogue.evaluation import anchors, compare, held_out, judge_model
-from selfplay.train.dialogue.exact import ask, judged
+from selfplay.report.dialogue import DialogueReport
+from selfplay.train.dialogue.evaluation import anchors, compare, evaluate_model, held_out
+from selfplay.train.dialogue.exact import exact_summary, legal_replies
 from selfplay.train.dialogue.players import reopen
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from envs.dialogue.contract import Exact
+    from selfplay.learner.grpo import GRPOStatistics
     from selfplay.report.reporter import Feed
+    from selfplay.runner.dialogue import Played
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.progress import Progress
 
 
+_COUNTS: Final = frozenset({"rows", "groups", "singletons", "zero_variance", "tokens"})  # have fields of their own
+
+
+def iteration_report(
+    session: DialogueSession,
+    progress: Progress,
+    played: Sequence[Played],
+    update: GRPOStatistics,
+    phase_s: Mapping[str, float],
+    elo: float | None,
+) -> DialogueReport:
+    """The report of the iteration that ``progress`` has just counted."""
+    run = session.config.run
+    rewards = np.array([game.outcome.rewards for game in played])
+    seats = rewards.mean(0)
+    return DialogueReport(
+        iteration=progress.iteration,
+        iterations=session.config.iterations,
+        games=len(played),
+        total_games=progress.games,
+        turns=sum(len(game.turns) for game in played),
+        total_steps=progress.total_steps,
+        tokens=sum(instance.written for game in played for instance in game.instances),
+        elapsed_s=progress.elapsed_s,
+        phase_s=dict(phase_s),
+        reward=float(rewards.mean()),
+        seat_rewards=(float(seats[0]), float(seats[1])),
+        agreement=float(np.mean([game.outcome.reason == AGREED for game in played])),
+        refused=sum(turn.error is not None for game in played for turn in game.turns) / len(played),
+        endings=Counter(game.outcome.reason for game in played),
+        lost=progress.lost,
+        rows=update.rows,
+        zero_variance=update.zero_variance_share,
+        update={name: value for name, value in asdict(update).items() if name not in _COUNTS},
+        restarts=progress.restarts,
+        tasks=progress.tasks,
+        shared=session.entry.shared_reward,
+        timesteps=run.timesteps,
+        limit_s=run.max_minutes * 60 if run.max_minutes else None,
+        elo=elo,
+    )
+
+
 def dialogue_summary(session: DialogueSession, progress: Progress, feed: Feed) -> dict[str, Any]:
-    """What ``summary.json`` has beside what all runs have. Blocks while the last generation is judged."""
-    found = _judgement(session, feed) if progress.finished and session.config.run.evaluation_states else {}
+    """Fields of ``summary.json`` of this family. Blocks while the last generation is evaluated."""
+    found = _evaluation(session, feed) if progress.finished and session.config.run.evaluation_states else {}
     if progress.finished and session.entry.exact is not None:
         found["nash_conv"] = _exact(session, session.entry.exact, progress.generations, feed)
     return {
@@ -33,27 +84,27 @@ def dialogue_summary(session: DialogueSession, progress: Progress, feed: Feed) -
         "games_per_s_median": round(median(progress.speeds), 1) if progress.speeds else None,
         "processor": processor(),
         "cores": usable_cores(),
-        "teaching": _teaching(Path(session.base)),
+        "teaching": _pretraining(Path(session.base)),
         **found,
     }
 
 
-def _teaching(base: Path) -> dict[str, JsonValue] | None:
-    """How the model was made that the run began with, where that was done here."""
+def _pretraining(base: Path) -> dict[str, JsonValue] | None:
+    """How the initial model was made, if it was made here."""
     if not is_model(base):
         return None
     config = read_model(base).config
     return {name: config[name] for name in ("seconds", "looks") if name in config} or None
 
 
-def _judgement(session: DialogueSession, feed: Feed) -> dict[str, Any]:
-    """The model as it is now and as it began, on states that it was not trained on, beside scripted players."""
+def _evaluation(session: DialogueSession, feed: Feed) -> dict[str, Any]:
+    """The current and the initial model on held-out states, and scripted players on the same states."""
     seeds = held_out(session.config.run.evaluation_states)
     entry, rules, sampling = session.entry, session.rules, session.sampling
-    feed.notice(f"Judging on {len(seeds)} states that were not trained on ...")
-    after = judge_model(entry, rules, session.model, sampling, seeds)
+    feed.notice(f"Evaluating on {len(seeds)} held-out states ...")
+    after = evaluate_model(entry, rules, session.model, sampling, seeds)
     first = reopen(session.config, str(session.run.generations / "gen_0"), session.device)
-    before = judge_model(entry, rules, first, sampling, seeds)
+    before = evaluate_model(entry, rules, first, sampling, seeds)
     document = after.document
     found = {
         **{name: document[name] for name in ("reward", "agreement", "format_errors")},
@@ -66,10 +117,10 @@ def _judgement(session: DialogueSession, feed: Feed) -> dict[str, Any]:
 
 
 def _exact(session: DialogueSession, exact: Exact, generations: Sequence[str], feed: Feed) -> dict[str, JsonValue]:
-    """How far the start, the newest generation and a mixture of all of them are from an equilibrium."""
+    """NashConv of the initial model, the newest generation and a mixture of all generations."""
     folder = session.run.generations
     models = (reopen(session.config, str(folder / name), session.device) for name in generations)
-    found = judged([ask(model, exact, session.rules) for model in models], exact)
+    found = exact_summary([legal_replies(model, exact, session.rules) for model in models], exact)
     mass: Any = found["illegal_mass"]
     feed.notice(
         f"  NashConv {found['average']:.3f} for a mixture of all {found['generations']} generations, "
