@@ -88,7 +88,7 @@ def make_parser(program: Program[Settings]) -> Parser:
             sections[option.section].add_argument(option.flag, dest=option.path, metavar=option.metavar, help=text)
     path, value = program.example
     group, _, name = path.partition(".")
-    settings = parser.add_argument_group("Settings from elsewhere")
+    settings = parser.add_argument_group("Configuration")
     presets = ", ".join(program.presets)
     settings.add_argument("--preset", metavar="NAME", help=f"a set of values: {presets}; flags override it")
     settings.add_argument("--config", metavar="FILE", help=f"settings in TOML, by group: [{group}] {name} = {value}")

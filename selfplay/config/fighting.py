@@ -26,7 +26,7 @@ from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATI
 from selfplay.runner import PROCESS_MB
 
 CHAOS: Final = (
-    "Faults on purpose: probabilities a segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
+    "Fault injection: probabilities per segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
     "with `--host process` or `ray` also `hang` and `kill`"
 )
 
@@ -36,8 +36,7 @@ class GameConfig(Group):
 
     type: str = Field(
         "mock",
-        description="`mock` (fast physics), `dolphin` (the real game), or a small game with a known answer: "
-        f"`{'`, `'.join(SOLVED)}`",
+        description=f"`mock` (fast physics), `dolphin` (the real game), or a solved game: `{'`, `'.join(SOLVED)}`",
     )
     character: FightsOnly[str] = Field("mewtwo", description="Character of the learner, or `random`")
     opponent_character: FightsOnly[str | None] = Field(
@@ -46,7 +45,9 @@ class GameConfig(Group):
     stage: FightsOnly[str] = Field("final_destination", description="Stage, or `random`: one is drawn for the run")
     max_episode_frames: FightsOnly[Positive] = Field(3600, description="Cap of an episode in frames (60 a second)")
     frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
-    delay: FightsOnly[Annotated[int, Field(ge=0, le=60)]] = Field(0, description="Frames between seeing and acting")
+    delay: FightsOnly[Annotated[int, Field(ge=0, le=60)]] = Field(
+        0, description="Frames between an observation and its action"
+    )
     dolphin: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
         None, description="Slippi Dolphin: its folder or executable"
     )
@@ -73,10 +74,10 @@ class EmulatorConfig(Group):
     marks = frozenset({Mark.REAL_GAMES_ONLY})
 
     cpu_level: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="The other seat is Melee's own computer player of this level, 1 to 9"
+        None, description="Opponent: Melee's own computer player of this level, 1 to 9"
     )
     human_port: Annotated[int, Field(ge=1, le=4)] | None = Field(
-        None, description="The other seat is a person with a controller at this port, 1 to 4"
+        None, description="Opponent: a person with a controller at this port, 1 to 4"
     )
     headless: Changeable[bool] = Field(False, description="Run without windows")
     fast_forward: Changeable[bool] = Field(False, description="Play as fast as the machine can; needs an ExiAI build")
@@ -85,7 +86,7 @@ class EmulatorConfig(Group):
         description="Go on with the same game where an episode is cut short, and skip the menus between two games",
     )
     slippi_port: Changeable[Annotated[int, Field(ge=FIRST_PORT, le=LAST_PORT)]] = Field(
-        SLIPPI_PORT, description="First of the network ports on which emulators report their frames"
+        SLIPPI_PORT, description="First of the network ports on which emulators send their frames"
     )
     save_replays: Changeable[bool] = Field(
         False, description="Keep every game as a .slp file, in `replays` of the run's folder"
@@ -128,12 +129,12 @@ class PPOConfig(Group):
     """The learner."""
 
     rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
-    batch_size: Positive = Field(2048, description="Rows of a minibatch, at most what the iteration collected")
+    batch_size: Positive = Field(2048, description="Maximum rows of a minibatch")
     epochs: Positive = Field(4, description="Passes over an iteration's experiences")
     clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
     anneal: bool = Field(False, description="Lower learning rate and entropy bonus linearly to a tenth over the run")
-    gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount a step")
+    gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount per step")
     gae_lambda: Fraction = Field(0.95, description="Lambda of generalised advantage estimation")
     value_clip: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip range of the value's change")
     value_coefficient: Annotated[float, Field(ge=0)] = Field(0.5, description="Weight of the value loss")
@@ -141,19 +142,19 @@ class PPOConfig(Group):
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
     target_kl: Annotated[float, Field(ge=0)] = Field(0.0, description="End an update at this mean KL; 0 = never")
     step_kl: Annotated[float, Field(ge=0)] = Field(
-        0.5, description="Take an update back whose mean KL to the policy before it is greater; 0 = never"
+        0.5, description="Revert an update with a larger mean KL from the previous policy; 0 = never"
     )
     teacher_kl: Annotated[float, Field(ge=0)] | None = Field(
         None,
         description="Weight of KL(teacher, policy), the teacher being the policy of --pretrained; by default 0.01 "
-        "where that was made by imitation, else 0",
+        "if that is an imitation policy, else 0",
     )
     teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
         None, description="Weight of KL(policy, teacher); by default 0"
     )
     critic_burn_in: Natural | None = Field(
         None,
-        description="Iterations at the beginning in which the critic alone learns; by default 20, a quarter of the run "
+        description="First iterations that train only the critic; by default 20, a quarter of the run "
         "at most, where --pretrained was made by imitation, else 0",
     )
 
@@ -164,7 +165,7 @@ class LeagueConfig(Group):
     mode: str = Field(
         "latest",  # learned most on one budget: docs/learning.md compares the modes
         description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
-        "`league` (with two exploiters), `opponents` (those of --opponent alone)",
+        "`league` (with two exploiters), `opponents` (only those of --opponent)",
     )
     current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
     recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
@@ -180,14 +181,14 @@ class LeagueConfig(Group):
         0.2, description="Share of --opponent in training; the others of the mode share the rest"
     )
     population: Changeable[Annotated[int, Field(ge=4)]] = Field(
-        100, description="Generations, and exploiters, that are kept; those that the others cover are deleted"
+        100, description="Generations, and exploiters, to keep; redundant ones are deleted"
     )
     patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")
     max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
     track_elo: Changeable[bool] = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Changeable[Fraction] = Field(0.1, description="Share of the time that rating games may take")
     gate: Literal["none", "sprt"] = Field(
-        "none", description="`sprt`: a generation becomes `best` when a sequential test says that it is stronger"
+        "none", description="`sprt`: a generation becomes `best` if a sequential test accepts it"
     )
     gate_bounds: tuple[float, float] = Field(
         (0.0, 30.0), description="Elo that the gate rejects and Elo that it accepts, both errors 5%"
@@ -209,9 +210,9 @@ class RunConfig(SelfPlaySettings):
 
     timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps of the run, over all games")
     num_games: Positive = Field(4, description="Games played at once")
-    deterministic: bool = Field(False, description="Equal runs, bit for bit; a resumed one too")
+    deterministic: bool = Field(False, description="Bit-identical runs, also after --resume")
     host: Changeable[Literal["thread", "process", "ray"]] = Field(
-        "thread", description="Where blocks of games live: in threads, child processes, or actors of a Ray cluster"
+        "thread", description="Where blocks of games run: in threads, child processes, or actors of a Ray cluster"
     )
     workers: Changeable[Natural] = Field(
         0, description="Actors of `--host ray`, a block of games and a CPU each; 0 = as many as --runners says"
