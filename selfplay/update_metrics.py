@@ -32,6 +32,12 @@ class UpdateMetrics(BaseModel, frozen=True, extra="forbid"):
     teacher_kl: PerDecision = 0.0  # KL(teacher, policy), 0 without a teacher
     teacher_kl_reverse: PerDecision = 0.0  # KL(policy, teacher)
 
+    def losses(self) -> dict[str, float]:
+        """The figures by tag, as metrics.jsonl and TensorBoard have them."""
+        names = {"policy_loss": "policy", "value_loss": "value", "loss": "total"}
+        values = self.model_dump(exclude={"learning_rate", "epochs", "minibatches", "critic_only"})
+        return {f"losses/{names.get(name, name)}": value for name, value in values.items()}
+
 
 PER_DECISION: Final = tuple(name for name, field in UpdateMetrics.model_fields.items() if _MEAN in field.metadata)
 """Names of the figures that are means over decisions."""
