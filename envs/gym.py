@@ -179,7 +179,6 @@ class MockMeleeVectorEnv(Block):
 
 
 def draw_seed(generator: np.random.Generator) -> int:
-    """Seed of a game."""
     return int(generator.integers(2**62))
 
 

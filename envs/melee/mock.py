@@ -30,7 +30,6 @@ class MockMelee(MeleeGame):
     """B games (``VectorGame``); see ``MeleeGame`` for the arguments."""
 
     def reset(self, seeds: Seeds) -> F32:
-        """See ``VectorGame.reset``."""
         self._start_all(seeds)
         return self._observe()
 
@@ -63,7 +62,6 @@ class MockMelee(MeleeGame):
         """Nothing to do."""
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """See ``VectorGame.snapshot``."""
         return copied(self._parts())
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:

@@ -53,11 +53,9 @@ class TableGame:
 
     @property
     def legal(self) -> Bool | None:
-        """See ``VectorGame.legal``."""
         return self._table.legal[self._state] if self._masked else None
 
     def reset(self, seeds: Seeds) -> F32:
-        """See ``VectorGame.reset``."""
         self._seeds[:] = seeds
         self._episode[:] = self._steps[:] = 0
         self._state[:] = self._first()
@@ -91,7 +89,6 @@ class TableGame:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """See ``VectorGame.snapshot``."""
         return copied(self._parts())
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:

@@ -34,19 +34,15 @@ class Kuhn:
     actions: Final = ("wait", "pass", "bet")
 
     def starts(self) -> Sequence[Hand]:
-        """See ``Rules``."""
         return [Hand((mine, other), "") for mine, other in permutations(range(3), 2)]
 
     def legal(self, state: Hand, seat: int) -> Sequence[int]:
-        """See ``Rules``."""
         return (PASS, BET) if MOVES[state.done] == seat else (WAIT,)
 
     def after(self, state: Hand, actions: tuple[int, int]) -> Hand:
-        """See ``Rules``."""
         return Hand(state.cards, state.done + ("p" if PASS in actions else "b"))
 
     def payoff(self, state: Hand) -> float | None:
-        """See ``Rules``."""
         if state.done in MOVES:
             return None
         if state.done.endswith("bp"):  # a bet, and a fold by whom it was for

@@ -21,23 +21,18 @@ class Matrix:
     payoffs: tuple[tuple[float, ...], ...]
 
     def starts(self) -> Sequence[Choices]:
-        """See ``Rules``."""
         return (None,)
 
     def legal(self, state: Choices, seat: int) -> Sequence[int]:
-        """See ``Rules``."""
         return range(len(self.actions))
 
     def after(self, state: Choices, actions: tuple[int, int]) -> Choices:
-        """See ``Rules``."""
         return actions
 
     def payoff(self, state: Choices) -> float | None:
-        """See ``Rules``."""
         return None if state is None else self.payoffs[state[0]][state[1]]
 
     def observe(self, state: Choices, seat: int) -> Sequence[float]:
-        """See ``Rules``."""
         return (1.0, 0.0) if self._alike or seat == 0 else (0.0, 1.0)
 
     @property

@@ -32,22 +32,18 @@ class MixUp:
     actions: Final = ("attack", "shield", "grab")
 
     def starts(self) -> Sequence[Fight]:
-        """See ``Rules``."""
         return (Fight((POINTS, POINTS), EXCHANGES),)
 
     def legal(self, state: Fight, seat: int) -> Sequence[int]:
-        """See ``Rules``."""
         return (ATTACK, SHIELD, GRAB)
 
     def after(self, state: Fight, actions: tuple[int, int]) -> Fight:
-        """See ``Rules``."""
         first, second = actions
         mine, other = state.points
         lost, taken = DAMAGE.get((second, first), 0), DAMAGE.get((first, second), 0)
         return Fight((max(0, mine - lost), max(0, other - taken)), state.left - 1)
 
     def payoff(self, state: Fight) -> float | None:
-        """See ``Rules``."""
         mine, other = state.points
         if state.left and mine and other:
             return None

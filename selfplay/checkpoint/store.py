@@ -165,7 +165,6 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write one file atomically."""
     temporary = path.parent / f"{_TMP}{path.name}"
     with writing(f"cannot write {path}"):
         try:

@@ -191,12 +191,10 @@ class DialogueConfig(Group):
 
     @property
     def embedded(self) -> bool:
-        """Whether the model is the embedded one."""
         return self.model.name == TINY
 
     @property
     def states_per_iteration(self) -> int:
-        """Initial states per iteration."""
         return self.run.num_games // self.grpo.games_per_state
 
     @property
@@ -207,7 +205,6 @@ class DialogueConfig(Group):
     @model_validator(mode="before")
     @classmethod
     def _with_game_defaults(cls, values: Any) -> Any:  # noqa: ANN401
-        """Fill in defaults of the game."""
         if not isinstance(values, dict):
             return values
         given = {name: _given(part) for name, part in values.items()}

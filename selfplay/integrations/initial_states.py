@@ -25,7 +25,6 @@ class InitialState:
     state: State
 
     def start(self) -> DialogueGame:
-        """Start a new game."""
         return self.entry.start(self.rules, self.state)
 
 

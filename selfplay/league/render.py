@@ -158,7 +158,6 @@ def _fit(board: Leaderboard) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table in Markdown."""
     widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
     ruler = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return [_markdown(head, head, widths), ruler, *(_markdown(row, head, widths) for row in rows)]

@@ -39,7 +39,6 @@ class ActionCounts:
 
     @property
     def rows(self) -> int:
-        """Decisions."""
         return int(self.counts[0].sum())
 
     @property

@@ -36,7 +36,6 @@ class TrainingRow:
 
     @property
     def tokens(self) -> int:
-        """Tokens that train."""
         return len(self.logprob)
 
 

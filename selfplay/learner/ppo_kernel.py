@@ -36,7 +36,7 @@ class Decisions(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """See ``PPOSettings``."""
+    """Coefficients of the loss, see ``PPOSettings``."""
 
     clip: float
     value_clip: float

@@ -29,9 +29,7 @@ NO_GAME: Final = -1
 class Loader(Protocol):
     """Loads the examples of a game, for instance a ``Library``."""
 
-    def load(self, game: Game) -> list[Examples]:
-        """See ``Library.load``."""
-        ...
+    def load(self, game: Game) -> list[Examples]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,6 @@ class _RunningGame:
 
     @property
     def seat(self) -> _Seat:
-        """The seat to move."""
         return self.seats[self.game.mover]
 
     def observe(self) -> str:

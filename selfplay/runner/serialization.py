@@ -72,7 +72,6 @@ def networks_of(order: SegmentOrder) -> list[ActorCritic]:
 
 
 def unpack_order(document: Document, networks: Mapping[str, ActorCritic]) -> SegmentOrder:
-    """The order, with the networks of its keys."""
     teacher = document["teacher"]
     return SegmentOrder(
         document["iteration"],

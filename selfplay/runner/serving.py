@@ -55,7 +55,6 @@ class ServerProgram:
     reload: str | None = None  # path that loads another folder; None: restart instead
 
     def line(self, folder: Path, port: int, arguments: Sequence[str]) -> list[str]:
-        """The command line."""
         words = {"folder": str(folder), "host": HOST, "port": str(port), "name": NAME}
         return [*(part.format_map(words) for part in self.command), *arguments]
 
@@ -301,7 +300,6 @@ class _Process:
 
 
 def free_port() -> int:
-    """A free port of loopback."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

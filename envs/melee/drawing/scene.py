@@ -71,13 +71,11 @@ class FightScene:
         return follow(self.film, self.scenery, self.shots["gone"])
 
     def items_at(self, t: int) -> NDArray[np.void]:
-        """Items of moment t."""
         first, last = np.searchsorted(self.items["t"], (t, t + 1))
         return self.items[first:last]
 
 
 def scene_of(film: Film) -> FightScene:
-    """Compute the scene of a film."""
     players = film.players
     characters, look = np.unique(players["character"], return_inverse=True)
     looks = tuple(look_of(int(character)) for character in characters)

@@ -46,7 +46,6 @@ def action_name(action: int) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as minutes and seconds."""
     return f"{int(seconds // 60)}:{seconds % 60:04.1f}"
 
 

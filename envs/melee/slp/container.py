@@ -74,7 +74,6 @@ class _Decoder:
         self._position = position
 
     def value(self, depth: int) -> Value:
-        """The next value."""
         if depth > MAX_DEPTH:
             raise MetadataError(self._position, f"metadata deeper than {MAX_DEPTH} levels")
         marker = self._take(1)

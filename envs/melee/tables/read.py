@@ -127,7 +127,6 @@ class StageFile:
 
 
 def read_character(path: Path) -> CharacterFile:
-    """Read and check one character file."""
     top = _open(path)
     head = top.table("character")
     number = head.whole("id", highest=NUM_IDS - 1)
@@ -150,7 +149,6 @@ def read_character(path: Path) -> CharacterFile:
 
 
 def read_stage(path: Path) -> StageFile:
-    """Read and check one stage file."""
     top = _open(path)
     row = top.table("stage")
     number = row.whole("id", highest=NUM_IDS - 1)

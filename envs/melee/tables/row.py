@@ -91,7 +91,6 @@ class Row:
         return points
 
     def table(self, field: str) -> Row:
-        """A table inside this one."""
         return Row(self.file, f"{self.name}.{field}" if self.name else field, self.take(field))
 
     def tables(self, field: str) -> list[Row]:

@@ -29,7 +29,6 @@ class Process:
         return self.rank == 0
 
     def wait(self) -> None:
-        """Wait for all processes."""
         if self.count > 1:
             distributed.barrier()
 

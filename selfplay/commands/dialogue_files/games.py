@@ -134,7 +134,6 @@ class GameLine(Group):
 
 
 def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) -> GameLine:
-    """The line of a played game."""
     outcome = played.outcome
     return GameLine(
         schema_version=SCHEMA_VERSION,

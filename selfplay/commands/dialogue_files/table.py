@@ -101,7 +101,6 @@ class Table:
 
     @property
     def states(self) -> set[int]:
-        """Initial states."""
         return {instance.index for instance in self.instances}
 
 

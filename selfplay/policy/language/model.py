@@ -70,7 +70,6 @@ class LanguageModel:
 
     @property
     def device(self) -> torch.device:
-        """Device of the parameters."""
         parameter: Tensor = next(iter(self.module.parameters()))
         return parameter.device
 

@@ -46,7 +46,6 @@ def write_html(film: Film, path: Path) -> int:
 
 
 def page(film: Film) -> str:
-    """The page as text."""
     folder, parts = resources.files(__package__) / "player", player("h1")
     return standalone_page(
         read(folder, "page.html"),

@@ -145,7 +145,6 @@ def _training(records: RunRecords | None) -> str:
 
 
 def _lacking(gaps: Sequence[tuple[int, int]]) -> list[str]:
-    """Gaps in the curves."""
     if not gaps:
         return []
     shown = [str(first) if first == last else f"{first} to {last}" for first, last in gaps[:GAPS]]

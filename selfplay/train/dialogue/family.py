@@ -93,7 +93,6 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
 
     @property
     def learner(self) -> GRPOLearner:
-        """The learner of this incarnation."""
         if self._learner is None:
             raise RunnerError("the loop has not begun")
         return self._learner

@@ -31,7 +31,6 @@ SERVER_LOG: Final = "server.log"  # output of a server, in the folder of the run
 
 
 def sampling_of(config: DialogueConfig) -> Sampling:
-    """The sampling settings."""
     default = EMBEDDED_REPLY if is_embedded(config) else REPLY
     return Sampling(config.sampling.temperature, config.sampling.top_p, config.sampling.max_new_tokens or default)
 
@@ -109,7 +108,6 @@ def endpoint_of(config: DialogueConfig, chat: Chat, server: ReplyServer | None =
 
 
 def writer_of(config: DialogueConfig, model: LanguageModel, endpoint: Endpoint | None) -> LocalWriter | RemoteWriter:
-    """A writer for one thread."""
     sampling = sampling_of(config)
     if endpoint is None:
         return LocalWriter(model, sampling)

@@ -51,12 +51,10 @@ class DialogueSession:
 
     @property
     def runners(self) -> tuple[str, ...]:
-        """Ids of the runners."""
         return tuple(f"runner-{i:03d}" for i in range(runners(self.config, self.device)))
 
     @property
     def threads(self) -> int:
-        """Threads of the update."""
         return update_threads(self.config.run.threads)
 
     @property

@@ -85,7 +85,6 @@ class Learner:
 
     @property
     def network(self) -> ActorCritic:
-        """The network that is trained."""
         return self._ppo.network
 
     def snapshot(self) -> ActorCritic:

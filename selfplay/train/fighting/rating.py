@@ -59,12 +59,10 @@ class RatingSettings:
 
     @property
     def settings(self) -> str:
-        """Its hash."""
         return settings_hash(self.described)
 
     @property
     def group(self) -> str:
-        """See ``Rated``."""
         return f"{self.settings}/{self.sampling}"
 
     @property

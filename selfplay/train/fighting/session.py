@@ -32,7 +32,6 @@ class Session:
 
     @property
     def game(self) -> GameEntry:
-        """What is known of the game."""
         return find_game(self.config.game.type)
 
     @property
@@ -42,13 +41,11 @@ class Session:
 
     @property
     def heads(self) -> ActionHeads:
-        """Heads of an action."""
         spec = self.game.actions
         return ActionHeads(binary=spec.binary, sizes=spec.sizes)
 
     @property
     def encoder_version(self) -> int:
-        """Of the observations."""
         return self.game.encoder_version
 
     @property
@@ -65,7 +62,6 @@ class Session:
 
     @property
     def iterations(self) -> int | None:
-        """See ``Config.iterations``."""
         return self.config.iterations
 
     @property

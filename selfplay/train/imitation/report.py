@@ -161,7 +161,6 @@ class Reports:
             self.notice(f"Files left out: {len(bad)}{more}")
 
     def epoch(self, report: EpochReport) -> None:
-        """Report a finished epoch."""
         for file in self._files:
             file.iteration(report)
         self.notice(report.line())
@@ -178,7 +177,6 @@ class Reports:
         return Ticker(self._stream, label, total)
 
     def close(self) -> None:
-        """Close all files."""
         for reporter in (*self._files, *self._texts):
             reporter.close()
 
