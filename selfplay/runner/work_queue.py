@@ -39,7 +39,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLimits:
+class Patience:
     """Seconds for which timed jobs wait while all their runners are given up; a delivery resets the count."""
 
     first_s: float = 0.0  # before a first delivery, where it may be a mistake of the user's
@@ -86,7 +86,7 @@ class WorkQueue(Generic[R]):
         limits: Limits | None = None,
         *,
         leave_behind: bool = False,
-        patience: RequestLimits | None = None,
+        patience: Patience | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._expected = set(runners)
@@ -94,7 +94,7 @@ class WorkQueue(Generic[R]):
         self._timeout_s = timeout_s
         self._limits = limits or Limits()
         self._leave_behind = leave_behind
-        self._patience = patience or RequestLimits()
+        self._patience = patience or Patience()
         self._clock = clock or MonotonicClock()
         self._core: frozenset[str] = frozenset()  # of the latest question
         self._delivered = False  # whether one of those ever did

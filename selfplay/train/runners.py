@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from selfplay.errors import RunnerError
-from selfplay.runner.work_queue import RequestLimits
+from selfplay.runner.work_queue import Patience
 from selfplay.supervision import ChildSpec, ParkPolicy, Pool, Supervisor, SupervisorSpec
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
@@ -26,10 +26,10 @@ def root_of(children: tuple[ChildSpec, ...]) -> SupervisorSpec:
     )  # fmt: skip
 
 
-def patience(park: ParkPolicy, ray_address: str | None) -> RequestLimits:
+def patience(park: ParkPolicy, ray_address: str | None) -> Patience:
     """How long a run waits while all its runners are parked, which come back from there to try again."""
     nodes_s = NODES_BACK_S if ray_address else 0.0
-    return RequestLimits(max(BEGINNING_S, nodes_s), max(park.period_s, nodes_s))
+    return Patience(max(BEGINNING_S, nodes_s), max(park.period_s, nodes_s))
 
 
 class Runners:

@@ -9,7 +9,7 @@ from selfplay.runner.work_queue import (
     MEDIANS,
     Job,
     Limits,
-    RequestLimits,
+    Patience,
     WorkQueue,
 )
 from tests.support.fakes import FakeClock
@@ -109,7 +109,7 @@ def test_with_patience_somebody_may_come_back():
     began = clock.time()
 
     async def main():
-        board, jobs = WorkQueue(["a"], patience=RequestLimits(60.0, 60.0), clock=clock), {"a": job()}
+        board, jobs = WorkQueue(["a"], patience=Patience(60.0, 60.0), clock=clock), {"a": job()}
         board.give_up("a", "no room")
 
         async def come_back():
@@ -132,7 +132,7 @@ def test_before_a_first_delivery_patience_is_another():
     began = clock.time()
 
     async def main():
-        board = WorkQueue(["a"], patience=RequestLimits(5.0, 60.0), clock=clock)
+        board = WorkQueue(["a"], patience=Patience(5.0, 60.0), clock=clock)
         board.give_up("a", "broken")
         return await board.ask({"a": job()}), clock.time() - began
 
@@ -144,7 +144,7 @@ def test_one_that_comes_back_and_fails_again_does_not_renew_the_patience():
     began = clock.time()
 
     async def main():
-        board, jobs = WorkQueue(["a"], patience=RequestLimits(60.0, 60.0), clock=clock), {"a": job()}
+        board, jobs = WorkQueue(["a"], patience=Patience(60.0, 60.0), clock=clock), {"a": job()}
         board.give_up("a", "broken")
 
         async def come_back():
@@ -164,7 +164,7 @@ def test_without_its_core_a_question_has_no_answer_and_what_the_others_deliver_d
     began = clock.time()
 
     async def main():
-        board = WorkQueue(["main", "other"], patience=RequestLimits(60.0, 60.0), clock=clock)
+        board = WorkQueue(["main", "other"], patience=Patience(60.0, 60.0), clock=clock)
         board.give_up("main", "broken")
         times = []
         for _ in range(2):
@@ -179,7 +179,7 @@ def test_without_its_core_a_question_has_no_answer_and_what_the_others_deliver_d
 
 def test_at_the_end_only_those_who_can_work_are_waited_for():
     async def main():
-        board = WorkQueue(["a", "b", "c"], patience=RequestLimits(60.0, 60.0))
+        board = WorkQueue(["a", "b", "c"], patience=Patience(60.0, 60.0))
         jobs = {name: job() for name in "abc"}
         asked = await asking(board, jobs)
         for name in "ab":
@@ -215,7 +215,7 @@ def test_at_the_end_a_game_in_real_time_that_stands_still_is_not_waited_for():
 
 def test_at_the_end_with_nobody_there_an_answer_comes_at_once():
     async def main():
-        board = WorkQueue(["a", "b"], patience=RequestLimits(60.0, 60.0))
+        board = WorkQueue(["a", "b"], patience=Patience(60.0, 60.0))
         board.give_up("b", "broken")
         asked = await asking(board, {"a": job(), "b": job()})
         assert not asked.done()
@@ -230,7 +230,7 @@ def test_nobody_is_waited_for_with_jobs_that_are_not_timed():
     began = clock.time()
 
     async def main():
-        board = WorkQueue(["a"], patience=RequestLimits(60.0, 60.0), clock=clock)
+        board = WorkQueue(["a"], patience=Patience(60.0, 60.0), clock=clock)
         board.give_up("a", "no room")
         return await board.ask({"a": job(timed=False)}), clock.time() - began
 

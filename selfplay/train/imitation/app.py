@@ -226,7 +226,7 @@ def _header(
         ("Learning rate", f"{learn.learning_rate:g} to {learn.learning_rate * learn.final_rate:g}"),
         ("Weight of presses", f"((1 - r) / r)^{learn.button_power:g}, {learn.button_limit:g} at most"),
         ("Weight of changes", learn.change_weight if learn.change_weight != 1 else None),
-        ("RequestLimits", learn.patience or None),
+        ("Patience", learn.patience or None),
         ("Max minutes", config.run.max_minutes),
         ("Seed", str(config.run.seed)),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
