@@ -64,7 +64,6 @@ def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
 
 
 def _kuhn(embedded: bool, settings: Mapping[str, Any]) -> KuhnRules:
-    """Rules of Kuhn poker."""
     return _changed("kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings)
 
 

@@ -171,7 +171,6 @@ class GRPOLearner:
         )
 
     def _step(self, batch: Sequence[TrainingRow], totals: _Totals) -> None:
-        """One optimizer step on one batch."""
         settings = self.settings
         weights = token_weights(batch, settings.loss_agg, settings.row_tokens)
 
@@ -254,7 +253,6 @@ class _Totals:
         self.tokens += tokens
 
     def statistics(self, **counts: int) -> GRPOStatistics:
-        """The means."""
         loss, *sums = self.sums.tolist()
         means = {name: value / max(self.tokens, 1) for name, value in zip(LOSS_PARTS[1:], sums, strict=True)}
         steps = len(self.norms)

@@ -73,8 +73,6 @@ class _Seat:
 
 
 class _RunningGame:
-    """A game with its two seats."""
-
     def __init__(self, spec: GameSpec) -> None:
         self.spec = spec
         self.game = spec.game
