@@ -83,7 +83,7 @@ class DialogueGame(Protocol):
         """The state and all turns as JSON."""
 
 
-class Scripted(Protocol):
+class ScriptedPlayer(Protocol):
     """A scripted player for one seat of one game; it reads only the text that its seat is shown."""
 
     def reply(self, observation: str) -> str:
@@ -129,7 +129,7 @@ class DialogueEntry:
     states: Callable[[Rules, Sequence[int]], list[State]]  # (rules, seeds) -> a state each
     load: Callable[[object], State]  # initial state of a ``record``; other fields are ignored
     start: Callable[[Rules, State], DialogueGame]  # (rules, state)
-    players: Mapping[str, Callable[[Rules, int], Scripted]]  # name -> (rules, seed); weakest first
+    players: Mapping[str, Callable[[Rules, int], ScriptedPlayer]]  # name -> (rules, seed); weakest first
     teacher: str  # scripted player; the embedded model is first trained on its games
     drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after messages); may be empty
     vocabulary: Callable[[Rules], list[str]]  # (rules) -> pieces of text, one token of the embedded model each

@@ -40,7 +40,7 @@ PLAYERS: Final[dict[str, Bets]] = {
 
 @final
 class KuhnPlayer:
-    """Plays one seat of one game (``Scripted``)."""
+    """Plays one seat of one game (``ScriptedPlayer``)."""
 
     def __init__(self, bets: Bets, seed: int) -> None:
         self._bets = bets

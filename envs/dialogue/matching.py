@@ -13,7 +13,7 @@ from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn
 from envs.dialogue.proposals import Pairs, parse_proposal, refusal
 from envs.dialogue.states import number
 from envs.dialogue.texts import KINDS, as_read, opening, system
-from envs.dialogue.turns import Reply, TurnGame, parse_reply
+from envs.dialogue.turns import ParsedReply, TurnGame, parse_reply
 from envs.errors import GameError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Matching(TurnGame):
         worth = self.state.worth(self.proposal or ()) if agreed else 0.0
         return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": number(worth)}
 
-    def _problem(self, reply: Reply) -> str | None:
+    def _problem(self, reply: ParsedReply) -> str | None:
         """Why a reply is against the rules; does not check that a proposal is valid."""
         if not reply.kind:
             return refusal("tag")
@@ -80,7 +80,7 @@ class Matching(TurnGame):
             return refusal("empty")
         return None
 
-    def _take(self, reply: Reply) -> None:
+    def _take(self, reply: ParsedReply) -> None:
         self._log.append(self._entry(reply))
         self._unseen[1 - self.mover].append(as_read(self.rules, reply.kind, reply.body))
         self._taken += 1
@@ -94,7 +94,7 @@ class Matching(TurnGame):
         elif reply.kind == "reject":
             self.proposal = None
 
-    def _entry(self, reply: Reply) -> JsonObject:
+    def _entry(self, reply: ParsedReply) -> JsonObject:
         """A line of dialop's log."""
         seat = self.mover
         if reply.kind == "message":

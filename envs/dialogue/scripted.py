@@ -17,7 +17,7 @@ from envs.dialogue.turns import is_refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class MatchingStyle:
     """Settings of a player."""
 
     messages: tuple[int, int] = (0, 0)  # range of messages before it proposes
@@ -28,21 +28,21 @@ class Style:
     guesses: bool = False  # proposes at random
 
 
-STYLES: Final[dict[str, Style]] = {
-    "random": Style(guesses=True),
-    "greedy": Style(),
-    "teacher": Style(messages=(0, 2), noise=1.0, bar=0.8),
-    "pooling": Style(messages=(1, 3), bar=0.8),
-    "pooling_best": Style(messages=(2, 3), facts=(3, 4), best_first=True, bar=0.9),
+STYLES: Final[dict[str, MatchingStyle]] = {
+    "random": MatchingStyle(guesses=True),
+    "greedy": MatchingStyle(),
+    "teacher": MatchingStyle(messages=(0, 2), noise=1.0, bar=0.8),
+    "pooling": MatchingStyle(messages=(1, 3), bar=0.8),
+    "pooling_best": MatchingStyle(messages=(2, 3), facts=(3, 4), best_first=True, bar=0.9),
 }
 """By name, weakest first."""
 
 
 @final
 class MatchingPlayer:
-    """Plays one seat of one game (``Scripted``)."""
+    """Plays one seat of one game (``ScriptedPlayer``)."""
 
-    def __init__(self, rules: MatchingRules, style: Style, seed: int) -> None:
+    def __init__(self, rules: MatchingRules, style: MatchingStyle, seed: int) -> None:
         self._rules = rules
         self._style = style
         self._rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ import numpy as np
 
 from envs.dialogue.proposals import HEAD, REFUSALS, line_start, proposal_text
 from envs.dialogue.states import LARGEST_FACTOR, PAPERS, REVIEWERS, MatchingRules, MatchingState
-from envs.dialogue.turns import ERROR, Reply, is_refusal, parse_reply
+from envs.dialogue.turns import ERROR, ParsedReply, is_refusal, parse_reply
 
 KINDS: Final = ("message", "propose", "accept", "reject")
 """Valid tags."""
@@ -127,7 +127,7 @@ def as_read(rules: MatchingRules, kind: str, body: str) -> str:
     return said if rules.told == "nothing" else _PARTNER + said
 
 
-def partner_reply(observation: str) -> Reply:
+def partner_reply(observation: str) -> ParsedReply:
     """The partner's reply within an observation; kind "" if there is none.
 
     It has one tag, since the last one counts, and an ``opening`` has none.

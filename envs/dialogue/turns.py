@@ -17,7 +17,7 @@ _TAG: Final = re.compile(r"\[(\w+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ParsedReply:
     """A parsed reply: ``private``, then the tag's word in lower case, then ``body``."""
 
     private: str
@@ -25,7 +25,7 @@ class Reply:
     body: str
 
 
-def parse_reply(text: str, kinds: tuple[str, ...]) -> Reply:
+def parse_reply(text: str, kinds: tuple[str, ...]) -> ParsedReply:
     """Split a reply at its last tag.
 
     Args:
@@ -34,9 +34,9 @@ def parse_reply(text: str, kinds: tuple[str, ...]) -> Reply:
     """
     found = [tag for tag in _TAG.finditer(text) if tag[1].lower() in kinds]
     if not found:
-        return Reply(text.strip(), "", "")
+        return ParsedReply(text.strip(), "", "")
     tag = found[-1]
-    return Reply(text[: tag.start()].strip(), tag[1].lower(), text[tag.end() :].strip())
+    return ParsedReply(text[: tag.start()].strip(), tag[1].lower(), text[tag.end() :].strip())
 
 
 def refused(error: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, GameOutcome, JsonObject, Scripted, Turn
+from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, DialogueGame, GameOutcome, JsonObject, ScriptedPlayer, Turn
 from selfplay.errors import InjectedFaultError, describe
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.seeding import derive
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOT_FINITE: Final = "a reward or a log-probability is not finite"
 
-ScriptedMaker = Callable[[int], Scripted]
+ScriptedMaker = Callable[[int], ScriptedPlayer]
 """A scripted player for one game, by seed."""
 Player = Writer | ScriptedMaker
 
@@ -68,13 +68,11 @@ class _Seat:
     player: Player
     system: str
     conversation: Conversation | None = None
-    scripted: Scripted | None = None
+    scripted: ScriptedPlayer | None = None
     read: list[str] = field(default_factory=list)
 
 
 class _RunningGame:
-    """A game with its two seats."""
-
     def __init__(self, spec: GameSpec) -> None:
         self.spec = spec
         self.game = spec.game

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class DialogueOrder:
     """Games to play: a number of them on each initial state."""
 
     indices: tuple[int, ...]  # of the states in the run
@@ -23,7 +23,7 @@ class Order:
 
 
 def game_specs(
-    entry: DialogueEntry, rules: Rules, order: Order, players: tuple[Player, Player], *names: str | int
+    entry: DialogueEntry, rules: Rules, order: DialogueOrder, players: tuple[Player, Player], *names: str | int
 ) -> list[GameSpec]:
     """The games of an order. A game's seed is a hash of the state's seed, the names and its number on the state."""
     states = entry.states(rules, order.seeds)
@@ -43,7 +43,7 @@ class DialogueCollector:
         self._writer = writer
         self._cancelled = False
 
-    def collect(self, order: Order) -> list[Played | Lost]:
+    def collect(self, order: DialogueOrder) -> list[Played | Lost]:
         """Play an order to its end. Blocks."""
         games = game_specs(self._entry, self._rules, order, (self._writer, self._writer))
         return play_games(games, lambda: self._cancelled)

@@ -27,7 +27,7 @@ from selfplay.rollout.dialogue import Instance
 from selfplay.runner.block_client import LinkClient
 from selfplay.runner.chaos import FaultPlan
 from selfplay.runner.dialogue import Lost, Played
-from selfplay.runner.dialogue_collector import DialogueCollector, Order
+from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.game_runner import Resource
 from selfplay.runner.serialization import Arrays, Document, Packed, code_hash
@@ -42,7 +42,7 @@ Files = Mapping[str, bytes]
 class DialogueGames(Resource, Protocol):
     """Dialogue games, in this process or another."""
 
-    def collect(self, order: Order) -> list[Result]:
+    def collect(self, order: DialogueOrder) -> list[Result]:
         """Play an order to its end. Blocks."""
 
 
@@ -91,7 +91,7 @@ class DialogueClient(LinkClient):
         self._reach()
         self._link.call("open", self._document, self._files)
 
-    def collect(self, order: Order) -> list[Result]:
+    def collect(self, order: DialogueOrder) -> list[Result]:
         version = self._weights.version
         new = () if version == self._sent else (self._weights.arrays,)
         packed = self._link.call("collect", asdict(order), *new)
@@ -140,7 +140,7 @@ class DialogueServer:
             raise RunnerError("dialogue games were requested before their model was loaded")
         if weights is not None:
             set_parameters(self._module, copied(weights))
-        unpacked = Order(tuple(order["indices"]), tuple(order["seeds"]), order["games_each"])
+        unpacked = DialogueOrder(tuple(order["indices"]), tuple(order["seeds"]), order["games_each"])
         return pack_games(self._collector.collect(unpacked))
 
 

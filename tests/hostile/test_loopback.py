@@ -52,7 +52,7 @@ def test_servers_that_are_started_listen_on_loopback(monkeypatch, name):
     "words", [["--host=0.0.0.0"], ["--tp", "2", "--host=::"], ["--po", "1"], ["--trust_remote_code"], ["--hos=x"]]
 )
 def test_and_nobody_can_have_it_otherwise(words):
-    with pytest.raises(ConfigError, match="the server listens to this machine alone"):
+    with pytest.raises(ConfigError, match="the server listens on a free port of loopback only"):
         serving.refuse_reserved(words)
     serving.refuse_reserved(["--tp", "2", "--tensor-parallel-size=2", "--hf-overrides", "{}"])
 

@@ -10,11 +10,11 @@ from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.wire import SGLang
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played
-from selfplay.runner.dialogue_collector import DialogueCollector, Order
+from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
 from tests.policy.language.stub_server import SGLANG, Stub
 from tests.policy.language.taught import GREEDY, kuhn, taught_model
 
-ORDER = Order((4, 5), (14, 15), games_each=3)
+ORDER = DialogueOrder((4, 5), (14, 15), games_each=3)
 
 
 def test_an_order_is_played_in_whole_groups():

@@ -11,7 +11,7 @@ from selfplay.errors import RunnerError
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.policy.policy import parameters_of
 from selfplay.runner.dialogue import Lost, Played
-from selfplay.runner.dialogue_collector import DialogueCollector, Order
+from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
 from selfplay.runner.dialogue_link import (
     DialogueClient,
     DialogueServer,
@@ -23,7 +23,7 @@ from selfplay.runner.dialogue_link import (
 from tests.policy.language.taught import GREEDY, kuhn, taught_model
 from tests.runner.links import LocalLink, Shared, crossed
 
-ORDER = Order((4, 5), (14, 15), games_each=3)
+ORDER = DialogueOrder((4, 5), (14, 15), games_each=3)
 
 
 @pytest.fixture

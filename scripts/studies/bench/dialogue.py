@@ -27,7 +27,7 @@ from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played, play_games
-from selfplay.runner.dialogue_collector import Order, game_specs
+from selfplay.runner.dialogue_collector import DialogueOrder, game_specs
 from selfplay.seeding import derive
 from selfplay.train.dialogue.embedded import Recipe, embedded_model
 from selfplay.train.dialogue.players import EMBEDDED_REPLY
@@ -133,7 +133,7 @@ class Contest:
         def part(indices: range) -> list[Played]:
             writer = side.make(sampling)
             seeds = tuple(derive(0, "bench", index) for index in indices)
-            order = Order(tuple(indices), seeds, GAMES_PER_STATE)
+            order = DialogueOrder(tuple(indices), seeds, GAMES_PER_STATE)
             played = play_games(game_specs(self._entry, self._rules, order, (writer, writer)))
             return [game for game in played if isinstance(game, Played)]
 

@@ -26,7 +26,7 @@ from selfplay.train.dialogue.players import open_model, reopen, sampling_of
 
 if TYPE_CHECKING:
     from selfplay.config.dialogue import DialogueConfig
-    from selfplay.train.dialogue.evaluation import Evaluation
+    from selfplay.train.dialogue.evaluation import PlayerResults
 
 SCRIPT: Final = "run_selfplay_iteration.sh"
 VARIABLES: Final[Mapping[str, str]] = {"NUM_ITERATIONS": "3", "GAMES_PER_ITER": "2048"}
@@ -87,7 +87,7 @@ class FilesStudy:
         }
 
 
-def _judge(config: DialogueConfig, folder: Path) -> Evaluation:
+def _judge(config: DialogueConfig, folder: Path) -> PlayerResults:
     entry, rules = game_of(config)
     seeds = held_out(config.run.evaluation_states)
     return evaluate_model(entry, rules, reopen(config, str(folder), "cpu"), sampling_of(config), seeds)

@@ -91,7 +91,7 @@ _COLUMNS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TrainingTable:
     """The rows of a file."""
 
     path: Path
@@ -104,7 +104,7 @@ class Table:
         return {instance.index for instance in self.instances}
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> TrainingTable:
     """The rows of a file of ``convert``; derived columns are checked too.
 
     Raises:
@@ -122,10 +122,10 @@ def read_table(path: Path) -> Table:
         seen.add((instance.game_id, instance.seat))
         turns[instance.game_id] = row.extra_info.turns
         instances.append(instance)
-    return Table(path, about.get(SOURCE, ""), tuple(instances), sum(turns.values()))
+    return TrainingTable(path, about.get(SOURCE, ""), tuple(instances), sum(turns.values()))
 
 
-def check_tables(train: Table, val: Table, tokens: int) -> None:
+def check_tables(train: TrainingTable, val: TrainingTable, tokens: int) -> None:
     """Refuse tables of different games, or of another model.
 
     Args:

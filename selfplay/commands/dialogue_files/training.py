@@ -16,7 +16,7 @@ from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_mod
 from selfplay.commands.dialogue_files.distributed import Process, joined
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL
 from selfplay.commands.dialogue_files.settings import SETTINGS, FileSettings, read_settings, refuse_other, user_error
-from selfplay.commands.dialogue_files.table import Table, check_tables, read_table
+from selfplay.commands.dialogue_files.table import TrainingTable, check_tables, read_table
 from selfplay.config.base import Group, Positive
 from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
 from selfplay.errors import ConfigError, LearnerError
@@ -205,7 +205,7 @@ def validate(learner: GRPOLearner, groups: Sequence[DialogueGroup]) -> Validatio
     return Validation(len(instances), float(torch.cat(losses).mean()) if losses else 0.0, kl)
 
 
-def _report(table: Table, found: GRPOStatistics, validation: Validation) -> list[str]:
+def _report(table: TrainingTable, found: GRPOStatistics, validation: Validation) -> list[str]:
     rewards = [instance.reward for instance in table.instances]
     lines = [
         f"{len(rewards)} rows of {len(table.states)} states, reward {np.mean(rewards) if rewards else 0.0:.3f}; "
@@ -221,7 +221,7 @@ def _report(table: Table, found: GRPOStatistics, validation: Validation) -> list
 
 
 def _meta(
-    settings: FileSettings, how: dict[str, Any], table: Table, found: GRPOStatistics, validation: Validation
+    settings: FileSettings, how: dict[str, Any], table: TrainingTable, found: GRPOStatistics, validation: Validation
 ) -> ModelMeta:
     before = Path(settings.model)
     parent = read_model(before) if before.is_dir() and is_model(before) else None

@@ -121,7 +121,6 @@ class Chat:
         return shown.count(_RULES) == 1
 
     def _opened(self, system: str, observation: str) -> str:
-        """A new conversation as text."""
         parts = self._opening[bool(system)]
         texts = (system, observation) if system else (observation,)
         return parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))

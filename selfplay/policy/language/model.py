@@ -186,7 +186,6 @@ def _context(config: Any) -> int:  # noqa: ANN401
 
 
 def _ends(module: Any, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:  # noqa: ANN401
-    """Tokens that end a reply."""
     generation: Any = getattr(module, "generation_config", None)
     ends = getattr(generation, "eos_token_id", None)
     found = [*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id]

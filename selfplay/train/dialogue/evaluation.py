@@ -1,4 +1,4 @@
-"""Evaluation of players on held-out states: means, and paired differences on the same states.
+"""PlayerResults of players on held-out states: means, and paired differences on the same states.
 
 With a shared reward, a player plays itself. Otherwise it plays every scripted player, once in each seat. Sampling is at
 temperature 1 without a nucleus. The seed of a game depends only on its state, so it is the same for all players.
@@ -20,7 +20,7 @@ from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import Played, Player, play_games
-from selfplay.runner.dialogue_collector import Order, game_specs
+from selfplay.runner.dialogue_collector import DialogueOrder, game_specs
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ HELD_OUT: Final = "held out"
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class PlayerResults:
     """Results of a player by state."""
 
     rewards: Floats  # [N] shared, or the mean of both seats against the strongest scripted player
@@ -72,9 +72,9 @@ def held_out(count: int) -> list[int]:
     return [derive(0, HELD_OUT, i) for i in range(count)]
 
 
-def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[int]) -> Evaluation:
+def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence[int]) -> PlayerResults:
     """Play one game per state with itself, or two with every scripted player. Blocks."""
-    order = Order(tuple(range(len(seeds))), tuple(seeds), 1)
+    order = DialogueOrder(tuple(range(len(seeds))), tuple(seeds), 1)
     players = {} if entry.shared_reward else entry.players
     opponents: dict[str, Player] = {name: partial(make, rules) for name, make in players.items()}
     pairs = [pair for other in opponents.values() for pair in ((player, other), (other, player))]
@@ -84,7 +84,7 @@ def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence
     reasons = [[FAILED if game is None else game.outcome.reason for game in row] for row in played]
     rewards = np.array([[0.0 if g is None else g.outcome.rewards[i % 2] for g in row] for i, row in enumerate(played)])
     means = rewards.mean(1).tolist()
-    return Evaluation(
+    return PlayerResults(
         rewards=rewards[-2:].mean(0),
         agreed=np.asarray([[reason == AGREED for reason in row] for row in reasons]).min(0),
         failed=np.array([[reason in (REFUSED, CUT_OFF, CONTEXT, FAILED) for reason in row] for row in reasons]).mean(0),
@@ -96,7 +96,7 @@ def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence
 
 def evaluate_model(
     entry: DialogueEntry, rules: Rules, model: LanguageModel, sampling: Sampling, seeds: Sequence[int]
-) -> Evaluation:
+) -> PlayerResults:
     """Evaluate the current weights of a model."""
     whole = Sampling(1.0, 1.0, sampling.max_new_tokens)
     return evaluate(entry, rules, LocalWriter(model, whole), seeds)
@@ -114,7 +114,7 @@ def gain(after: Floats, before: Floats) -> dict[str, JsonValue]:
     }
 
 
-def compare(after: Evaluation, before: Evaluation) -> dict[str, Any]:
+def compare(after: PlayerResults, before: PlayerResults) -> dict[str, Any]:
     """As JSON: a player after and before training, and the paired differences."""
     both = after.agreed & before.agreed
     return {

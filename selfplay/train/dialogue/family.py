@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Chaos
-    from selfplay.runner.dialogue_collector import Order
+    from selfplay.runner.dialogue_collector import DialogueOrder
     from selfplay.runner.game_runner import SlowOpening
     from selfplay.supervision import ChildSpec
     from selfplay.train.dialogue.session import DialogueSession
@@ -275,7 +275,9 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         return f"{self.progress.games:,} games, {self.progress.total_steps:,} turns"
 
 
-def _play(collector: DialogueGames, runner: str, order: Order, chaos: Chaos) -> list[Played | Lost] | ServerError:
+def _play(
+    collector: DialogueGames, runner: str, order: DialogueOrder, chaos: Chaos
+) -> list[Played | Lost] | ServerError:
     """Play an order, in the runner's thread."""
     try:
         games = collector.collect(order)

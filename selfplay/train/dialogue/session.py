@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from selfplay.config.defaults import update_threads
 from selfplay.machine import usable_cores
 from selfplay.policy.language.sampling import Sampling
-from selfplay.runner.dialogue_collector import Order
+from selfplay.runner.dialogue_collector import DialogueOrder
 from selfplay.seeding import derive
 from selfplay.train.dialogue.rating import DialogueRating
 
@@ -63,7 +63,7 @@ class DialogueSession:
         sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
         return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
 
-    def orders(self, iteration: int) -> dict[str, Order]:
+    def orders(self, iteration: int) -> dict[str, DialogueOrder]:
         """The order of each runner for an iteration, counted from 0: whole groups."""
         config, runners = self.config, self.runners
         states = config.states_per_iteration
@@ -71,7 +71,7 @@ class DialogueSession:
         for i, runner in enumerate(runners):
             part = range(states * i // len(runners), states * (i + 1) // len(runners))
             indices = tuple(iteration * states + state for state in part)
-            orders[runner] = Order(
+            orders[runner] = DialogueOrder(
                 indices,
                 tuple(derive(config.run.seed, "state", index) for index in indices),
                 config.grpo.games_per_state,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.dialogue.texts import KINDS
-from envs.dialogue.turns import Reply, is_refusal, parse_reply, refused
+from envs.dialogue.turns import ParsedReply, is_refusal, parse_reply, refused
 
 TEXT = st.text(max_size=60)
 
@@ -30,14 +30,14 @@ def has_tag(text):
     ],
 )
 def test_the_last_tag_counts(text, private, kind, body):
-    assert parse_reply(text, KINDS) == Reply(private, kind, body)
+    assert parse_reply(text, KINDS) == ParsedReply(private, kind, body)
 
 
 @given(TEXT, st.sampled_from(KINDS), TEXT.filter(lambda text: not has_tag(text)), st.data())
 def test_whatever_stands_before_the_last_tag_is_private(private, kind, body, data):
     tag = "".join(data.draw(st.sampled_from((letter, letter.upper()))) for letter in kind)
     reply = parse_reply(f"{private}[{tag}]{body}", KINDS)
-    assert reply == Reply(private.strip(), kind, body.strip())
+    assert reply == ParsedReply(private.strip(), kind, body.strip())
 
 
 @given(TEXT)
