@@ -6,6 +6,7 @@ import pytest
 
 from selfplay.errors import LeagueError
 from selfplay.league.external_games import default_anchor, read_csv
+from selfplay.league.leaderboard import analyse
 from selfplay.league.ratings import rate
 from selfplay.league.render import to_text
 from tests.league.pools import tournament
