@@ -43,8 +43,6 @@ class RaterResource:
     """What the rating runner works on.
 
     Args:
-        rated: Which games are rated together.
-        play: Play matchups.
         kill: Ends games by force; returns whether that frees a thread that hangs in one.
     """
 
@@ -100,7 +98,6 @@ class Rater:
     """Rates generations while training goes on.
 
     Args:
-        plan: Which games are played.
         queue: Where the rating runner takes jobs.
         notify: Called with notices.
     """
