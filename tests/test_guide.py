@@ -9,7 +9,6 @@ import pytest
 from selfplay.config import fighting_cli as cli
 from selfplay.config import imitation_cli
 from selfplay.config.command_line import make_parser, shown
-from selfplay.config.options import by_path
 
 DOCS = Path(__file__).parent.parent / "docs"
 GUIDE = DOCS / "guide.md"
@@ -28,7 +27,7 @@ def sections(page):
 
 
 def table(page, section):
-    options = by_path(PAGES[page].PROGRAM.options)
+    options = {option.path: option for option in PAGES[page].PROGRAM.options}
     rows = ["| Option | Default | Description |", "|--------|---------|-------------|"]
     for action in sections(page)[section]:
         option = options.get(action.dest)
