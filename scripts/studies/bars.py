@@ -1,14 +1,18 @@
-"""Bars with intervals as a small SVG, beside ``curves``."""
+"""Bars with intervals as a small SVG, beside ``curves``, and confidence intervals of the mean of a few values."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from statistics import stdev
+from typing import Final
 from xml.sax.saxutils import escape
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from selfplay.league.statistics import Z95
 
+T95: Final = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""Two-sided 95% quantile of Student's t by number of values; above 10 values the normal distribution is used."""
 WIDTH: Final = 720
 LEFT, RIGHT, TOP, STEP, GAP = 230, 90, 10, 20, 34
 
@@ -52,3 +56,13 @@ def _bar(bar: Bar, y: float, scale: float) -> list[str]:
         f'<path d="M{low:.1f} {middle:.0f}H{high:.1f}" stroke="#222"/>',
         f'<text x="{high + 6:.1f}" y="{middle + 4:.0f}">{bar.value:,.0f}</text>',
     ]
+
+
+def t95(count: int) -> float:
+    """Quantile for a two-sided 95% interval of the mean of ``count`` values."""
+    return T95.get(count, Z95)
+
+
+def half95(values: Sequence[float]) -> float:
+    """Half the width of the 95% interval of the mean; at least two values."""
+    return t95(len(values)) * stdev(values) / math.sqrt(len(values))

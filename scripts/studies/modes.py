@@ -19,9 +19,9 @@ import numpy as np
 
 from envs.melee import bots
 from scripts.studies import ROOT
+from scripts.studies.bars import half95, t95
 from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.command_line import Command, chosen, tell
-from scripts.studies.intervals import half95, t95
 from scripts.studies.pages import interval, put_between, table
 from selfplay.checkpoint import RunDir
 from selfplay.commands.exploit import exploit

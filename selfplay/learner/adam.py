@@ -20,7 +20,6 @@ class Adam:
     """Updates parameters by their ``grad``; a parameter without one keeps its value and its moments.
 
     Args:
-        parameters: of a network.
         learning_rate: may be changed between steps.
         eps: added to the square root.
     """

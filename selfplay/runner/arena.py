@@ -66,7 +66,6 @@ class Arena:
         open_game: Makes a game of one, from its place and the options that follow from a matchup.
         places: As many games at once; what ``open_game`` is given.
         limit_s: Seconds after which a game counts as hung and is killed.
-        infer: Runs the networks.
         notify: Called with failures and with notes of games; from any thread.
     """
 

@@ -133,7 +133,6 @@ class Chaos:
 
     Args:
         plan: Probabilities by kind; none for a run without faults.
-        seed: Of the run.
         counts: Of a resumed run, the result of ``document`` when it was saved.
     """
 
@@ -206,7 +205,6 @@ class FaultyGame:
     """A game in which planned faults strike; everything else is the game's (``ScriptedGame``).
 
     Args:
-        game: The game.
         plan: Its faults; a segment has ``plan.steps`` steps.
         struck: Called when a fault strikes.
         pid: Process that ``hang`` stops and ``kill`` kills.

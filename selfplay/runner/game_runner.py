@@ -80,7 +80,6 @@ class GameRunner(Generic[R]):
     """Makes the child function of runners that share a work queue.
 
     Args:
-        queue: Gives the jobs.
         open_resource: Called in the runner's thread with (id, incarnation).
         opening: How, where that takes long; by default the runner is ready once it is done.
     """

@@ -79,10 +79,8 @@ class Family(ABC, Generic[C, U]):
     Methods are called from the event loop; blocking work goes to ``worker``.
 
     Args:
-        session: The run.
         board: Where runners take jobs and deliver results.
         park: When the supervisor of the runners parks one that keeps failing.
-        feed: Receives notices.
         stop: Set when the run shall end after the current iteration.
         health: Rules that watch the iterations.
     """

@@ -29,10 +29,9 @@ class TrainingLoop:
     """Makes the learner child.
 
     Args:
-        family: How games are played and learned from.
         rater: Plays rating games; None where nothing is rated.
         stop: Set when the run shall end after the current iteration.
-        start_runners: Starts the runners that are missing.
+        start_runners: Starts missing runners.
     """
 
     def __init__(

@@ -43,9 +43,6 @@ class RaterResource:
     """What the rating runner works on.
 
     Args:
-        run: Folder of the run.
-        rated: Which games are rated together.
-        play: Play matchups.
         kill: Ends games by force; returns whether that frees a thread that hangs in one.
     """
 
@@ -101,11 +98,8 @@ class Rater:
     """Rates generations while training goes on.
 
     Args:
-        run: Folder of the run.
-        plan: Which games are played.
-        ledger: Keeps the games.
         queue: Where the rating runner takes jobs.
-        notify: Receives notices.
+        notify: Called with notices.
     """
 
     def __init__(

@@ -52,14 +52,7 @@ def cluster_for(run: SelfPlaySettings, actors: int) -> Iterator[Cluster | None]:
 def run_to_end(
     session: RunSession, make: MakeFamily, reporter: Reporter, header: Iterable[str], notices: Iterable[str] = ()
 ) -> int:
-    """Run the event loop until the run has ended; the exit code.
-
-    Args:
-        session: The run.
-        make: Makes its family of games, inside the event loop.
-        reporter: Shows what happens.
-        header: Lines of the configuration.
-        notices: Lines that follow.
+    """Run the event loop, in which ``make`` is called, until the run has ended; the exit code.
 
     Raises:
         SelfPlayError: the run failed; names the first cause.

@@ -50,13 +50,7 @@ class SavePoints:
 
 
 class Saving:
-    """Saves for one incarnation of the training loop.
-
-    Args:
-        family: What is saved.
-        rater: Plays rating games; None where nothing is rated.
-        disk: Remembers what could not be saved.
-    """
+    """Saves for one incarnation of the training loop; ``rater`` is None where nothing is rated."""
 
     def __init__(self, family: Family[Any, Any], rater: Rater | None, disk: DiskWatch) -> None:
         self._family = family

@@ -39,9 +39,6 @@ class Blocks:
     """Opens the blocks of a run.
 
     Args:
-        session: The run.
-        feed: Receives notices.
-        progress: Where the run stands.
         unplayable: Runners whose games of the checkpoint cannot continue.
     """
 

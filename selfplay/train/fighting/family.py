@@ -54,13 +54,7 @@ Segments = dict[str, list[Collected]]  # an iteration's segments by the role of 
 
 
 class FightingFamily(Family[Segments, "UpdateMetrics"]):
-    """See ``Family``.
-
-    Args:
-        session: The run.
-        feed: Receives notices.
-        stop: Set when the run shall end after the current iteration.
-    """
+    """Fights and solved games."""
 
     def __init__(self, session: Session, feed: Feed, stop: asyncio.Event) -> None:
         config, live = session.config, session.game.live

@@ -31,9 +31,7 @@ class Population:
     """Agents by role, the main agent first, and the archive of frozen policies.
 
     Args:
-        session: The run.
         progress: Where the run stands; its generations are kept up to date.
-        feed: Receives notices.
     """
 
     def __init__(self, session: Session, progress: Progress, feed: Feed) -> None:

@@ -22,10 +22,8 @@ class AbandonedLimit:
     """Counts abandoned threads of runners and abandoned children that still run, in the whole process.
 
     Args:
-        limit: Maximum number.
         root: The tree, which is stopped where the learner cannot end the run.
         stop: Is set to end the run after the iteration in progress, with a checkpoint.
-        notice: Shows a line.
 
     Attributes:
         error: that the run ends with; None while there is none.

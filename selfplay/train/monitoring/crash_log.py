@@ -31,8 +31,6 @@ class CrashLog:
     """Begins to write at once; all methods are called from the loop.
 
     Args:
-        run: Its folder.
-        root: The tree.
         notice: Shows a line, once, when something cannot be written.
         now: The wall clock.
     """

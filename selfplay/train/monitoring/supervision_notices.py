@@ -15,7 +15,6 @@ class SupervisionNotices:
     """Turns reports of a run's supervisors into notices.
 
     Args:
-        notice: Shows a line.
         queues: Where each runner delivers, by its id.
         restarted: Called with the id of a child that failed and is replaced.
     """

@@ -58,7 +58,6 @@ class TreeObserver:
     """Keeps the state of one tree, from its reports.
 
     Args:
-        root: The tree.
         now: The wall clock, for people; nothing is measured by it.
     """
 

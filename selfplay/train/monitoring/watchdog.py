@@ -37,7 +37,6 @@ class Silence:
     """Checks whether a loop still runs callbacks.
 
     Args:
-        loop: The loop.
         looks: Number of looks in a row without an answer after which it counts as blocked.
     """
 
@@ -68,7 +67,6 @@ class Watchdog:
     """Watches the loop of the thread that enters it, for as long as the block lasts.
 
     Args:
-        loop: Of this thread.
         timeout_s: How long the loop may be blocked; 0: for ever.
         run: Where stacks and a crash report go.
     """

@@ -51,8 +51,8 @@ def test_a_state_is_asked_only_once_whom_it_goes_on_with(tmp_path, monkeypatch):
     for i in range(8):
         frozen(archive, f"gen_{i}", float(i))
     gone = archive.prune({}, keep=())
-    original = learner_state._read_meta
-    monkeypatch.setattr(learner_state, "_read_meta", lambda folder: read.append(folder.path.name) or original(folder))
+    original = learner_state.read_meta
+    monkeypatch.setattr(learner_state, "read_meta", lambda folder: read.append(folder.path.name) or original(folder))
     for i in range(3):
         write_learner(run, learner_meta(i, generations=(gone[i],)), {})
         archive.sweep()
