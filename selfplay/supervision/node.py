@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar
 
 from selfplay.supervision import errors, reports
 from selfplay.supervision.child import Child
@@ -51,11 +51,19 @@ class Node(ABC):
         host: this supervisor as a child of the one above; None before the start.
     """
 
-    def __init__(self, spec: NodeSpec, **options: Unpack[TreeOptions]) -> None:
-        self.path = options.get("name", "root")
+    def __init__(
+        self,
+        spec: NodeSpec,
+        *,
+        name: str = "root",
+        clock: Clock | None = None,
+        on_report: Callable[[reports.Report], None] | None = None,
+        tree: TreeState | None = None,
+    ) -> None:
+        self.path = name
         self.host: Child | None = None
         self._node_spec = spec
-        self._tree = options.get("tree") or TreeState(options.get("clock"), options.get("on_report"))
+        self._tree = TreeState(clock, on_report) if tree is None else tree
         self._nursery = Nursery(self.path, self._tree, self._child_exited)
         self._window = RestartIntensity(spec.intensity, spec.period_s)
         self._parked: set[FailureRecord] = set()

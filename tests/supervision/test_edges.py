@@ -826,3 +826,9 @@ def test_real_time_too():
 
     asyncio.run(main())
     assert remote.log == ["start a", "stop a"]
+
+
+@pytest.mark.parametrize(("kind", "spec"), [(Supervisor, SupervisorSpec()), (Pool, PoolSpec())])
+def test_an_option_that_does_not_exist_is_refused(kind, spec):
+    with pytest.raises(TypeError, match="on_reprot"):
+        kind(spec, on_reprot=print)
