@@ -39,7 +39,10 @@ def parse_dtype(description: Any) -> np.dtype[Any]:  # noqa: ANN401
     Raises:
         ValueError, TypeError: it is no type, or its values would be references.
     """
-    dtype: np.dtype[Any] = descr_to_dtype(description)
+    try:
+        dtype: np.dtype[Any] = descr_to_dtype(description)
+    except (SyntaxError, RecursionError) as error:
+        raise ValueError(f"no type of an array: {error}") from error
     if dtype.hasobject:
         raise ValueError(f"{dtype} holds references")
     return dtype

@@ -189,6 +189,8 @@ def test_types_travel_as_json():
         assert parse_dtype(json.loads(json.dumps(dtype_to_descr(dtype)))) == dtype
     with pytest.raises(ValueError, match="references"):
         parse_dtype(dtype_to_descr(np.dtype([("object", object)])))
+    with pytest.raises(ValueError, match="no type of an array"):
+        parse_dtype(",")
 
 
 def writer_of(game):

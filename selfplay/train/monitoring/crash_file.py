@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 from typing import Final
 
-from selfplay.appending import Appender
 from selfplay.checkpoint.documents import decode_json, parse
 from selfplay.checkpoint.store import write_file
 from selfplay.errors import CheckpointError, CorruptError, boundary
@@ -34,7 +34,9 @@ def append_crash(path: Path, crash: Crash) -> None:
                 raise CheckpointError(f"{path} is no plain file")
             if status.st_size and os.pread(handle, 1, status.st_size - 1) != b"\n":
                 line = b"\n" + line
-            Appender(handle, str(path)).write(line)
+            if os.write(handle, line) != len(line):  # one write: the watchdog's thread may append at the same time
+                os.ftruncate(handle, status.st_size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if status.st_size + len(line) > FULL:
                 tail = os.pread(handle, FULL // 2, status.st_size + len(line) - FULL // 2)
                 write_file(path, tail[tail.index(b"\n") + 1 :])
