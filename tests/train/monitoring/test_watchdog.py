@@ -109,7 +109,7 @@ def test_it_says_what_blocks_and_ends_the_process(tmp_path, monkeypatch, capsys,
     assert codes == [BLOCKED]
     told = capsys.readouterr().err
     assert "The event loop was blocked for 0.5 s by Condition.wait (threading.py, line " in told
-    assert "called by test_it_says_what_blocks_and_ends_the_process.<locals>.blocks (tests/train/monitoring/test" in told
+    assert "called by test_it_says_what_blocks_and_ends_the_process.<locals>.blocks (tests/train/monitoring" in told
     if disk == "works":
         stacks = run.stacks.read_text()
         assert stacks.startswith("The event loop was blocked for 0.5 s by ")
