@@ -386,7 +386,7 @@ def test_a_refused_field_of_an_adapter_names_every_kind_of_valid_value(tmp_path,
     document = {"peft_type": "LORA", "base_model_name_or_path": "x", field: value}
     (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
     (tmp_path / "adapter_config.json").write_text(json.dumps(document))
-    with pytest.raises(ConfigError, match=rf"{field} is '.*': Input should be a valid \w+ or Input should be '{valid}'"):
+    with pytest.raises(ConfigError, match=rf"{field} is '.*': Input should be a .* or Input .* '{valid}'"):
         find(str(tmp_path))
 
 
