@@ -125,9 +125,11 @@ def _check_adapter(place: Path) -> None:
     try:
         _Adapter.model_validate(document)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        name = str(problem["loc"][0])
-        raise ConfigError(f"{place}: {name} is {_short(document.get(name))}: {problem['msg'][:100]}") from error
+        problems = error.errors(include_url=False)
+        name = str(problems[0]["loc"][0])
+        valid = dict.fromkeys(problem["msg"][:100] for problem in problems if problem["loc"][0] == name)
+        why = " or ".join(list(valid)[:2])  # one for each kind of value that the field takes
+        raise ConfigError(f"{place}: {name} is {_short(document.get(name))}: {why}") from error
 
 
 def _check_counts(document: dict[str, Any], where: str) -> None:

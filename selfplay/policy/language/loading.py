@@ -142,12 +142,14 @@ def _base_of(folder: Path) -> Path:
 
 def _adapter(module: Any, folder: Path | None, lora: Lora | None) -> Any:  # noqa: ANN401
     """The PEFT model with the adapter of a folder, or a new one; None without either."""
-    from peft import LoraConfig, PeftModel, get_peft_model
-
     if folder is not None:
+        from peft import PeftModel
+
         return PeftModel.from_pretrained(module, str(folder), is_trainable=True, local_files_only=True)
     if lora is None:
         return None
+    from peft import LoraConfig, get_peft_model
+
     targets = lora.targets if lora.targets == "all-linear" else lora.targets.split(",")
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, lora_dropout=0.0, task_type="CAUSAL_LM"

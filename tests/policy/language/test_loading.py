@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -374,6 +376,24 @@ def test_an_adapter_that_would_take_forever_is_refused_with_its_field(tmp_path, 
     with pytest.raises(ConfigError, match=rf"adapter_config\.json: {field} ") as refused:
         find(str(tmp_path))
     assert len(str(refused.value)) < len(str(tmp_path)) + 250
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "valid"),
+    [("target_modules", "q_proj|v_proj", "all-linear"), ("init_lora_weights", "pissa", "gaussian")],
+)
+def test_a_refused_field_of_an_adapter_names_every_kind_of_valid_value(tmp_path, field, value, valid):
+    document = {"peft_type": "LORA", "base_model_name_or_path": "x", field: value}
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
+    (tmp_path / "adapter_config.json").write_text(json.dumps(document))
+    with pytest.raises(ConfigError, match=rf"{field} is '.*': Input should be a .* or Input .* '{valid}'"):
+        find(str(tmp_path))
+
+
+def test_a_model_without_an_adapter_does_not_load_peft(folder):
+    program = f"import sys; from selfplay.policy.language.loading import load_model; load_model({str(folder)!r}); "
+    program += "sys.exit('peft' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_an_adapter_may_have_ranks_of_its_own(adapted, tmp_path):
