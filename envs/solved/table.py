@@ -47,8 +47,6 @@ class Table:
 
 
 def uniform(rules: Rules[State]) -> Player:
-    """Plays all legal actions with the same probability."""
-
     def play(state: State, seat: int) -> Sequence[float]:
         legal = _legal(rules, state, seat)
         return [float(action in legal) / len(legal) for action in range(len(rules.actions))]

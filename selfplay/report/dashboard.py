@@ -69,11 +69,9 @@ class LiveView:
 
     @property
     def _since(self) -> float:
-        """Seconds since the last report."""
         return self._clock() - self._reported_at
 
     def _render(self) -> RenderableType:
-        """The current content of the screen."""
         raise NotImplementedError
 
 
@@ -116,7 +114,6 @@ def waiting(since: float) -> Panel:
 
 
 def _progress(report: IterationReport, speed: float, since: float) -> RenderableType:
-    """Progress bar, iteration, steps, speed and remaining time."""
     of_iterations = "" if report.iterations is None else f" of {report.iterations:,}"
     of_steps = "" if report.timesteps is None else f" of {report.timesteps:,}"
     where = f"Iteration {report.iteration:,}{of_iterations}, {report.total_steps:,}{of_steps} steps"
@@ -136,7 +133,6 @@ def bar(done: float, left_s: float | None, where: str, speed: str) -> Renderable
 
 
 def phases(phase_s: Mapping[str, float]) -> Text:
-    """Share of each phase in an iteration's wall time."""
     total = sum(phase_s.values())
     parts = [
         Text(f"{name} {seconds / (total or 1.0):.0%}", style=PHASE_STYLES.get(name, ""))

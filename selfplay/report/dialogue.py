@@ -48,12 +48,10 @@ class DialogueReport(BaseModel):
 
     @property
     def seconds(self) -> float:
-        """Wall time of the iteration."""
         return max(sum(self.phase_s.values()), 1e-9)
 
     @property
     def games_per_s(self) -> float:
-        """Games per second of wall time."""
         return self.games / self.seconds
 
     @property
@@ -70,7 +68,6 @@ class DialogueReport(BaseModel):
         return self.elapsed_s * (1.0 - self.done) / self.done if self.done > 0.0 else None
 
     def flat(self) -> dict[str, float]:
-        """All metrics by tag."""
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
         games = max(self.games, 1)
         return {
@@ -97,7 +94,6 @@ class DialogueReport(BaseModel):
         }
 
     def lines(self) -> tuple[str, str]:
-        """Two lines of text: games and update."""
         games = max(self.games, 1)
         of = f"/{self.iterations}" if self.iterations else ""
         played = (

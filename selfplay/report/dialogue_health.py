@@ -41,7 +41,6 @@ def _mean(rows: Sequence[MetricsRow], name: str, otherwise: float) -> float:
 
 
 def _growth(rows: Sequence[MetricsRow], name: str) -> float:
-    """Increase of a cumulative counter."""
     found = _figures(rows, name)
     return found[-1] - found[0] if found else 0.0
 

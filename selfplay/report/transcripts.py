@@ -52,7 +52,6 @@ class Transcript(_Record):
     left_out: Annotated[int, Field(ge=0)] = 0  # number of omitted turns
 
     def row(self) -> str:
-        """The transcript as one line of JSON, without the newline."""
         return self.model_dump_json()
 
 

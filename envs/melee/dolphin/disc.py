@@ -110,7 +110,6 @@ def _judge_settings(file: BinaryIO) -> Verdict:
 
 
 def _md5(file: BinaryIO) -> str:
-    """MD5 of the whole file, hexadecimal."""
     md5 = hashlib.md5(usedforsecurity=False)
     file.seek(0)
     while chunk := file.read(_CHUNK):

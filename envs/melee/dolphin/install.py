@@ -59,12 +59,10 @@ class DolphinVersion:
 
     @property
     def can_show(self) -> bool:
-        """Whether it can draw for a person who plays."""
         return not self.exi_ai
 
     @property
     def can_fast_forward(self) -> bool:
-        """Whether it can skip picture and sound of a frame."""
         return self.exi_ai
 
 
@@ -269,7 +267,6 @@ def free_port(base: int, slot: int, slots: int) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a UDP port of this machine is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         return _binds(probe, port)
 

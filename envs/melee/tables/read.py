@@ -108,7 +108,6 @@ class StageFile:
     outline: list[list[float]]
 
     def write(self, record: np.void) -> None:
-        """Fill a STAGE record."""
         record["id"] = self.id
         for name, value in self.numbers.items():
             record[name] = value

@@ -61,7 +61,6 @@ class FileSettings(Group):
 
     @property
     def data_source(self) -> str:
-        """The game, as a column of rows."""
         return f"{self.game}{SOURCE_SUFFIX}"
 
     @property
@@ -132,7 +131,6 @@ _FLAGS: Final = {"type": "game", "size": "game_size", "tokens": "start_tokens", 
 
 
 def announce(settings: FileSettings) -> str:
-    """The model, in a line."""
     if settings.model == TINY:
         return f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's"
     return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}"

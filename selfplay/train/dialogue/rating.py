@@ -57,7 +57,6 @@ class DialogueRating:
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """Names of the scripted players."""
         return tuple(self.entry.players)
 
     @property
@@ -188,7 +187,6 @@ class _Comparison:
         ]
 
     def record(self, sides: dict[str, RatedPlayer], played: Sequence[Played], iteration: int) -> RewardRecord:
-        """The row of the ledger."""
         first, last = played[0].outcome, played[-1].outcome
         rewards = first.rewards
         if self._partner is not None:

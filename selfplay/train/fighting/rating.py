@@ -67,7 +67,6 @@ class RatingSettings:
 
     @property
     def sampling(self) -> Sampling:
-        """How actions are drawn."""
         return "greedy" if self.rules.greedy else "stochastic"
 
 
@@ -82,7 +81,6 @@ def config_of(run: RunDir) -> Config:
 
 
 def settings_of(config: Config) -> RatingSettings:
-    """What rating games of a run are played under."""
     game = config.game
     rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames, game=game.type)
     return RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)

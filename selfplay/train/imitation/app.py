@@ -126,7 +126,6 @@ def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> 
 
 
 def _findings(library: Library, games: Games) -> Iterator[str]:
-    """Notices about the replays."""
     config = games.config
     if config.temporal and not config.learn.temporal:
         yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"

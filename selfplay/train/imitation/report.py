@@ -46,7 +46,6 @@ class EpochReport:
         return self.sums.loss / max(self.sums.rows, 1)
 
     def flat(self) -> dict[str, float]:
-        """All values by tag."""
         found, sums = self.metrics, self.sums
         side = "validation" if self.validated else "check"
         values: dict[str, float | None] = {
@@ -71,7 +70,6 @@ class EpochReport:
         return {tag: value for tag, value in values.items() if value is not None}
 
     def line(self) -> str:
-        """The line for terminal and log."""
         found, sums = self.metrics, self.sums
         side = "validation" if self.validated else "same games"
         parts = [f"train {self.train_loss:.3f}", f"{side} {found.model.all:.3f}"]
@@ -84,7 +82,6 @@ class EpochReport:
 
 
 def warnings(found: ImitationMetrics) -> list[str]:
-    """Signs that the policy has collapsed."""
     lines = []
     if found.distinct[1] >= VARIED and found.diversity < ALIKE:
         lines.append(
@@ -140,12 +137,10 @@ class Reports:
         self._stream = stream
 
     def header(self, lines: Sequence[str]) -> None:
-        """Show the configuration."""
         for reporter in self._texts:
             reporter.header(lines)
 
     def notice(self, text: str) -> None:
-        """Show one line."""
         for reporter in self._texts:
             reporter.notice(text)
 
@@ -173,7 +168,6 @@ class Reports:
             reporter.leaderboard(text)
 
     def ticker(self, label: str, total: int) -> Ticker:
-        """A progress bar."""
         return Ticker(self._stream, label, total)
 
     def close(self) -> None:
