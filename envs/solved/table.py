@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Player = Callable[[Any, int], Sequence[float]]
 """A scripted player: (state, seat) -> probability of each action. An action that is not legal has none."""
-NOWHERE: Final = -1
-"""Stands in ``Table.after`` where the pair of actions is not legal, or the game is over."""
+NOWHERE: Final = -1  # stands in ``Table.after`` where the pair of actions is not legal, or the game is over
 
 
 @dataclass(frozen=True, slots=True)

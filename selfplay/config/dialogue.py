@@ -10,8 +10,7 @@ from envs.registry import DialogueName
 from selfplay.config.base import Changeable, Fraction, Group, GuardConfig, Mark, Natural, Positive, SelfPlaySettings
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 
-TINY: Final = "tiny"
-"""Name of the embedded model."""
+TINY: Final = "tiny"  # name of the embedded model
 
 
 class DialogueGameConfig(Group):

@@ -46,10 +46,8 @@ PORT_TRIES: Final = 50
 class DolphinVersion:
     """Answer of an executable to ``--version``."""
 
-    mainline: bool
-    """Of the newer line of Slippi Dolphin; the older one is Ishiiruka."""
-    exi_ai: bool
-    """Takes inputs past the emulated controller ports, which fast-forward needs, and draws nothing."""
+    mainline: bool  # of the newer line of Slippi Dolphin; the older one is Ishiiruka
+    exi_ai: bool  # takes inputs past the emulated controller ports, which fast-forward needs, and draws nothing
     text: str
 
     @property

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
 
 SETTINGS: Final = "settings.json"
-EXAMPLE_MODEL: Final = "Qwen/Qwen2.5-7B-Instruct"
-"""A model for a machine with GPUs."""
+EXAMPLE_MODEL: Final = "Qwen/Qwen2.5-7B-Instruct"  # for a machine with GPUs
 
 
 class SamplingLine(Group):

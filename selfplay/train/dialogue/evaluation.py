@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Z95: Final = 1.96
-HELD_OUT: Final = "held out"
-"""Name of the seeds of held-out states, which are the same for all runs."""
+HELD_OUT: Final = "held out"  # name of the seeds of held-out states, which are the same for all runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from selfplay.league.schedule import Matchup
     from selfplay.runner.dialogue import Player
 
-SMALL: Final = 64
-"""Maximum number of embedded models in memory."""
-LARGE: Final = 3
-"""Maximum number of other models: two players and their partner."""
+SMALL: Final = 64  # maximum number of embedded models in memory
+LARGE: Final = 3  # maximum number of other models: two players and their partner
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 Play = Callable[[Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]]
 """Plays matchups, see ``match.play``; None stands for one that could not be played."""
-ENDED: Final = "ended"
-"""Why a game without characters is over."""
+ENDED: Final = "ended"  # why a game without characters is over
 
 
 @dataclass(frozen=True, slots=True)
