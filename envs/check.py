@@ -115,7 +115,6 @@ def _check_observations(obs: NDArray[np.float32], game: VectorGame, where: str) 
 
 
 def _check_batch(batch: StepBatch, game: VectorGame, where: str) -> None:
-    """Types, shapes and what one batch alone can tell."""
     games, seats = game.num_games, game.num_seats
     _check_observations(batch.obs, game, where)
     _check_array(batch.final_obs, batch.obs.shape, np.float32, f"{where}: final_obs")
@@ -272,7 +271,6 @@ def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArr
 
 
 def _refusal(game: VectorGame, actions: NDArray[Any], what: str) -> str:
-    """What the game says to bad actions."""
     try:
         game.step(actions)
     except ActionError as error:

@@ -21,8 +21,7 @@ MAX_TOML_BYTES: Final = 2**18
 _MANY_PARTS: Final = re.compile(rb"(?:[A-Za-z0-9_\"'-]{1,64}[ \t]*\.[ \t]*){100}")
 """A key of TOML of so many parts: reading it takes the square of them in time."""
 CHUNK: Final = 2**20
-_LAST_BYTES: Final = 2**14
-"""Maximum number of bytes at the end of a log in which its last line is searched."""
+_LAST_BYTES: Final = 2**14  # maximum number of bytes at the end of a log in which its last line is searched
 
 
 class NotPlain(OSError):

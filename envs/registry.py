@@ -112,8 +112,7 @@ GAMES: Final[dict[str, GameEntry]] = {
     "kuhn": _known("kuhn", _KUHN, {"always_bet": always(_KUHN, "bet"), "equilibrium": _KUHN.equilibrium}),
     "mixup": _known("mixup", _MIXUP, {action: always(_MIXUP, action) for action in _MIXUP.actions}),
 }
-SOLVED: Final = tuple(name for name, entry in GAMES.items() if entry.table is not None)
-"""Games with known answers."""
+SOLVED: Final = tuple(name for name, entry in GAMES.items() if entry.table is not None)  # games with known answers
 
 
 DialogueName = Literal["matching", "kuhn_text"]

@@ -15,7 +15,6 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def copied(parts: Arrays) -> Parts:
-    """The arrays as they are now."""
     return {name: np.array(array) for name, array in parts.items()}
 
 

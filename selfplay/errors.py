@@ -114,6 +114,5 @@ def boundary(kind: type[SelfPlayError], what: str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """One line: the name of the error and its message."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

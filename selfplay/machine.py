@@ -72,7 +72,6 @@ def give_back_memory() -> None:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system gives it."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

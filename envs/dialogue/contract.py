@@ -17,10 +17,8 @@ LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "turns", "refused", "cut_off", "contex
 conversation longer than the model's context, an error of the generator."""
 
 JsonObject = dict[str, Any]
-Rules = Any
-"""Settings of a game: a frozen dataclass of JSON values; the type depends on the game."""
-State = Any
-"""Initial state; the type depends on the game."""
+Rules = Any  # settings of a game: a frozen dataclass of JSON values; the type depends on the game
+State = Any  # initial state; the type depends on the game
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ from envs.dialogue.states import LARGEST_FACTOR, MatchingRules, MatchingState, a
 SEEN: Final = (0.05, 0.7)
 """Range of the share of cells that a seat sees in a drill without talk: from easy tables to what both know after much
 talk."""
-MESSAGES: Final = 3
-"""Maximum number of messages of each seat before the proposal, in a drill with talk."""
+MESSAGES: Final = 3  # maximum number of messages of each seat before the proposal, in a drill with talk
 
 
 def matching_drills(rules: MatchingRules, seeds: Sequence[int], talk: bool) -> list[Drill]:

@@ -17,10 +17,8 @@ from envs.errors import GameError
 from envs.solved.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
 
 CARDS: Final = ("jack", "queen", "king")
-FOLD, SHOWDOWN = "fold", "showdown"
-"""Ends by the rules."""
-BY_MOVER: Final = (CUT_OFF, CONTEXT)
-"""Ends caused by the mover; they cost as much as a refused reply."""
+FOLD, SHOWDOWN = "fold", "showdown"  # ends by the rules
+BY_MOVER: Final = (CUT_OFF, CONTEXT)  # ends caused by the mover; they cost as much as a refused reply
 KUHN: Final = Kuhn()
 KINDS: Final = tuple(KUHN.actions[action] for action in (PASS, BET))
 _NO_MOVE: Final = f"Write {' or '.join(f'[{kind}]' for kind in KINDS)}."

@@ -37,7 +37,6 @@ class Decision(InformationSet):
 
 @cache
 def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
-    """Every information set once."""
     found: dict[tuple[int, str], Decision] = {}
     plays: list[tuple[Hand, tuple[str, ...]]] = [(hand, ()) for hand in KUHN.starts()]
     for hand, replies in plays:  # grows meanwhile

@@ -11,8 +11,7 @@ from envs.dialogue.kuhn import CARDS, KINDS
 from envs.dialogue.turns import is_refusal, parse_reply
 from envs.solved.kuhn import MOVES
 
-Bets = Mapping[tuple[int, str], float]
-"""Probability of a bet by (card, previous moves)."""
+Bets = Mapping[tuple[int, str], float]  # probability of a bet by (card, previous moves)
 
 
 def equilibrium(bluff: float) -> Bets:

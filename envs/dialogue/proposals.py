@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from envs.dialogue.states import MatchingRules
 
-Pair = tuple[int, int]
-"""(reviewer, paper)"""
-Pairs = tuple[Pair, ...]
-"""Of an assignment, by paper as they were named."""
+Pair = tuple[int, int]  # (reviewer, paper)
+Pairs = tuple[Pair, ...]  # of an assignment, by paper as they were named
 
 HEAD: Final = "Proposal:"
 REFUSALS: Final = {

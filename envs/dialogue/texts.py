@@ -17,13 +17,11 @@ from envs.dialogue.proposals import HEAD, REFUSALS, line_start, proposal_text
 from envs.dialogue.states import LARGEST_FACTOR, PAPERS, REVIEWERS, MatchingRules, MatchingState
 from envs.dialogue.turns import ERROR, ParsedReply, is_refusal, parse_reply
 
-KINDS: Final = ("message", "propose", "accept", "reject")
-"""Valid tags."""
+KINDS: Final = ("message", "propose", "accept", "reject")  # valid tags
 _PARTNER: Final = "Partner: "
 _TABLE: Final = "Fits that you see:"
 
-Fact = tuple[int, int, int]
-"""(reviewer, paper, value) as seen by one seat."""
+Fact = tuple[int, int, int]  # (reviewer, paper, value) as seen by one seat
 
 
 # ---------------------------------------------------------------- rules

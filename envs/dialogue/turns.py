@@ -40,7 +40,6 @@ def parse_reply(text: str, kinds: tuple[str, ...]) -> ParsedReply:
 
 
 def refused(error: str) -> str:
-    """The message to the mover of a refused reply."""
     return ERROR + error
 
 

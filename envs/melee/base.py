@@ -125,7 +125,6 @@ class MeleeGame:
                 self._games.episode[b].cap = max(1, int(self.max_episode_frames * (1.0 - part)))
 
     def _start(self, b: int) -> None:
-        """Start the next episode of game ``b``."""
         raise NotImplementedError
 
     def _choose(self, actions: Actions, acts: Bool | None) -> None:

@@ -102,7 +102,6 @@ def _observe(b, games, tables, obs):
 
 @rule
 def _scripted_choices(b, bot_skip, games, tables):
-    """Let scripted players choose, where it is their turn."""
     for seat in range(2):
         if games.bots[b, seat] >= 0 and games.episode[b].clock % bot_skip == 0:
             _bot_chooses(b, seat, games, tables, games.chosen)
@@ -167,7 +166,6 @@ def _frame(b, games, tables):
 
 @rule
 def _read_line(b, games, controllers):
-    """Copy the controllers of the next frame out of the delay lines."""
     place = games.episode[b].clock % len(games.line[b, 0])
     for seat in range(2):
         _copy(games.line[b, seat, place], controllers[b, seat])

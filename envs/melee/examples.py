@@ -128,7 +128,6 @@ def _decisions(
 
 @rule
 def _same(codes: NDArray[np.int8], i: int, j: int) -> bool:
-    """Whether sticks and shoulder are the same."""
     differ = 0
     for column in range(MAIN_X, SHOULDER + 1):
         differ += codes[i, column] != codes[j, column]
@@ -143,7 +142,6 @@ def _label(
     count: int,  # frames of a label
     action: NDArray[np.int8],  # [M, A] out
 ) -> None:
-    """The label of every decision."""
     for m in range(len(rows)):
         first = rows[m] + later
         behind = first + count

@@ -53,7 +53,6 @@ class MockMelee(MeleeGame):
 
     @property
     def memory_bytes(self) -> int:
-        """Size of game states, memories, delay lines and observations of all games."""
         batch = self._batch
         kept = (*self._parts().values(), batch.obs, batch.final_obs, batch.reward, batch.stats)
         return sum(array.nbytes for array in kept)

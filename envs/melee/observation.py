@@ -45,7 +45,6 @@ _N_TRAITS, _NUM_ACTIONS = len(_TRAITS), len(CATEGORY_OF)
 
 
 def feature_names() -> list[str]:
-    """Name of every feature, in order."""
     return [
         *(f"self_{name}" for name in _PLAYER),
         *(f"other_{name}" for name in _PLAYER),

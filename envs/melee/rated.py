@@ -10,8 +10,7 @@ from envs.melee.episodes import ENDED_BY
 from envs.melee.physics import RULES_VERSION
 from envs.rated import Matches, RatedGame, ScriptedPlayer
 
-MELEE: Final = "melee-1.02"
-"""Version of the real game's own players."""
+MELEE: Final = "melee-1.02"  # version of the real game's own players
 _BOTS: Final = {name: ScriptedPlayer(f"bots-{bots.VERSION}", bots.FRAME_SKIP) for name in bots.NAMES}
 _COMPUTERS: Final = {name: ScriptedPlayer(MELEE, any_frame_skip=True) for name in CPU}
 

@@ -160,7 +160,6 @@ def _seat(start: PortStart, index: int, frames: Frames, names: dict[int, str]) -
 
 
 def _names(opened: Opened) -> tuple[dict[int, str], tuple[str, ...]]:
-    """Names of players by port, as the metadata has them."""
     if not opened.complete:
         return {}, ()
     try:

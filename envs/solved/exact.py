@@ -61,7 +61,6 @@ class _Reply:
         self._seen = [row.tobytes() for row in np.ascontiguousarray(table.obs[:, seat])]
 
     def value(self) -> float:
-        """What it wins a game."""
         starts = range(self._table.starts)
         return self._sum(self._told_apart((state, self._weights / len(starts)) for state in starts))
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Player = Callable[[Any, int], Sequence[float]]
 """A scripted player: (state, seat) -> probability of each action. An action that is not legal has none."""
-NOWHERE: Final = -1
-"""Stands in ``Table.after`` where the pair of actions is not legal, or the game is over."""
+NOWHERE: Final = -1  # stands in ``Table.after`` where the pair of actions is not legal, or the game is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,6 @@ class Table:
 
 
 def uniform(rules: Rules[State]) -> Player:
-    """Plays all legal actions with the same probability."""
-
     def play(state: State, seat: int) -> Sequence[float]:
         legal = _legal(rules, state, seat)
         return [float(action in legal) / len(legal) for action in range(len(rules.actions))]

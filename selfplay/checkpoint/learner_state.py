@@ -120,7 +120,6 @@ def _named(path: Path) -> frozenset[str]:
 
 
 def has_state(run: RunDir) -> bool:
-    """Whether any state exists, valid or not."""
     return bool(_folders(run))
 
 
@@ -175,7 +174,6 @@ def _folders(run: RunDir) -> list[Path]:
 
 
 def _iteration(path: Path) -> int:
-    """The iteration in the name of a state folder."""
     return int(path.name.removeprefix("iter_"))
 
 

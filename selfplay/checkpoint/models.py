@@ -86,5 +86,4 @@ def weights_of(path: Path) -> str:
 
 
 def is_model(path: Path) -> bool:
-    """Whether a folder is a model that was saved here."""
     return (path / MODEL_FILE).is_file() and (path / MANIFEST).is_file()

@@ -153,7 +153,6 @@ def _rate(count: NDArray[np.float64], time: NDArray[np.float64], drawn: NDArray[
 
 
 def table(columns: Sequence[Column]) -> list[str]:
-    """The table as lines, a row for each quantity."""
     head = ["a minute, with 95% interval", *(c.title for c in columns)]
     about = ["", *(f"{c.games} games, {c.minutes:.1f} min" for c in columns)]
     rows = [[_label(name), *(str(c.rates[name]) for c in columns)] for name in RATES]

@@ -52,7 +52,6 @@ class Evaluation:
         return {name: value for name, value in asdict(self).items() if self.damage is not None or name not in COUNTERS}
 
     def verdict(self, a: str, b: str) -> str:
-        """One sentence about who is stronger, and how sure that is."""
         if self.elo is None:
             ends = "won" if self.score == 1.0 else "lost"
             gap = f"{ends} every game: the difference has no upper end"

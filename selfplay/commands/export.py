@@ -82,7 +82,6 @@ def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:
 
 
 def described(policy: Policy) -> dict[str, Any]:
-    """Everything that a program needs to play with the file."""
     meta = policy.meta
     return {
         "policy": meta.id,

@@ -16,8 +16,7 @@ from selfplay.errors import ConfigError, boundary
 from selfplay.seeding import derive
 
 GAME: Final = "matching"
-SOURCE_SUFFIX: Final = "_game_selfplay"
-"""Follows the name of the game in the column ``data_source``."""
+SOURCE_SUFFIX: Final = "_game_selfplay"  # follows the name of the game in the column ``data_source``
 DATA_SOURCE: Final = f"{GAME}{SOURCE_SUFFIX}"
 STATE_COLUMNS: Final[dict[str, Shape]] = {
     "prompt": [{"role": "string", "content": "string"}],

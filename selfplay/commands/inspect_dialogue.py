@@ -59,7 +59,6 @@ def _tokenizer(settings: FileSettings, notify: Callable[[str], object]) -> Any: 
 
 
 def described(game: GameLine, tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:
-    """The lines that show a game."""
     rewards = ", ".join(f"{reward:.3f}" for reward in game.outcome.rewards)
     yield f"game {game.game_id} of {game.game}, state {game.index}: ended by {game.outcome.reason!r}, rewards {rewards}"
     for turn in game.turns:

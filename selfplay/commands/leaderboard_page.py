@@ -20,8 +20,7 @@ from selfplay.verbs import respelled
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
 
-PATIENCE: Final = 4
-"""Games that are tried in vain before it is clear that this version plays none of the run's again."""
+PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
 
 
 def write_run(folder: Path, study: LeaderboardAnalysis, path: Path, tell: Callable[[str], None]) -> int:

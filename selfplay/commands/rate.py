@@ -101,14 +101,10 @@ class Calibrated(Rated, Protocol):
     """Rating games whose scripted players can be pinned to the scale."""
 
     @property
-    def anchors(self) -> tuple[str, ...]:
-        """The scripted players."""
-        ...
+    def anchors(self) -> tuple[str, ...]: ...
 
     @property
-    def described(self) -> dict[str, JsonValue]:
-        """What their table is for, in words."""
-        ...
+    def described(self) -> dict[str, JsonValue]: ...
 
 
 def round_robin(

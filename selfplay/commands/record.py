@@ -159,7 +159,6 @@ def blocks(games: Sequence[_Game], rules: Rules) -> Iterator[Sequence[_Game]]:
 
 
 def _longest(rules: Rules) -> int:
-    """Maximum number of frames of a game."""
     return min(max(rules.max_episode_frames, 1), TIMER)
 
 

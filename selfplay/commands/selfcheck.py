@@ -52,12 +52,10 @@ class SelfcheckResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the recommended player lies inside the band."""
         return self.recommended <= self.band
 
 
 def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
-    """What all games share, and what differs."""
     games, length = 64, 8
     return Case(
         band,

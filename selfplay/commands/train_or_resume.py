@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def has_begun(run: RunDir) -> bool:
-    """Whether there is a state to resume from."""
     return run.holds_run() and run.learner.is_dir() and any(run.learner.glob("iter_*"))
 
 

@@ -56,7 +56,6 @@ def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None =
 
 
 def _home(run: RunDir) -> Contender:
-    """The policy in a folder, or the newest generation of a run."""
     if is_policy(run.path):
         return Contender(str(run.path.absolute()), load_fighter(run.path))
     generations = list_generations(run)

@@ -43,7 +43,6 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
 
 
 def _check_real_game(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse what games in real time cannot do."""
     kind, games = config.game.type, config.run.num_games
     if explicit.get("run.host") == "thread":
         raise ConfigError(f"--host thread: each game of --game-type {kind} is a process; leave --host out")
@@ -62,7 +61,6 @@ def _check_real_game(config: Config, explicit: Mapping[str, object]) -> None:
 
 
 def _check_person(config: Config) -> None:
-    """Refuse what contradicts a person at a controller."""
     emulator = config.emulator
     if emulator.human_port is None:
         return

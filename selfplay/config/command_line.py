@@ -117,7 +117,6 @@ def run_command(parser: Callable[[], argparse.ArgumentParser], run: Callable[[ar
 
 
 def shown(value: object) -> str:
-    """A value as the user would type it."""
     if value is None or value == ():
         return "none"
     if isinstance(value, bool):
@@ -152,7 +151,6 @@ def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Se
 
 
 def _preset(program: Program[Settings], name: str | None) -> dict[str, Any]:
-    """The values of a preset, by dotted name."""
     if name is None:
         return {}
     check_name("--preset", name, list(program.presets))

@@ -10,8 +10,7 @@ from envs.registry import DialogueName
 from selfplay.config.base import Changeable, Fraction, Group, GuardConfig, Mark, Natural, Positive, SelfPlaySettings
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 
-TINY: Final = "tiny"
-"""Name of the embedded model."""
+TINY: Final = "tiny"  # name of the embedded model
 
 
 class DialogueGameConfig(Group):
@@ -34,7 +33,6 @@ class DialogueGameConfig(Group):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The given settings of the game's rules."""
         given: dict[str, Any] = {name: getattr(self, name) for name in ("max_turns", "retries")}
         if self.type == "matching":
             given |= {"size": self.size, "table": self.table}
@@ -94,7 +92,6 @@ class ServerConfig(Group):
 
     @property
     def remote(self) -> bool:
-        """Whether a server writes the replies."""
         return self.url is not None or self.program is not None
 
 
@@ -240,7 +237,6 @@ class DialogueConfig(Group):
 
 
 def _given(part: Any) -> Any:  # noqa: ANN401
-    """The values of a group that were set."""
     return part.model_dump(exclude_unset=True) if isinstance(part, Group) else part
 
 

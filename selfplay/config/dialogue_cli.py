@@ -54,5 +54,4 @@ PROGRAM: Final = Program(
 
 
 def parse(arguments: Sequence[str]) -> Invocation[DialogueConfig]:
-    """The configuration that the arguments ask for; errors as of ``command_line.parse``."""
     return command_line.parse(PROGRAM, arguments)

@@ -32,7 +32,6 @@ def _imply(explicit: dict[str, Any]) -> None:
 
 
 def _check_names(config: Config) -> None:
-    """Names that only other packages know."""
     game = find_game(config.game.type)
     if game.fighter:
         cast = [*sorted(game.characters), RANDOM]
@@ -63,5 +62,4 @@ PROGRAM: Final = Program(
 
 
 def parse(arguments: Sequence[str]) -> Invocation[Config]:
-    """The configuration that the arguments ask for; errors as of ``command_line.parse``."""
     return command_line.parse(PROGRAM, arguments)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field, field_validator, model_validator
 
 from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
-from selfplay.config.options import options
+from selfplay.config.options import flags, options
 
 NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
 
@@ -128,38 +128,18 @@ OPTIONS: Final = options(
     ImitationConfig,
     {
         "Replays": (
-            ("--replays", "data.replays", "DIR"),
-            ("--character", "data.character", "NAME,NAME"),
-            ("--player", "data.player", "NAME"),
-            ("--max-files", "data.max_files", "N"),
-            ("--frame-skip", "data.frame_skip", "N"),
-            ("--delay", "data.delay", "N"),
-            ("--val-split", "data.val_split", "F"),
-            ("--cache", "data.cache", "DIR"),
-            ("--cache-gb", "data.cache_gb", "F"),
-            ("--no-cache", "data.no_cache", ""),
+            *flags("data", replays="DIR", character="NAME,NAME", player="NAME", max_files="N", frame_skip="N"),
+            *flags("data", delay="N", val_split="F", cache="DIR", cache_gb="F", no_cache=""),
         ),
         "Network": (
-            ("--backbone", "net.backbone", "NAME"),
-            ("--hidden", "net.hidden", "N,N"),
+            *flags("net", backbone="NAME", hidden="N,N"),
             ("--window-size", "net.window", "N"),
-            ("--temporal", "learn.temporal", ""),
+            *flags("learn", temporal=""),
         ),
         "Learning": (
-            ("--epochs", "learn.epochs", "N"),
-            ("--batch-size", "learn.batch_size", "N"),
-            ("--learning-rate", "learn.learning_rate", "F"),
-            ("--button-power", "learn.button_power", "F"),
-            ("--change-weight", "learn.change_weight", "F"),
-            ("--patience", "learn.patience", "N"),
-            ("--min-delta", "learn.min_delta", "F"),
+            *flags("learn", epochs="N", batch_size="N", learning_rate="F", button_power="F", change_weight="F"),
+            *flags("learn", patience="N", min_delta="F"),
         ),
-        "Run": (
-            ("--checkpoint", "run.checkpoint", "DIR"),
-            ("--seed", "run.seed", "N"),
-            ("--max-minutes", "run.max_minutes", "F"),
-            ("--device", "run.device", "NAME"),
-            ("--threads", "run.threads", "N"),
-        ),
+        "Run": flags("run", checkpoint="DIR", seed="N", max_minutes="F", device="NAME", threads="N"),
     },
 )

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def network_spec(net: StructureConfig, obs_width: int) -> NetworkSpec:
-    """What a policy file says of such a network."""
     options: dict[str, Scalar] = {"window": net.window} if net.backbone == "attention" else {}
     return NetworkSpec(
         kind=net.backbone, obs_width=obs_width, hidden=net.hidden, activation=net.activation, options=options

@@ -13,34 +13,23 @@ if TYPE_CHECKING:
 
 Flag = tuple[str, str, str]  # a flag, the setting ``group.name``, and the metavar of its value ("" for a switch)
 
-LENGTH_FLAGS: Final[tuple[Flag, ...]] = (
-    ("--timesteps", "run.timesteps", "N"),
-    ("--max-minutes", "run.max_minutes", "F"),
-    ("--num-games", "run.num_games", "N"),
-    ("--checkpoint", "run.checkpoint", "PATH"),
-    ("--save-interval", "run.save_interval", "N"),
-    ("--seed", "run.seed", "N"),
+
+def flags(group: str, *, prefix: str = "", **metavars: str) -> tuple[Flag, ...]:
+    """Flags with the names of their settings in a group, each with its metavar."""
+    return tuple(
+        (f"--{prefix}{name.replace('_', '-')}", f"{group}.{name}", metavar) for name, metavar in metavars.items()
+    )
+
+
+LENGTH_FLAGS: Final = flags(
+    "run", timesteps="N", max_minutes="F", num_games="N", checkpoint="PATH", save_interval="N", seed="N"
 )
-RATING_FLAGS: Final[tuple[Flag, ...]] = (
-    ("--track-elo", "league.track_elo", ""),
-    ("--rating-share", "league.rating_share", "F"),
+RATING_FLAGS: Final = flags("league", track_elo="", rating_share="F")
+PLACE_FLAGS: Final = (
+    *flags("run", keep_checkpoints="N", keep_every="N", keep_best="", device="NAME", host="HOST"),
+    *flags("run", ray_address="ADDRESS", workers="N", runners="N", threads="N"),
 )
-PLACE_FLAGS: Final[tuple[Flag, ...]] = (
-    ("--keep-checkpoints", "run.keep_checkpoints", "N"),
-    ("--keep-every", "run.keep_every", "N"),
-    ("--keep-best", "run.keep_best", ""),
-    ("--device", "run.device", "NAME"),
-    ("--host", "run.host", "HOST"),
-    ("--ray-address", "run.ray_address", "ADDRESS"),
-    ("--workers", "run.workers", "N"),
-    ("--runners", "run.runners", "N"),
-    ("--threads", "run.threads", "N"),
-)
-FAULT_FLAGS: Final[tuple[Flag, ...]] = (
-    ("--chaos", "run.chaos", "PLAN"),
-    ("--loop-timeout", "guard.loop_timeout", "SECONDS"),
-    ("--max-abandoned", "guard.max_abandoned", "N"),
-)
+FAULT_FLAGS: Final = (*flags("run", chaos="PLAN"), *flags("guard", loop_timeout="SECONDS", max_abandoned="N"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +54,6 @@ class Option:
     @property
     def is_switch(self) -> bool:
         return isinstance(self.default, bool)
-
-
-def flags(group: str, *, prefix: str = "", **metavars: str) -> tuple[Flag, ...]:
-    """Flags with the names of their settings in a group, each with its metavar."""
-    return tuple(
-        (f"--{prefix}{name.replace('_', '-')}", f"{group}.{name}", metavar) for name, metavar in metavars.items()
-    )
 
 
 def options(root: type[Group], sections: Mapping[str, Sequence[Flag]]) -> tuple[Option, ...]:

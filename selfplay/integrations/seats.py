@@ -41,5 +41,4 @@ def seat_tokens(instance: Instance) -> SeatTokens | None:
 
 
 def seat_rows(instances: Iterable[Instance]) -> list[SeatTokens]:
-    """Tokens of all seats that sampled something."""
     return [row for instance in instances if (row := seat_tokens(instance)) is not None]

@@ -93,7 +93,6 @@ class ServerWriter(Writer):
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _tracked(self, conversation: Conversation) -> Reply:
-        """A reply that ``give_up`` can cancel."""
         task = asyncio.current_task()
         if self._given_up or task is None:
             raise asyncio.CancelledError

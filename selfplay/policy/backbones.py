@@ -63,7 +63,6 @@ class _Cell(Remembering):
 
     @property
     def _weights(self) -> list[Tensor]:
-        """As torch's loops want them."""
         return [self.input.weight, self.hidden.weight, self.input.bias, self.hidden.bias]
 
     @abstractmethod

@@ -78,7 +78,6 @@ def can_handle(binary: int, sizes: tuple[int, ...]) -> bool:
 
 @cache
 def layout(binary: int, sizes: tuple[int, ...]) -> Layout:
-    """The layout of an action with these buttons and categoricals."""
     return Layout(binary, np.array(sizes, np.int64))
 
 

@@ -36,12 +36,10 @@ class Heads:
 
     @property
     def logits(self) -> int:
-        """Width of a row of logits."""
         return self.binary + sum(self.sizes)
 
     @property
     def width(self) -> int:
-        """Width of a row of actions."""
         return self.binary + len(self.sizes)
 
     @property

@@ -79,7 +79,6 @@ class InferenceBatcher:
 
 
 def _infer_once(network: ActorCritic, requests: Sequence[_Request]) -> list[Answer]:
-    """One forward pass for the rows of all requests."""
     memories = [request.memory for request in requests if request.memory is not None]
     memory = torch.cat(memories) if memories else None
     logits, value, after = infer_directly(network, torch.cat([request.obs for request in requests]), memory)

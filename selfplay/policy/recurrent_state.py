@@ -20,7 +20,6 @@ Infer = Callable[["ActorCritic", Tensor, Tensor | None], Answer]
 
 
 def infer_directly(network: ActorCritic, obs: Tensor, memory: Tensor | None) -> Answer:
-    """Run a network on its device."""
     device = network.out.weight.device
     if obs.device != device:
         obs = obs.to(device)
@@ -67,7 +66,6 @@ class RecurrentState:
         return self._rows[rows, :width]
 
     def forget(self, seats: Sequence[int] | Tensor) -> None:
-        """Clear the rows of these seats, whose episodes have ended."""
         self._rows[seats] = 0.0
 
     def seat(self, seats: int) -> None:

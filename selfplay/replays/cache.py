@@ -99,7 +99,6 @@ class Cache:
 
     @property
     def used_bytes(self) -> int:
-        """Size of all entries of all formats."""
         return sum(self._sizes.values())
 
     def note(self, content: str) -> Note | None:

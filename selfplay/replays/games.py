@@ -58,7 +58,6 @@ class Game:
 
     @property
     def rows(self) -> int:
-        """Number of decisions of all selected seats."""
         return sum(seat.rows for seat in self.seats)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -32,11 +32,17 @@ BARS = "▁▂▃▄▅▆▇█"
 PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save": "green"}
 
 
+Parts = tuple[RenderableType, Sequence[Table], Sequence[Text]]  # progress, tables and warnings
+
+
 class LiveView:
     """Base of live views: header, notices and the end.
 
     ``clock`` is monotonic, in seconds; ``now`` returns local time.
     """
+
+    _report: Any = None  # the last one; set here, since the view draws at once
+    _trend: tuple[float, ...] = ()  # of the last iterations, for a sparkline
 
     def __init__(
         self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
@@ -50,6 +56,9 @@ class LiveView:
     def header(self, lines: Sequence[str]) -> None:
         self._console.print(Text("\n".join(lines)))
         self._live.start()
+
+    def iteration(self, report: Any) -> None:  # noqa: ANN401
+        self._report, self._reported_at = report, self._clock()
 
     def notice(self, text: str) -> None:
         self._console.print(Text(f"[{self._now():%H:%M:%S}] {printable(text)}"), soft_wrap=True)
@@ -67,13 +76,17 @@ class LiveView:
             self._live.stop()
             self._console.print(self._render())
 
-    @property
-    def _since(self) -> float:
-        """Seconds since the last report."""
-        return self._clock() - self._reported_at
-
     def _render(self) -> RenderableType:
-        """The current content of the screen."""
+        report, since = self._report, self._clock() - self._reported_at
+        if report is None:
+            return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
+        progress, tables, warnings = self._parts(report, since)
+        footer = Text(" ").join(warnings)
+        parts = Group(progress, _phases(report.phase_s), Columns(tables, padding=(0, 2)), footer)
+        return Panel(parts, title="Self-play")
+
+    def _parts(self, report: Any, since: float) -> Parts:  # noqa: ANN401
+        """The contents of the view, ``since`` seconds after the report."""
         raise NotImplementedError
 
 
@@ -83,40 +96,21 @@ class DashboardReporter(LiveView):
     def __init__(
         self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._report: IterationReport | None = None
         self._recent = Recent()
-        self._returns: list[float] = []
-        super().__init__(console, now, clock)  # it draws at once
+        super().__init__(console, now, clock)
 
     def iteration(self, report: IterationReport) -> None:
         self._recent.add(report)
         if "return_mean" in self._recent.play:
-            self._returns = [*self._returns, self._recent.play["return_mean"]][-HISTORY:]
-        self._report, self._reported_at = report, self._clock()
+            self._trend = (*self._trend, self._recent.play["return_mean"])[-HISTORY:]
+        super().iteration(report)
 
-    def _render(self) -> RenderableType:
-        report = self._report
-        if report is None:
-            return waiting(self._since)
-        tables = [_losses(report), _play(report, self._recent, self._returns), _opponents(self._recent)]
-        footer = Text(" ").join(_warnings(report))
-        return Panel(
-            Group(
-                _progress(report, self._recent.steps_per_s, self._since),
-                phases(report.phase_s),
-                Columns(tables, padding=(0, 2)),
-                footer,
-            ),
-            title="Self-play",
-        )
-
-
-def waiting(since: float) -> Panel:
-    return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
+    def _parts(self, report: IterationReport, since: float) -> Parts:
+        tables = (_losses(report), _play(report, self._recent, self._trend), _opponents(self._recent))
+        return _progress(report, self._recent.steps_per_s, since), tables, _warnings(report)
 
 
 def _progress(report: IterationReport, speed: float, since: float) -> RenderableType:
-    """Progress bar, iteration, steps, speed and remaining time."""
     of_iterations = "" if report.iterations is None else f" of {report.iterations:,}"
     of_steps = "" if report.timesteps is None else f" of {report.timesteps:,}"
     where = f"Iteration {report.iteration:,}{of_iterations}, {report.total_steps:,}{of_steps} steps"
@@ -135,8 +129,7 @@ def bar(done: float, left_s: float | None, where: str, speed: str) -> Renderable
     return grid
 
 
-def phases(phase_s: Mapping[str, float]) -> Text:
-    """Share of each phase in an iteration's wall time."""
+def _phases(phase_s: Mapping[str, float]) -> Text:
     total = sum(phase_s.values())
     parts = [
         Text(f"{name} {seconds / (total or 1.0):.0%}", style=PHASE_STYLES.get(name, ""))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay.report.dialogue_dashboard import DialogueDashboard
-from selfplay.report.outputs import reporters, terminal
+from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, duration
 from selfplay.report.reporter import Tee
 
@@ -48,12 +47,10 @@ class DialogueReport(BaseModel):
 
     @property
     def seconds(self) -> float:
-        """Wall time of the iteration."""
         return max(sum(self.phase_s.values()), 1e-9)
 
     @property
     def games_per_s(self) -> float:
-        """Games per second of wall time."""
         return self.games / self.seconds
 
     @property
@@ -70,7 +67,6 @@ class DialogueReport(BaseModel):
         return self.elapsed_s * (1.0 - self.done) / self.done if self.done > 0.0 else None
 
     def flat(self) -> dict[str, float]:
-        """All metrics by tag."""
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
         games = max(self.games, 1)
         return {
@@ -97,7 +93,6 @@ class DialogueReport(BaseModel):
         }
 
     def lines(self) -> tuple[str, str]:
-        """Two lines of text: games and update."""
         games = max(self.games, 1)
         of = f"/{self.iterations}" if self.iterations else ""
         played = (
@@ -116,27 +111,17 @@ class DialogueReport(BaseModel):
         return played, learned
 
 
-class DialogueLines:
-    """A ``Reporter`` that writes plain lines, for terminals and logs."""
-
-    def __init__(self, plain: PlainReporter) -> None:
-        self._plain = plain
-        self.header = plain.header
-        self.notice = plain.notice
-        self.leaderboard = plain.leaderboard
-        self.close = plain.close
+class DialogueLines(PlainReporter):
+    """Writes plain lines, for terminals and logs."""
 
     def iteration(self, report: Any) -> None:  # noqa: ANN401
         for line in report.lines():
-            self._plain.notice(line)
+            self.notice(line)
 
 
 def dialogue_reporters(
     folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None, *, live: bool | None = None
 ) -> Tee:
     """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``; see ``outputs.reporters``."""
-    console = terminal(stream, live=live)
-    made: dict[str, Any] = reporters(folder, stream, live=False, resumed=resumed)
-    made["log"] = DialogueLines(made["log"])
-    made["terminal"] = DialogueDashboard(console, datetime.now) if console else DialogueLines(made["terminal"])
+    made = reporters(folder, stream, live=live, resumed=resumed, lines=DialogueLines, view=DialogueDashboard)
     return Tee(list(made.values()))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
 from rich.text import Text
 
-from selfplay.report.dashboard import HISTORY, LiveView, bar, figures, phases, sparkline, waiting
+from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, figures, sparkline
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,42 +18,20 @@ if TYPE_CHECKING:
 class DialogueDashboard(LiveView):
     """Metrics of the last iteration and of the learner, and the remaining time."""
 
-    def __init__(
-        self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._report: DialogueReport | None = None
-        self._rewards: list[float] = []
-        super().__init__(console, now, clock)  # it draws at once
-
     def iteration(self, report: DialogueReport) -> None:
-        self._rewards = [*self._rewards, report.reward if report.shared else report.seat_rewards[0]][-HISTORY:]
-        self._report, self._reported_at = report, self._clock()
+        reward = report.reward if report.shared else report.seat_rewards[0]
+        self._trend = (*self._trend, reward)[-HISTORY:]
+        super().iteration(report)
 
-    def _render(self) -> RenderableType:
-        report = self._report
-        if report is None:
-            return waiting(self._since)
-        left = None if report.remaining_s is None else report.remaining_s - self._since
+    def _parts(self, report: DialogueReport, since: float) -> Parts:
+        left = None if report.remaining_s is None else report.remaining_s - since
         of = "" if report.iterations is None else f" of {report.iterations:,}"
         where = f"Iteration {report.iteration:,}{of}, {report.total_games:,} games, {report.total_steps:,} turns"
-        tables = [_play(report, self._rewards), _learner(report), _endings(report)]
-        return Panel(
-            Group(
-                bar(
-                    report.done,
-                    None if left is None else left - self._since,
-                    where,
-                    f"{report.games_per_s:,.0f} games/s",
-                ),
-                phases(report.phase_s),
-                Columns(tables, padding=(0, 2)),
-                Text(" ").join(_warnings(report)),
-            ),
-            title="Self-play",
-        )
+        tables = (_play(report, self._trend), _learner(report), _endings(report))
+        return bar(report.done, left, where, f"{report.games_per_s:,.0f} games/s"), tables, _warnings(report)
 
 
-def _play(report: DialogueReport, rewards: list[float]) -> Table:
+def _play(report: DialogueReport, rewards: Sequence[float]) -> Table:
     games = max(report.games, 1)
     rows = [
         ("trend", sparkline(rewards)),

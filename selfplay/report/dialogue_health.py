@@ -14,14 +14,10 @@ from selfplay.report.health import HealthMonitor
 
 MetricsRow = Mapping[str, Any]
 
-SURE: Final = 0.02
-"""Entropy in nats per token below which exploration has collapsed."""
-ALIKE: Final = 0.9
-"""Share of groups with equal rewards above which there is little to learn from."""
-FALLEN: Final = 0.1
-"""Drop of the agreement from the first to the second half of the window."""
-BROKEN: Final = 0.05
-"""Share of games that end by an invalid reply."""
+SURE: Final = 0.02  # entropy in nats per token below which exploration has collapsed
+ALIKE: Final = 0.9  # share of groups with equal rewards above which there is little to learn from
+FALLEN: Final = 0.1  # drop of the agreement from the first to the second half of the window
+BROKEN: Final = 0.05  # share of games that end by an invalid reply
 
 
 class DialogueHealth(HealthMonitor[MetricsRow]):
@@ -41,7 +37,6 @@ def _mean(rows: Sequence[MetricsRow], name: str, otherwise: float) -> float:
 
 
 def _growth(rows: Sequence[MetricsRow], name: str) -> float:
-    """Increase of a cumulative counter."""
     found = _figures(rows, name)
     return found[-1] - found[0] if found else 0.0
 

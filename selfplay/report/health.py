@@ -48,7 +48,6 @@ class HealthMonitor(Generic[Report]):
         self._known: set[str] = set()
 
     def observe(self, report: Report) -> tuple[HealthFinding, ...]:
-        """Add an iteration; returns new problems."""
         if self._window and self._number(report) <= self._number(self._window[-1]):  # played again after a crash
             self._window.clear()
         self._window.append(report)

@@ -82,12 +82,10 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def seconds(self) -> float:
-        """Wall time of the iteration."""
         return sum(self.phase_s.values())
 
     @property
     def steps_per_s(self) -> float:
-        """Steps over all games per second of wall time."""
         return self.steps / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -110,7 +108,6 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
         return max(min(left), 0.0) if left else None
 
     def flat(self) -> dict[str, float]:
-        """All metrics by tag, for metrics.jsonl and TensorBoard."""
         update = self.update
         values: dict[str, float | None] = {
             "charts/iteration": self.iteration,

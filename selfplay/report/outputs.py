@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
-from selfplay.report.dashboard import DashboardReporter
+from selfplay.report.dashboard import DashboardReporter, LiveView
 from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 def reporters(
-    folder: Path, stream: TextIO, *, live: bool | None = None, resumed: tuple[int, int] | None = None
+    folder: Path,
+    stream: TextIO,
+    *,
+    live: bool | None = None,
+    resumed: tuple[int, int] | None = None,
+    lines: type[PlainReporter] = PlainReporter,
+    view: type[LiveView] = DashboardReporter,
 ) -> dict[str, Reporter]:
     """The reporters of the run in ``folder``, by name.
 
@@ -26,7 +32,12 @@ def reporters(
         stream: output for the terminal reporter.
         live: whether to show the live view instead of plain lines; default: if ``stream`` is a terminal.
         resumed: (iteration, total steps) of the checkpoint that the run resumes from.
+        lines: writes the log, and to a terminal without a live view.
+        view: the live view.
     """
+    console = Console(file=stream)
+    if live is None:
+        live = console.is_terminal and not console.is_dumb_terminal
     metrics = folder / "metrics.jsonl"
     if resumed is not None:
         trim_metrics(metrics, resumed[0])
@@ -34,19 +45,6 @@ def reporters(
     return {
         "metrics": MetricsReporter(metrics),
         "tensorboard": TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
-        "log": PlainReporter(LogFileSink(folder / "log.txt")),
-        "terminal": _terminal(stream, live=live),
+        "log": lines(LogFileSink(folder / "log.txt")),
+        "terminal": view(console, datetime.now) if live else lines(StreamSink(stream)),
     }
-
-
-def terminal(stream: TextIO, *, live: bool | None = None) -> Console | None:
-    """The console for a live view; None for plain lines. See ``reporters``."""
-    console = Console(file=stream)
-    if live is None:
-        live = console.is_terminal and not console.is_dumb_terminal
-    return console if live else None
-
-
-def _terminal(stream: TextIO, *, live: bool | None) -> Reporter:
-    console = terminal(stream, live=live)
-    return PlainReporter(StreamSink(stream)) if console is None else DashboardReporter(console, datetime.now)

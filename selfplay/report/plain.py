@@ -140,7 +140,6 @@ def update_line(report: IterationReport) -> str:
 
 
 def summary_line(report: IterationReport, recent: Recent) -> str:
-    """Speed, remaining time and recent results."""
     parts = [f"Speed: {recent.steps_per_s:,.0f} steps/s ({time_split(report)}), {report.done:.0%} done"]
     if (left := report.remaining_s(recent.steps_per_s)) is not None:
         parts.append(f"ETA {duration(left)}")
@@ -160,7 +159,6 @@ def summary_line(report: IterationReport, recent: Recent) -> str:
 
 
 def time_split(report: IterationReport) -> str:
-    """Share of each phase in the iteration's wall time."""
     total = report.seconds or 1.0
     return ", ".join(f"{name} {seconds / total:.0%}" for name, seconds in report.phase_s.items())
 

@@ -62,7 +62,6 @@ def write_ratings(folder: Path, board: Leaderboard, steps_per_iteration: int) ->
 
 
 def _layout() -> Summary.Value:
-    """One chart of the Custom Scalars tab with the curve and its interval."""
     value, lower, upper = CURVE
     series = layout_pb2.MarginChartContent.Series(value=value, lower=lower, upper=upper)
     chart = layout_pb2.Chart(title="Elo, 95% interval", margin=layout_pb2.MarginChartContent(series=[series]))
@@ -75,7 +74,6 @@ def _layout() -> Summary.Value:
 
 
 def _text(table: str) -> Summary.Value:
-    """The table, indented as a Markdown code block."""
     code = "\n".join(f"    {line}" for line in table.splitlines())
     return Summary.Value(
         tag=TEXT,

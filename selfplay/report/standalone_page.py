@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def read(folder: Traversable, *names: str) -> str:
-    """The concatenated texts of package files."""
     return "\n".join((folder / name).read_text("utf-8") for name in names)
 
 

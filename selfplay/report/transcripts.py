@@ -10,14 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from envs.files import read_plain
 
 FILE_NAME: Final = "transcripts.jsonl"
-LONGEST: Final = 8_000
-"""Maximum length of a text."""
-TURNS: Final = 200
-"""Maximum number of turns of a game."""
-KEPT: Final = 60
-"""Maximum number of games of a run."""
-FIRST: Final = 3
-"""Number of first games that are always kept; the others are the newest."""
+LONGEST: Final = 8_000  # maximum length of a text
+TURNS: Final = 200  # maximum number of turns of a game
+KEPT: Final = 60  # maximum number of games of a run
+FIRST: Final = 3  # number of first games that are always kept; the others are the newest
 _MAX_BYTES: Final = 64 * 2**20
 
 Kind = Literal["best", "worst", "random"]
@@ -52,7 +48,6 @@ class Transcript(_Record):
     left_out: Annotated[int, Field(ge=0)] = 0  # number of omitted turns
 
     def row(self) -> str:
-        """The transcript as one line of JSON, without the newline."""
         return self.model_dump_json()
 
 

@@ -45,7 +45,6 @@ def view(found: RunStatus, whole: bool = False) -> Group:
 
 
 def _drawn(found: RunStatus) -> Tree:
-    """The rows as a tree, by path."""
     top = Tree(Text(""), hide_root=True)
     places: dict[str, Tree] = {}
     for row in sorted(found.standing.rows, key=lambda row: row.id.count("/")):

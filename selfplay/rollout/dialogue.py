@@ -31,7 +31,6 @@ class Instance:
 
     @property
     def known(self) -> bool:
-        """Whether the log-probabilities of all sampled tokens are known."""
         return not bool(np.isnan(self.logprob).any())
 
 

@@ -27,7 +27,6 @@ class TokenColumns:
     old_log_probs: NDArray[np.float32]  # of the sampling distribution, 0 where nothing was sampled
 
     def differences(self, other: TokenColumns) -> list[str]:
-        """Names of the columns in which two rows differ."""
         names = [field.name for field in fields(self)]
         return [name for name in names if not np.array_equal(getattr(self, name), getattr(other, name))]
 

@@ -175,7 +175,6 @@ class Family(ABC, Generic[C, U]):
         """
 
     async def grow(self, collected: C, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
-        """Save what belongs to a save point besides the state."""
         del collected, rater, best
         with disk.tolerate(GENERATION):
             await self.freeze()

@@ -57,7 +57,6 @@ class Phases:
         self._since = time.monotonic()
 
     def end(self, phase: str) -> None:
-        """A phase ends and the next begins."""
         now = time.monotonic()
         self.seconds[phase] = now - self._since
         self._progress.elapsed_s += self.seconds[phase]

@@ -63,7 +63,6 @@ class LedgerKeeper:
         return 0 if self._ledger is None else self._ledger.rows
 
     async def games(self) -> GameTable:
-        """Columns of all games of the ledger."""
         worker, ledger = await self._opened()
         return await worker.submit(ledger.games)
 
@@ -150,7 +149,6 @@ def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path |
 
 
 def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:
-    """Elo of all players with rating games."""
     ratings = rated(games, settings, (), run)
     return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
 

@@ -40,7 +40,6 @@ class SavePoints:
         return iteration % self._interval == 0
 
     def is_due(self, iteration: int) -> bool:
-        """Whether something is to be saved after this iteration."""
         return self.is_point(iteration) or 0 < self._pause <= iteration - self._tried
 
     def tried(self, iteration: int, *, saved: bool) -> None:

@@ -38,6 +38,14 @@ def test_the_view_shows_how_games_go_and_what_is_learned(width):
     assert [word for word in words if word not in text] == []
 
 
+def test_the_time_left_falls_with_the_clock():
+    screen = Screen()
+    screen.reporter.header([])
+    screen.reporter.iteration(dialogue_report())
+    screen.time = 8.0
+    assert screen.final().rpartition("ETA ")[2].startswith("0:00:20")
+
+
 def test_where_rewards_are_not_shared_their_mean_says_nothing():
     screen = Screen()
     screen.reporter.header([])

@@ -45,7 +45,6 @@ def draw(bot):
 
 @rule
 def release(pad):
-    """Release all buttons and sticks."""
     pad.main_x = 0.0
     pad.main_y = 0.0
     pad.c_x = 0.0
@@ -78,7 +77,6 @@ def flick_x(bot, pad, side):
 
 @rule
 def shield(pad):
-    """Hold the shield up."""
     pad.buttons |= BUTTON_L
 
 
@@ -172,7 +170,6 @@ def change_level(bot, pad, me, other, side):
 
 @rule
 def face(pad, side):
-    """Turn on the spot."""
     pad.main_x = TILT_STICK * side
 
 

@@ -75,7 +75,6 @@ def flies_free(p, tables):
 
 @rule
 def is_shielding(p):
-    """Whether the shield is up."""
     return a.GUARD_ON <= p.action <= a.GUARD or p.action == a.GUARD_STUN
 
 

@@ -203,7 +203,6 @@ def _in_the_air(bot, pad, me, other, tables, stage, side):
 
 @rule
 def _go_in(bot, pad, me, other, tables, stage, side, gap):
-    """Close the distance, then use any attack that connects."""
     running = (me.action == a.DASH or me.action == a.RUN) and me.facing == side
     if strike(bot, pad, me, other, tables, stage, GROUND_MOVES | GRAB, 4.0, ANY_TIME):
         return

@@ -40,7 +40,6 @@ _AXES: Final = (("main_x", "main_stick", 0), ("main_y", "main_stick", 1), ("c_x"
 
 
 def _compare_player(ours: Any, theirs: Any, zero: ZeroIndexed) -> _Compared:  # noqa: ANN401
-    """Compare a PLAYER record with libmelee's PlayerState."""
     for name, attribute in _SAME.items():
         yield name, np.float32(ours[name]), attrgetter(attribute)(theirs)
     yield "facing", ours["facing"] > 0, theirs.facing

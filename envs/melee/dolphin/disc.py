@@ -11,13 +11,10 @@ from envs.errors import DolphinError
 from envs.files import parse_json
 from envs.melee.dolphin.install import check_disc
 
-DISC_BYTES: Final = 1_459_978_240
-"""Size of every complete GameCube disc."""
-DISC_MD5: Final = "0e63d4223b01d9aba596259dc155a174"
-"""Of Melee 1.02, NTSC."""
+DISC_BYTES: Final = 1_459_978_240  # size of every complete GameCube disc
+DISC_MD5: Final = "0e63d4223b01d9aba596259dc155a174"  # of Melee 1.02, NTSC
 _GAME, _REVISION = b"GALE01", 2  # the first six bytes of the disc, and its byte 7
-DISC_MAGIC: Final = b"\xc2\x33\x9f\x3d"
-"""Of every GameCube disc, at its byte 28; Dolphin takes nothing else for one."""
+DISC_MAGIC: Final = b"\xc2\x33\x9f\x3d"  # of every GameCube disc, at its byte 28; Dolphin takes nothing else for one
 _WII_MAGIC: Final = b"\x5d\x1c\x9e\xa3"  # at byte 24
 _HEADER_BYTES: Final = 32
 _COMPRESSED: Final = {  # magic: name, and where the disc's own header stands; None: compressed too
@@ -38,8 +35,7 @@ class Verdict:
 
     level: Literal["ok", "warning"]
     text: str
-    mainline_only: bool = False
-    """In a format that Ishiiruka, and so its ExiAI build, cannot read."""
+    mainline_only: bool = False  # in a format that Ishiiruka, and so its ExiAI build, cannot read
 
 
 def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
@@ -110,7 +106,6 @@ def _judge_settings(file: BinaryIO) -> Verdict:
 
 
 def _md5(file: BinaryIO) -> str:
-    """MD5 of the whole file, hexadecimal."""
     md5 = hashlib.md5(usedforsecurity=False)
     file.seek(0)
     while chunk := file.read(_CHUNK):

@@ -118,7 +118,6 @@ class Emulator:
 
     @property
     def stream(self) -> Stream:
-        """Messages of this Dolphin."""
         if self._stream is None:
             raise DolphinError("Dolphin does not run")
         return self._stream

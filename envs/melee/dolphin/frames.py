@@ -15,17 +15,7 @@ from typing import Final
 import numpy as np
 
 from envs.errors import DolphinError
-from envs.melee.slp import layout
-from envs.melee.slp.columns import (
-    BITS,
-    BUTTON_ORDER,
-    FIRST_HEIGHTS,
-    FLOOR,
-    FOUNTAIN_STAGE,
-    HITSTUN_FLAG,
-    SAME,
-    SCALE,
-)
+from envs.melee.slp import columns, layout
 from envs.melee.slp.layout import FRAME_HEAD, PLAYER_HEAD, Field, Version
 from envs.melee.slp.start import STAGES as INTERNAL_STAGES
 from envs.melee.slp.start import End, Start, read_end, read_start
@@ -34,7 +24,7 @@ from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState
 MENU: Final = 0x3E  # command of a frame of a menu
 OLDEST: Final = (3, 8, 0)  # the first version with hitlag
 _NO_FRAME: Final = -(1 << 30)
-_FLAG_BYTE, _FLAG_BIT = HITSTUN_FLAG
+_FLAG_BYTE, _FLAG_BIT = columns.HITSTUN_FLAG
 
 
 def _reader(fields: Sequence[Field], names: Sequence[str]) -> Callable[[bytes, int], tuple[float, ...]]:
@@ -52,7 +42,7 @@ def _reader(fields: Sequence[Field], names: Sequence[str]) -> Callable[[bytes, i
 _POST_NAMES: Final = tuple(
     f.name
     for f in (*PLAYER_HEAD, *layout.POST_FIELDS)
-    if f.name in {"frame", "port", "follower", *SAME.values(), "flags", "misc", "airborne", "hurtbox_state"}
+    if f.name in {"frame", "port", "follower", *columns.SAME.values(), "flags", "misc", "airborne", "hurtbox_state"}
 )
 _PRE_NAMES: Final = (
     *("frame", "port", "follower", "main_x", "main_y", "c_x", "c_y", "trigger"),
@@ -64,7 +54,7 @@ _read_fountain: Final = _reader((*FRAME_HEAD, *layout.FOUNTAIN_FIELDS), ("frame"
 _read_frame: Final = _reader(FRAME_HEAD, ("frame",))
 _AT: Final = {name: i for i, name in enumerate(_POST_NAMES)}
 # PLAYER column -> place of its field in what was unpacked; the three that are worked out come from elsewhere.
-_COLUMNS: Final = tuple(_AT[SAME[name]] if name in SAME else -1 for name in PLAYER.names or ())
+_COLUMNS: Final = tuple(_AT[columns.SAME[name]] if name in columns.SAME else -1 for name in PLAYER.names or ())
 _HITSTUN, _ON_GROUND, _INVULNERABLE = (
     (PLAYER.names or ()).index(name) for name in ("hitstun", "on_ground", "invulnerable")
 )
@@ -96,7 +86,7 @@ class FrameReader:
         self._seats: dict[int, int] = {}  # by port
         self._pre: list[tuple[float, ...]] = [()] * NUM_SEATS
         self._post: list[tuple[float, ...]] = [()] * NUM_SEATS
-        self._heights = list(FIRST_HEIGHTS)  # of the Fountain's platforms, as recorded: left, right
+        self._heights = list(columns.FIRST_HEIGHTS)  # of the Fountain's platforms, as recorded: left, right
 
     def feed(self, data: bytes) -> bool | None:
         """Read the events of one message.
@@ -159,12 +149,12 @@ class FrameReader:
             raise DolphinError(f"a game of {len(self.start.ports)} players began, {NUM_SEATS} were asked for")
         self._seats = {port.port: seat for seat, port in enumerate(self.start.ports)}
         self._pre, self._post = [()] * NUM_SEATS, [()] * NUM_SEATS
-        self._heights = list(FIRST_HEIGHTS)
+        self._heights = list(columns.FIRST_HEIGHTS)
         self.frame, self.first = _NO_FRAME, None
         self.games += 1
         game = self.state.game
         game["stage"] = INTERNAL_STAGES.get(self.start.stage, -1)
-        game["fountain_given"] = self.version >= (3, 18, 0) and game["stage"][0] == FOUNTAIN_STAGE
+        game["fountain_given"] = self.version >= (3, 18, 0) and game["stage"][0] == columns.FOUNTAIN_STAGE
         game["fountain_left"] = game["fountain_right"] = np.nan
 
     def _player(self, events: list[tuple[float, ...]], event: tuple[float, ...]) -> None:
@@ -189,7 +179,9 @@ class FrameReader:
             state.controllers[0, seat] = _controller_row(self._pre[seat])
         state.game["frame"] = frame
         if state.game["fountain_given"][0]:
-            state.game["fountain_left"], state.game["fountain_right"] = (FLOOR + SCALE * h for h in self._heights)
+            state.game["fountain_left"], state.game["fountain_right"] = (
+                columns.FLOOR + columns.SCALE * h for h in self._heights
+            )
         return True
 
 
@@ -206,8 +198,8 @@ def _player_row(post: tuple[float, ...]) -> tuple[float, ...]:
 def _controller_row(pre: tuple[float, ...]) -> tuple[float, ...]:
     """CONTROLLER from the result of ``_read_pre``; see ``columns.controller_columns``."""
     processed, physical = int(pre[8]), int(pre[9])
-    implied = BITS["A"] if physical & BITS["Z"] else 0
-    return *pre[3:8], int(BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF])
+    implied = columns.BITS["A"] if physical & columns.BITS["Z"] else 0
+    return *pre[3:8], int(columns.BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF])
 
 
 if CONTROLLER.names != ("main_x", "main_y", "c_x", "c_y", "shoulder", "buttons"):

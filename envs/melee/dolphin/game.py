@@ -134,5 +134,4 @@ class DolphinMelee(ExternalFramesGame):
         raise DolphinError("a game in Dolphin cannot be continued from a snapshot")
 
     def close(self) -> None:
-        """Stop the emulator."""
         self._dolphin.close()

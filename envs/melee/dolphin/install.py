@@ -46,10 +46,8 @@ PORT_TRIES: Final = 50
 class DolphinVersion:
     """Answer of an executable to ``--version``."""
 
-    mainline: bool
-    """Of the newer line of Slippi Dolphin; the older one is Ishiiruka."""
-    exi_ai: bool
-    """Takes inputs past the emulated controller ports, which fast-forward needs, and draws nothing."""
+    mainline: bool  # of the newer line of Slippi Dolphin; the older one is Ishiiruka
+    exi_ai: bool  # takes inputs past the emulated controller ports, which fast-forward needs, and draws nothing
     text: str
 
     @property
@@ -59,12 +57,10 @@ class DolphinVersion:
 
     @property
     def can_show(self) -> bool:
-        """Whether it can draw for a person who plays."""
         return not self.exi_ai
 
     @property
     def can_fast_forward(self) -> bool:
-        """Whether it can skip picture and sound of a frame."""
         return self.exi_ai
 
 
@@ -269,7 +265,6 @@ def free_port(base: int, slot: int, slots: int) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a UDP port of this machine is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         return _binds(probe, port)
 

@@ -45,7 +45,6 @@ def holds_port(value: str, port: int) -> bool:
 
 
 def marked(value: str) -> Iterator[psutil.Process]:
-    """Running processes of this user with this ``MARK``."""
     user = os.getuid()
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):

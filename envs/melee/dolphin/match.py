@@ -81,7 +81,6 @@ class Dolphin:
 
     @property
     def state(self) -> GameState:
-        """State of the last frame."""
         return self.emulator.reader.state
 
     def begin(self, seats: Sequence[Seat], stage: str) -> None:
@@ -152,7 +151,6 @@ class Dolphin:
         return not self._over
 
     def close(self) -> None:
-        """Stop the emulator."""
         if self._emulator is not None:
             self._emulator.stop()
         self._emulator, self._over, self._is_worn = None, True, False
@@ -169,7 +167,6 @@ class Dolphin:
         self._age = _Age(self._recycling.frames * part or float("inf"), renewed=True)
 
     def _is_old(self) -> bool:
-        """Whether to restart the emulator between two episodes."""
         age = self._age
         frames = self.emulator.reader.frames
         if frames >= age.limit:
@@ -178,7 +175,6 @@ class Dolphin:
         return self._is_too_big()
 
     def _is_too_big(self) -> bool:
-        """Whether the emulator has grown by more than it may."""
         age, limit = self._age, self._recycling.megabytes
         if not limit or age.megabytes is None:
             return False

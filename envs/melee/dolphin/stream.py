@@ -83,7 +83,6 @@ class Stream(SlippstreamClient):  # type: ignore[misc] # libmelee has no types
         return message
 
     def has_message(self, seconds: float) -> bool:
-        """Whether a message comes within some seconds."""
         return bool(self._coming.poll(seconds * 1000.0))
 
     def _wait(self, silent_s: float = 0.0) -> None:

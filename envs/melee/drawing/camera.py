@@ -24,7 +24,6 @@ Camera = NDArray[np.float32]  # [3] middle x, middle y, width, in units
 
 
 def still_camera(scenery: Scenery) -> Camera:
-    """A camera that shows the whole floor and what is above it."""
     width = 2 * (scenery.edge + BESIDE)
     return np.array([0.0, width / ASPECT / 2 - BELOW, width], np.float32)
 

@@ -111,7 +111,6 @@ def _distinct(sets: Sequence[Floats]) -> tuple[tuple[Floats, ...], NDArray[np.in
 
 
 def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
-    """Fill in place, direction, tint and effects of the players."""
     actions = players["action"]
     known = np.where((actions >= 0) & (actions < len(CATEGORY_OF)), actions, 0)
     shots["category"] = np.where(known == actions, CATEGORY_OF[known], CATEGORIES.index("special"))

@@ -25,7 +25,6 @@ class Loss(NamedTuple):
 
 
 def losses(film: Film) -> list[Loss]:
-    """Stocks lost, in order of time."""
     stocks = film.players["stocks"].astype(np.int64)
     percent = np.nan_to_num(film.players["percent"])
     found = np.argwhere((np.diff(stocks, axis=0) < 0) & (stocks[1:] >= 0))
@@ -40,7 +39,6 @@ _ACTION_NAMES: Final = {
 
 
 def action_name(action: int) -> str:
-    """The name of Melee's action of this number."""
     kind = "special" if action >= actions.FIRST_SPECIAL else "action"
     return _ACTION_NAMES.get(action, f"{kind} {action}")
 
@@ -50,7 +48,6 @@ def clock(seconds: float) -> str:
 
 
 def summary(film: Film) -> list[str]:
-    """Lines of text: players, stage, duration and lost stocks."""
     players = film.players
     names = [f"{name} ({look_of(int(players['character'][0, s])).name})" for s, name in enumerate(film.names)]
     lines = [f"{names[0]} against {names[1]}, {scenery_of(film.stage).name}, {clock(film.seconds)} ({film.title})"]

@@ -49,11 +49,9 @@ class Source:
     fields: tuple[Field, ...]  # all that are known
 
     def recorded(self) -> tuple[Field, ...]:
-        """Fields that the file records."""
         return recorded(self.fields, self.version, self.size)
 
     def absent(self) -> frozenset[str]:
-        """Names of fields that the file does not record."""
         return frozenset(f.name for f in self.fields) - {f.name for f in self.recorded()}
 
     def events(self, offsets: NDArray[np.int64]) -> NDArray[np.void]:
@@ -165,5 +163,4 @@ def carried_forward(rows: NDArray[np.int64], values: NDArray[_Number], num_frame
 
 
 def names(prefix: str, absent: frozenset[str]) -> frozenset[str]:
-    """Dotted names of absent columns."""
     return frozenset(f"{prefix}.{name}" for name in absent)

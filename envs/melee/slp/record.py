@@ -44,7 +44,6 @@ class Recording:
         return len(self._frames)
 
     def take(self, state: GameState) -> None:
-        """Record the current state and the inputs that led to it."""
         b = slice(self._game, self._game + 1)
         self._frames.append((state.game[b].copy(), state.players[b].copy(), state.controllers[b].copy()))
 

@@ -49,7 +49,6 @@ class Opened:
 
     @property
     def complete(self) -> bool:
-        """Whether no events are missing."""
         return self.whole == self.stream.end and not self.stream.missing
 
     @property

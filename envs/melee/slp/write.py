@@ -93,12 +93,10 @@ def size_table(version: Version, start: bytes) -> bytes:
 
 
 def wrap(stream: bytes, metadata: Mapping[str, Value]) -> bytes:
-    """The whole file."""
     return HEADER + struct.pack(">I", len(stream)) + stream + METADATA_KEY + _value(metadata) + b"}"
 
 
 def _value(value: Value | Mapping[str, Value]) -> bytes:
-    """UBJSON of the kinds of values that metadata have."""
     if isinstance(value, Mapping):
         return b"{" + b"".join(_text(key) + _value(inner) for key, inner in value.items()) + b"}"
     if isinstance(value, str):

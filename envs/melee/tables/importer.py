@@ -95,7 +95,6 @@ Frames = dict[int, dict[int, Frame]]  # by action and frame
 
 
 def read_frames(path: Path, character: int) -> Frames:
-    """Every frame of one character of libmelee's ``framedata.csv``."""
     frames: Frames = {}
     with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8", closefd=False) as file:
         for row in csv.DictReader(file):

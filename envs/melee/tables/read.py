@@ -9,35 +9,7 @@ from typing import TYPE_CHECKING, Final
 from envs.errors import TableError
 from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from envs.melee import actions as action_ids
-from envs.melee.tables.layout import (
-    ACTION,
-    AIRBORNE,
-    ATTACK_HIT,
-    ATTRIBUTES,
-    EVERYBODY,
-    FALL,
-    FLIGHT,
-    FOUNTAIN,
-    FREE,
-    GRAB_HIT,
-    GROUNDED,
-    HELD,
-    HELPLESS,
-    HULLS,
-    LASER_HIT,
-    MAX_FLOOR,
-    MAX_OUTLINE,
-    MAX_SURFACES,
-    NUM_IDS,
-    PATH,
-    PRESSED,
-    RANDALL,
-    SPECIAL,
-    SPECIAL_DEFAULTS,
-    STAGE,
-    STILL,
-    THROW_HIT,
-)
+from envs.melee.tables import layout
 from envs.melee.tables.row import Row
 
 if TYPE_CHECKING:
@@ -45,21 +17,32 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-KINDS: Final = {"attack": ATTACK_HIT, "grab": GRAB_HIT, "throw": THROW_HIT, "laser": LASER_HIT}
-DRIVES: Final = {"fall": FALL, "path": PATH, "flight": FLIGHT, "free": FREE}
-REPEATS: Final = {"never": 0, "pressed": PRESSED, "held": HELD}
-TARGETS: Final = {"everybody": EVERYBODY, "grounded": GROUNDED, "airborne": AIRBORNE}
+KINDS: Final = {
+    "attack": layout.ATTACK_HIT,
+    "grab": layout.GRAB_HIT,
+    "throw": layout.THROW_HIT,
+    "laser": layout.LASER_HIT,
+}
+DRIVES: Final = {"fall": layout.FALL, "path": layout.PATH, "flight": layout.FLIGHT, "free": layout.FREE}
+REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD}
+TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}
 FLAT: Final = 2  # points of a floor without slopes
-MOVEMENTS: Final = {"still": (STILL, 0), "fountain": (FOUNTAIN, 2), "randall": (RANDALL, 1)}  # and how many move
+MOVEMENTS: Final = {
+    "still": (layout.STILL, 0),
+    "fountain": (layout.FOUNTAIN, 2),
+    "randall": (layout.RANDALL, 1),
+}  # and how many move
 MAX_GROUPS: Final = 31  # bits of ``MEMORY.hit_groups``
 
-_ACTION_NUMBERS: Final = tuple(name for name in ACTION.names or () if not name.startswith(("first_", "num_")))
+_ACTION_NUMBERS: Final = tuple(name for name in layout.ACTION.names or () if not name.startswith(("first_", "num_")))
 _HIT_NUMBERS: Final = (
     *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
     *("speed_x", "speed_y", "life"),
 )
 _NEEDED_OF_ATTACKS: Final = ("radius", "damage", "angle")
-_STAGE_NUMBERS: Final = tuple(name for name in STAGE.names or () if name.startswith(("blast_", "spawn_", "respawn_")))
+_STAGE_NUMBERS: Final = tuple(
+    name for name in layout.STAGE.names or () if name.startswith(("blast_", "spawn_", "respawn_"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +91,6 @@ class StageFile:
     outline: list[list[float]]
 
     def write(self, record: np.void) -> None:
-        """Fill a STAGE record."""
         record["id"] = self.id
         for name, value in self.numbers.items():
             record[name] = value
@@ -129,14 +111,14 @@ class StageFile:
 def read_character(path: Path) -> CharacterFile:
     top = _open(path)
     head = top.table("character")
-    number = head.whole("id", highest=NUM_IDS - 1)
+    number = head.whole("id", highest=layout.NUM_IDS - 1)
     head.sources()
     head.done()
     row = top.table("attributes")
-    attributes = {name: row.number(name) for name in ATTRIBUTES}
+    attributes = {name: row.number(name) for name in layout.ATTRIBUTES}
     row.done()
     hulls = top.table("hull")
-    hull = {name: hulls.steps(name) for name in ("default", *HULLS) if name == "default" or name in hulls.left}
+    hull = {name: hulls.steps(name) for name in ("default", *layout.HULLS) if name == "default" or name in hulls.left}
     hulls.done()
     top.take("import", {})  # hints for ``importer``
     listed = _with_imported(top.table("actions"), top.take("imported", {}))
@@ -151,7 +133,7 @@ def read_character(path: Path) -> CharacterFile:
 def read_stage(path: Path) -> StageFile:
     top = _open(path)
     row = top.table("stage")
-    number = row.whole("id", highest=NUM_IDS - 1)
+    number = row.whole("id", highest=layout.NUM_IDS - 1)
     row.sources()
     numbers = {name: row.number(name) for name in _STAGE_NUMBERS}
     surfaces = row.points("surfaces", width=3)
@@ -198,17 +180,17 @@ def _read_special(row: Row) -> dict[str, float]:
     }
     if row.left.get("next_air") == "helpless":
         row.left.pop("next_air")
-        numbers["next_air"] = HELPLESS
-    for name in SPECIAL.names or ():
+        numbers["next_air"] = layout.HELPLESS
+    for name in layout.SPECIAL.names or ():
         if name not in numbers:
-            numbers[name] = row.number(name) if name in row.left else float(SPECIAL_DEFAULTS.get(name, 0))
+            numbers[name] = row.number(name) if name in row.left else float(layout.SPECIAL_DEFAULTS.get(name, 0))
     row.done()
     return numbers
 
 
 def _check_specials(row: Row, specials: dict[int, dict[str, float]], attributes: dict[str, float]) -> None:
     """Check that every action that a button or another action leads to exists."""
-    leads = [(f"attributes.{name}", attributes[name]) for name in ATTRIBUTES[-8:]]
+    leads = [(f"attributes.{name}", attributes[name]) for name in layout.ATTRIBUTES[-8:]]
     for action, numbers in specials.items():
         leads += [(f"{action}.{name}", numbers[name]) for name in ("next_ground", "next_air", "lands_as", "leaves_as")]
     for name, target in leads:
@@ -250,13 +232,13 @@ def _read_hit(row: Row, start: int, end: int, group: int) -> HitEntry:
 
 def _check_stage(row: Row, stage: StageFile) -> None:
     surfaces, outline, blast = stage.surfaces, stage.outline, stage.numbers
-    if not 1 <= len(surfaces) <= MAX_SURFACES:
-        raise row.fail("surfaces", f"has {len(surfaces)} entries, valid are 1 to {MAX_SURFACES}")
+    if not 1 <= len(surfaces) <= layout.MAX_SURFACES:
+        raise row.fail("surfaces", f"has {len(surfaces)} entries, valid are 1 to {layout.MAX_SURFACES}")
     for i, (_, left, right) in enumerate(surfaces):
         if not blast["blast_left"] < left < right < blast["blast_right"]:
             raise row.fail(f"surfaces[{i}]", f"must lie between the blast zones with left < right, got {left}, {right}")
-    if not 2 <= len(outline) <= MAX_OUTLINE:
-        raise row.fail("outline", f"has {len(outline)} points, valid are 2 to {MAX_OUTLINE}")
+    if not 2 <= len(outline) <= layout.MAX_OUTLINE:
+        raise row.fail("outline", f"has {len(outline)} points, valid are 2 to {layout.MAX_OUTLINE}")
     for i, (y, half) in enumerate(outline):
         if half < 0 or (i and y >= outline[i - 1][0]):
             raise row.fail(f"outline[{i}]", "must go down from the floor with a width that is not negative")
@@ -267,8 +249,8 @@ def _check_stage(row: Row, stage: StageFile) -> None:
 
 def _check_floor(row: Row, stage: StageFile) -> None:
     (_, left, right), floor = stage.surfaces[0], stage.floor
-    if not FLAT <= len(floor) <= MAX_FLOOR or any(a[0] >= b[0] for a, b in pairwise(floor)):
-        raise row.fail("floor", f"must be 2 to {MAX_FLOOR} points from left to right")
+    if not FLAT <= len(floor) <= layout.MAX_FLOOR or any(a[0] >= b[0] for a, b in pairwise(floor)):
+        raise row.fail("floor", f"must be 2 to {layout.MAX_FLOOR} points from left to right")
     if floor[0] != [left, floor[-1][1]] or floor[-1][0] != right:
         raise row.fail("floor", "must end at both edges of the main floor, at one height")
     if stage.outline[0] != floor[-1][::-1] or left != -right:

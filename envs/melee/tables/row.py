@@ -30,11 +30,9 @@ class Row:
         self.left: dict[str, object] = dict(values)
 
     def fail(self, field: str, why: str) -> TableError:
-        """The error to raise about a field."""
         return TableError(f"{self.file}: {self.name}: {field} {why}" if self.name else f"{self.file}: {field} {why}")
 
     def take(self, field: str, default: object = None) -> object:
-        """Any value."""
         value = self.left.pop(field, default)
         if value is None:
             raise self.fail(field, "is missing")
@@ -58,14 +56,12 @@ class Row:
         return int(value)
 
     def choice(self, field: str, valid: Iterable[str], default: str) -> str:
-        """One of the valid strings."""
         value = self.take(field, default)
         if not isinstance(value, str) or value not in valid:
             raise self.fail(field, f"is {brief(value)}, valid are {', '.join(valid)}")
         return value
 
     def points(self, field: str, width: int = 2, default: list[list[float]] | None = None) -> list[list[float]]:
-        """Lists of ``width`` numbers each."""
         value = self.take(field, default)
         if not isinstance(value, list):
             raise self.fail(field, f"must be a list, got {brief(value)}")

@@ -75,7 +75,6 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
 
 
 def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
-    """The same of a run of words."""
     from selfplay.commands.rate import save_table
     from selfplay.commands.rate_dialogue import GAMES, calibrate_dialogue, rate_dialogue
     from selfplay.league.anchors import FILE_NAME

@@ -176,7 +176,6 @@ def _seat(seat: int) -> Seat:
 
 
 def _unfinished(played: Played, chat: Chat) -> str:
-    """The reply that was cut off: the last sampled tokens."""
     for instance in played.instances:
         if instance.sampled[-1:].all() and int(instance.ids[-1]) not in chat.ends:
             first = len(instance.sampled) - int(np.argmin(instance.sampled[::-1]))

@@ -22,8 +22,7 @@ from selfplay.errors import ConfigError, CorruptError
 from selfplay.rollout.token_columns import columns_of
 
 TRAIN, VAL, STATES = "train.parquet", "val.parquet", "states.parquet"
-SOURCE: Final = "selfplay_games"
-"""Metadata key of a table: the sha256 of its games."""
+SOURCE: Final = "selfplay_games"  # metadata key of a table: the sha256 of its games
 VALIDATION: Final = 10  # one of so many states
 _MESSAGE: Final[Shape] = {"role": "string", "content": "string"}
 COLUMNS: Final[dict[str, Shape]] = {

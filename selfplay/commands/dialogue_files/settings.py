@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry
 
 SETTINGS: Final = "settings.json"
-EXAMPLE_MODEL: Final = "Qwen/Qwen2.5-7B-Instruct"
-"""A model for a machine with GPUs."""
+EXAMPLE_MODEL: Final = "Qwen/Qwen2.5-7B-Instruct"  # for a machine with GPUs
 
 
 class SamplingLine(Group):
@@ -61,7 +60,6 @@ class FileSettings(Group):
 
     @property
     def data_source(self) -> str:
-        """The game, as a column of rows."""
         return f"{self.game}{SOURCE_SUFFIX}"
 
     @property
@@ -132,7 +130,6 @@ _FLAGS: Final = {"type": "game", "size": "game_size", "tokens": "start_tokens", 
 
 
 def announce(settings: FileSettings) -> str:
-    """The model, in a line."""
     if settings.model == TINY:
         return f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's"
     return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}"

@@ -72,7 +72,6 @@ def app_image(there: FoundDolphin) -> Check | None:
 
 
 def disc(plan: PlannedRun, there: FoundDolphin) -> Check:
-    """The image of the game, and whether this Dolphin can read it."""
     if plan.iso is None:
         return Check("warn", "disc", "not given", "real games need your own image of Melee 1.02: --iso PATH")
     try:
@@ -87,7 +86,6 @@ def disc(plan: PlannedRun, there: FoundDolphin) -> Check:
 
 
 def ports(plan: PlannedRun) -> Check:
-    """A UDP port for each game to report its frames on."""
     try:
         found = [free_port(plan.slippi_port, slot, plan.num_games) for slot in range(plan.num_games)]
     except DolphinError as error:
@@ -99,7 +97,6 @@ def ports(plan: PlannedRun) -> Check:
 
 
 def display(plan: PlannedRun, there: FoundDolphin) -> Check:
-    """Where a Dolphin with a window can draw."""
     if platform.system() != "Linux":
         return Check("ok", "display", "the system's")
     if found := next((name for name in ("DISPLAY", "WAYLAND_DISPLAY") if os.environ.get(name)), None):

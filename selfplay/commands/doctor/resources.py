@@ -61,7 +61,6 @@ def memory(plan: PlannedRun) -> Check:
 
 
 def cores(plan: PlannedRun) -> Check:
-    """Each Dolphin keeps about one busy."""
     found = f"{usable_cores()} usable"
     if plan.num_games > usable_cores():
         return Check("warn", "cores", found, f"--num-games {plan.num_games} in Dolphin would share them")
@@ -98,7 +97,6 @@ def _container_memory() -> int | None:
 
 
 def _disk(name: str, folder: Path, remedy: str) -> Check:
-    """Room and the right to write at a folder, or where it would be made."""
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         return Check("FAIL", name, f"{there} cannot be written to", remedy)
@@ -108,5 +106,4 @@ def _disk(name: str, folder: Path, remedy: str) -> Check:
 
 
 def _size(amount: int) -> str:
-    """Bytes as a person reads them."""
     return f"{amount / (1 << 30):.1f} GB" if amount >= 1 << 30 else f"{amount / MB:.0f} MB"

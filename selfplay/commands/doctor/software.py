@@ -32,7 +32,6 @@ def python() -> Check:
 
 
 def packages() -> Check:
-    """Those that every run needs."""
     wanted = _project()["dependencies"]
     if wrong := _unmet(wanted):
         return Check("FAIL", "packages", ", ".join(wrong), "pip install -c constraints.txt -e .")
@@ -40,7 +39,6 @@ def packages() -> Check:
 
 
 def libmelee(plan: PlannedRun) -> Check:
-    """The extra that real games need."""
     wanted = _project()["optional-dependencies"]["dolphin"]
     if not (wrong := _unmet(wanted)):
         return Check("ok", "libmelee", importlib.metadata.version("melee"))
@@ -49,7 +47,6 @@ def libmelee(plan: PlannedRun) -> Check:
 
 
 def torch() -> Check:
-    """Its version, and the GPU that it sees."""
     try:
         import torch as library
     except (ImportError, OSError) as error:  # the latter where a library of CUDA cannot be loaded
@@ -59,7 +56,6 @@ def torch() -> Check:
 
 
 def rules() -> Check:
-    """Whether the first game of the mock starts at once."""
     try:
         from envs.registry import find_game
     except ImportError as error:

@@ -12,8 +12,7 @@ from typing import Any, Final
 from selfplay.errors import ConfigError
 from selfplay.integrations.initial_states import game_of, is_ours
 
-REWARD: Final = "normalized_reward"
-"""Field in which the agent loop stores the reward of a game."""
+REWARD: Final = "normalized_reward"  # field in which the agent loop stores the reward of a game
 
 
 def compute_score(

@@ -16,8 +16,7 @@ from transformers import AttentionInterface
 from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
-NAME: Final = "selfplay"
-"""Name of this attention in transformers."""
+NAME: Final = "selfplay"  # name of this attention in transformers
 
 
 def attend(

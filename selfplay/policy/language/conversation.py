@@ -45,7 +45,6 @@ class Conversation:
     before: list[tuple[list[int], list[bool], list[float]]] = field(default_factory=list)  # finished rows
 
     def read(self, ids: Sequence[int]) -> None:
-        """Append ids that the model did not write."""
         self.ids.extend(ids)
         self.sampled.extend([False] * len(ids))
         self.logprob.extend([0.0] * len(ids))
@@ -57,7 +56,6 @@ class Conversation:
         self.read(ids)
 
     def write(self, reply: Reply) -> None:
-        """Append a reply of the model."""
         if not reply.room or reply.lost is not None:
             return
         self.said.append(reply.text)
@@ -84,8 +82,7 @@ class Writer:
         chat: of the model.
     """
 
-    interruptible: bool = False
-    """Whether ``cancel`` frees a thread that is blocked in a call."""
+    interruptible: bool = False  # whether ``cancel`` frees a thread that is blocked in a call
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -108,7 +105,6 @@ class Writer:
                 conversation.read(ids)
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """Write a reply to each conversation, and append it there."""
         raise NotImplementedError
 
     def close(self, conversations: Sequence[Conversation]) -> None:

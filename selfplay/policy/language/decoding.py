@@ -107,7 +107,6 @@ class DecodingBatch:
         return drawn[at]
 
     def finish(self) -> None:
-        """Move all rows back into the store."""
         self._put_back(list(range(len(self.rows))))
 
     def _put_back(self, leaving: list[int]) -> None:

@@ -30,8 +30,7 @@ from selfplay.policy.language.wire import (
 if TYPE_CHECKING:
     from selfplay.policy.language.chat import Chat
 
-KEY: Final = "SELFPLAY_SERVER_KEY"
-"""Environment variable with the API key."""
+KEY: Final = "SELFPLAY_SERVER_KEY"  # environment variable with the API key
 KEEP_S: Final = 1.0
 """Keep-alive of unused connections: less than the usual 5 s of servers, which could close one during a request."""
 _RETRYABLE: Final = (408, 425, 429)  # client errors that are worth a retry

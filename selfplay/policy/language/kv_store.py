@@ -44,7 +44,6 @@ class KVStore:
         return len(conversation.ids) - self.known(self._slots.get(id(conversation)))
 
     def known(self, slot: int | None) -> int:
-        """Number of valid columns of a slot."""
         return 0 if slot is None else self._known[slot]
 
     def slot(self, conversation: Conversation) -> int | None:
@@ -61,7 +60,6 @@ class KVStore:
         return slot
 
     def drop(self, conversations: Sequence[Conversation]) -> None:
-        """Release their slots."""
         for conversation in conversations:
             slot = self._slots.pop(id(conversation), None)
             if slot is not None:

@@ -132,7 +132,6 @@ def _fetched(name: str) -> Path:
 
 
 def _base_of(folder: Path) -> Path:
-    """The folder of the base model of an adapter."""
     base = base_name(folder)
     found = find(base)
     if (found / ADAPTER).is_file():

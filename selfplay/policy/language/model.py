@@ -74,7 +74,6 @@ class LanguageModel:
         return parameter.device
 
     def autocast(self) -> AbstractContextManager[None]:
-        """Context of forward passes."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
@@ -114,7 +113,6 @@ class LanguageModel:
         self.chat.tokenizer.save_pretrained(folder)
 
     def save_merged(self, folder: Path) -> None:
-        """Save the whole model with its adapter merged."""
         if self.adapter is None:
             self.save(folder)
             return

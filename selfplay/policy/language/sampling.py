@@ -21,7 +21,6 @@ class Sampling:
 
     @property
     def greedy(self) -> bool:
-        """Whether the most likely token is taken."""
         return self.temperature == 0.0
 
 

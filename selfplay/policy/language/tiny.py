@@ -55,7 +55,6 @@ def make_tokenizer(pieces: Sequence[str], context: int) -> PreTrainedTokenizerFa
 
 
 def make_tiny(spec: TinySpec, pieces: Sequence[str], seed: int) -> LanguageModel:
-    """A model with random weights."""
     tokenizer = make_tokenizer(pieces, spec.context)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=spec.width, intermediate_size=spec.inner,

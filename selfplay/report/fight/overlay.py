@@ -23,7 +23,6 @@ TIMER_FRAMES: Final = 28_800
 
 
 def draw_overlay(image: Image.Image, scene: FightScene, t: int) -> None:
-    """Draw the overlay of moment t; sizes follow the height of the image."""
     draw = ImageDraw.Draw(image, "RGBA")
     unit = image.height / HEIGHT
     _draw_map(draw, image.width, unit, scene, t)

@@ -114,7 +114,6 @@ def end_document(film: Film, longest_s: float) -> tuple[dict[str, Any], float]:
 
 
 def _columns(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
-    """The arrays of the document, by the names in the script."""
     film, shots = scene.film, scene.shots
     players, pads = film.players, film.controllers
     flags = (shots["facing"] > 0) + 2 * (shots["tint"] == FROZEN) + 4 * (shots["tint"] == SAFE)

@@ -53,7 +53,6 @@ class Painter:
         self._still = _background(scene, size, still_camera(scene.scenery))
 
     def picture(self, t: int) -> Image.Image:
-        """Moment t of the film."""
         scene = self._scene
         canvas = _background(scene, self._size, scene.camera[t]) if self._follow else self._still.copy()
         _draw_stage(canvas, scene, t)
@@ -108,7 +107,6 @@ class _Canvas:
 
 
 def _background(scene: FightScene, size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
-    """A sky with stars, the same for each picture of a stage."""
     canvas = _Canvas(Image.new("RGB", (size[0] * SCALE, size[1] * SCALE), SKY), camera)
     left, right, bottom, top = scene.scenery.blast
     stars = np.random.default_rng(scene.film.stage + 1).uniform(0, 1, (160, 3))
@@ -118,7 +116,6 @@ def _background(scene: FightScene, size: tuple[int, int], camera: NDArray[np.flo
 
 
 def _draw_stage(canvas: _Canvas, scene: FightScene, t: int) -> None:
-    """Moving platforms, then solid bodies and floors."""
     for left, right, height in scene.moving[t]:
         canvas.line([(left, height - 0.6), (right, height - 0.6)], 1.4, EDGE)
     for body in scene.scenery.bodies:
@@ -170,7 +167,6 @@ def _draw_part(canvas: _Canvas, part: BodyPart, joints: Points, colour: Colour, 
 
 
 def _draw_circles(canvas: _Canvas, scene: FightScene, shot: np.void) -> None:
-    """Hit circles of this frame."""
     for forward, up, radius in scene.circles[int(shot["circles"])]:
         centre = (float(shot["x"] + shot["facing"] * forward), float(shot["y"] + up))
         canvas.circle(centre, float(radius), (255, 196, 84, 150), (255, 240, 190, 220))

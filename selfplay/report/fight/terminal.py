@@ -47,12 +47,10 @@ class Playback:
 
     @property
     def length(self) -> int:
-        """Length in frames of the game."""
         return len(self._moments)
 
     @property
     def moment(self) -> int:
-        """Index of the moment to show."""
         return int(self._moments[int(self.position)])
 
     def advance(self, seconds: float) -> None:
@@ -62,7 +60,6 @@ class Playback:
             self.ended |= self.position >= self.length - 1
 
     def press(self, key: str) -> None:
-        """Handle a key; unknown keys are ignored."""
         if key == "quit":
             self.ended = True
         elif key == "space":

@@ -68,7 +68,6 @@ def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] 
 
 
 def _palette(sample: Sequence[Image.Image]) -> Image.Image:
-    """An image with the colours of all pictures of a sample."""
     width, height = sample[0].size
     sheet = Image.new("RGB", (width, height * len(sample)))
     for row, picture in enumerate(sample):

@@ -20,7 +20,6 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def paragraphs(lines: Iterable[str], kind: str = "") -> str:
-    """One ``<p>`` per line."""
     opening = f'<p class="{kind}">' if kind else "<p>"
     return "\n".join(f"{opening}{escape(line)}</p>" for line in lines)
 
@@ -94,7 +93,6 @@ def settings(run: JsonRow) -> list[tuple[str, Pairs]]:
 
 
 def machine(records: RunRecords) -> Pairs:
-    """Machine, times, versions and speed of the run."""
     run, end = records.run, records.summary
     versions = run.get("versions")
     return _shown(

@@ -35,7 +35,6 @@ def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
 
 
 def cycles(study: LeaderboardAnalysis) -> list[str]:
-    """Significant cycles, one sentence each."""
     return [
         f"{a} beats {b} ({ab:.0%}), {b} beats {c} ({bc:.0%}), {c} beats {a} ({ca:.0%})"
         for (a, b, c), (ab, bc, ca) in ((cycle.players, cycle.scores) for cycle in study.board.fit.cycles)

@@ -70,7 +70,6 @@ def _last_column(board: Leaderboard) -> list[tuple[str, str]]:
 
 
 def _last(row: LeaderboardRow, board: Leaderboard) -> list[str]:
-    """The cell of the last column, if there is one."""
     if board.kind != "words":
         return [_cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks)]
     alone = row.reward_with(row.policy)

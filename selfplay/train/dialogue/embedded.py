@@ -64,7 +64,6 @@ class Recipe:
 
     @property
     def document(self) -> dict[str, Any]:
-        """As JSON."""
         start = self.start.model_dump(mode="json", exclude={"fresh"})
         return {
             "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
@@ -72,7 +71,6 @@ class Recipe:
         }  # fmt: skip
 
     def folder(self, root: Path) -> Path:
-        """Folder of the model below ``root``."""
         size = getattr(self.rules, "size", None)
         name = "-".join(str(part) for part in (self.game, size, settings_hash(self.document)) if part is not None)
         return root / "tiny" / name

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Z95: Final = 1.96
-HELD_OUT: Final = "held out"
-"""Name of the seeds of held-out states, which are the same for all runs."""
+HELD_OUT: Final = "held out"  # name of the seeds of held-out states, which are the same for all runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,6 @@ def _means(first: float, second: float) -> dict[str, JsonValue]:
 
 
 def held_out(count: int) -> list[int]:
-    """Seeds of the held-out states."""
     return [derive(0, HELD_OUT, i) for i in range(count)]
 
 
@@ -97,7 +95,6 @@ def evaluate(entry: DialogueEntry, rules: Rules, player: Player, seeds: Sequence
 def evaluate_model(
     entry: DialogueEntry, rules: Rules, model: LanguageModel, sampling: Sampling, seeds: Sequence[int]
 ) -> PlayerResults:
-    """Evaluate the current weights of a model."""
     whole = Sampling(1.0, 1.0, sampling.max_new_tokens)
     return evaluate(entry, rules, LocalWriter(model, whole), seeds)
 

@@ -198,7 +198,6 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             progress.generations.append(progress.newest)
 
     async def grow(self, collected: list[Played], disk: DiskWatch, rater: Rater | None, best: Best) -> None:
-        """Save a generation and transcripts."""
         await super().grow(collected, disk, rater, best)
         with disk.tolerate(TRANSCRIPTS):
             await self.worker.submit(self._keep_transcripts, collected)
@@ -221,7 +220,6 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         return self.session.runners
 
     def children(self) -> tuple[ChildSpec, ...]:
-        """The server, if this run starts one."""
         return () if self.session.server is None else (self.session.server.spec(),)
 
     def open_runner(self, runner: str, incarnation: int) -> DialogueGames:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def grpo_settings(session: DialogueSession) -> GRPOSettings:
-    """Settings of the learner, with defaults that depend on the model."""
     grpo = session.config.grpo
     rate, kl = default_rate_and_kl(is_embedded(session.config))
     return GRPOSettings(
@@ -63,7 +62,6 @@ def freeze(session: DialogueSession, progress: Progress) -> str:
 
 
 def _reference(session: DialogueSession) -> TokenModel:
-    """The initial model of the run."""
     first = session.run.generations / generation_id(0)
     if not is_model(first):
         return FrozenReference(session.model)  # without a first generation nothing has been learned yet

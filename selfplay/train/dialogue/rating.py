@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from selfplay.league.schedule import Matchup
     from selfplay.runner.dialogue import Player
 
-SMALL: Final = 64
-"""Maximum number of embedded models in memory."""
-LARGE: Final = 3
-"""Maximum number of other models: two players and their partner."""
+SMALL: Final = 64  # maximum number of embedded models in memory
+LARGE: Final = 3  # maximum number of other models: two players and their partner
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,6 @@ class DialogueRating:
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """Names of the scripted players."""
         return tuple(self.entry.players)
 
     @property
@@ -188,7 +185,6 @@ class _Comparison:
         ]
 
     def record(self, sides: dict[str, RatedPlayer], played: Sequence[Played], iteration: int) -> RewardRecord:
-        """The row of the ledger."""
         first, last = played[0].outcome, played[-1].outcome
         rewards = first.rewards
         if self._partner is not None:

@@ -41,7 +41,6 @@ def iteration_report(
     phase_s: Mapping[str, float],
     elo: float | None,
 ) -> DialogueReport:
-    """The report of the iteration that ``progress`` has just counted."""
     run = session.config.run
     rewards = np.array([game.outcome.rewards for game in played])
     seats = rewards.mean(0)
@@ -98,7 +97,6 @@ def _pretraining(base: Path) -> dict[str, JsonValue] | None:
 
 
 def _evaluation(session: DialogueSession, feed: Feed) -> dict[str, Any]:
-    """The current and the initial model on held-out states, and scripted players on the same states."""
     seeds = held_out(session.config.run.evaluation_states)
     entry, rules, sampling = session.entry, session.rules, session.sampling
     feed.notice(f"Evaluating on {len(seeds)} held-out states ...")

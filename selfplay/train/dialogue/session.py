@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def runners(config: DialogueConfig, device: str) -> int:
-    """Number of runners of a run whose learner is on this device."""
     run, states = config.run, config.states_per_iteration
     here = usable_cores() if device == "cpu" or run.host == "ray" else 1
     return min(run.runners or run.workers or here, states)
@@ -59,7 +58,6 @@ class DialogueSession:
 
     @property
     def rating(self) -> DialogueRating:
-        """Conditions of the rating games."""
         sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
         return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
 

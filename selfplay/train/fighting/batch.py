@@ -85,7 +85,6 @@ def _columns(parts: Sequence[tuple[Rollout, F32]], _: Workspace) -> dict[str, ND
 
 
 def summarise(collected: Sequence[Collected]) -> Play:
-    """Statistics of the episodes that ended, from the learner's seats."""
     episodes = [episode for part in collected for episode in part.episodes]
     if not episodes:
         return Play()
@@ -128,7 +127,6 @@ def zero_sum_error(collected: Sequence[Collected]) -> float:
 
 
 def met(collected: Sequence[Collected]) -> dict[str, int]:
-    """Number of episodes that began, by opponent."""
     total: Counter[str] = Counter()
     for part in collected:
         total.update(part.met)

@@ -121,7 +121,6 @@ class Blocks:
         self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
 
     def _compile(self) -> None:
-        """Compile what all actors of this machine need, once."""
         if not self._session.game.starts_at_once():
             first = self._opening_of(next(iter(self._session.blocks)), 0)
             open_block(first).close()

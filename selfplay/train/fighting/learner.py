@@ -88,7 +88,6 @@ class Learner:
         return self._ppo.network
 
     def snapshot(self) -> ActorCritic:
-        """A frozen copy of the current network."""
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:

@@ -81,7 +81,6 @@ class Population:
         self._set_pools()  # a policy may be gone from the disk
 
     async def load(self, role: str, names: Iterable[str]) -> None:
-        """Load the opponents of an agent that are not in memory."""
         frozen = self.agents[role].frozen
         for name in sorted(set(names) - set(frozen)):
             policy = await self._worker.submit(load_policy, self.archive.path(name), self._session.device)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 Play = Callable[[Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]]
 """Plays matchups, see ``match.play``; None stands for one that could not be played."""
-ENDED: Final = "ended"
-"""Why a game without characters is over."""
+ENDED: Final = "ended"  # why a game without characters is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,6 @@ class RatingSettings:
 
     @property
     def sampling(self) -> Sampling:
-        """How actions are drawn."""
         return "greedy" if self.rules.greedy else "stochastic"
 
 
@@ -82,7 +80,6 @@ def config_of(run: RunDir) -> Config:
 
 
 def settings_of(config: Config) -> RatingSettings:
-    """What rating games of a run are played under."""
     game = config.game
     rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames, game=game.type)
     return RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)

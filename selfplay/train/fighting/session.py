@@ -36,7 +36,6 @@ class Session:
 
     @property
     def network(self) -> NetworkSpec:
-        """Structure of the policy network."""
         return network_spec(self.config.net, self.game.obs_width)
 
     @property
@@ -66,14 +65,12 @@ class Session:
 
     @property
     def training_bots(self) -> tuple[str, ...]:
-        """Scripted players that training meets."""
         game = self.game
         players = game.ladder if game.training_players is None else game.training_players
         return tuple(name for name in players if name not in held_out(self.config))
 
     @property
     def rating(self) -> RatingSettings:
-        """Settings of the run's rating games."""
         return settings_of(self.config)
 
     def block_options(self, runner: str) -> dict[str, object]:

@@ -49,18 +49,7 @@ def train(
     preset: str | None = None,
     stream: TextIO | None = None,
 ) -> int:
-    """Train to the end; the exit code.
-
-    Args:
-        config: Of a new training; of a resumed one only what ``explicit`` names.
-        resume: Continue the training of ``--checkpoint``, or the newest below it.
-        explicit: Values given by the user, by dotted name.
-        preset: Its name, for the header.
-        stream: Of the terminal; by default standard output.
-
-    Raises:
-        SelfPlayError: with the message and exit code for the user.
-    """
+    """Train to the end; the exit code. Arguments and errors as of ``selfplay.train.app.train``."""
     stream = stream or sys.stdout
     parent = Path(config.run.checkpoint)
     if resume:
@@ -126,7 +115,6 @@ def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> 
 
 
 def _findings(library: Library, games: Games) -> Iterator[str]:
-    """Notices about the replays."""
     config = games.config
     if config.temporal and not config.learn.temporal:
         yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"

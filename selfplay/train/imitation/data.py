@@ -73,7 +73,6 @@ class Games:
 
     @property
     def rows(self) -> int:
-        """Number of decisions of the training games."""
         return sum(game.rows for game in self.train)
 
     def lessons(self, epoch: int) -> Generator[Lesson, None, None]:
@@ -113,7 +112,6 @@ class Games:
 
     @property
     def stage(self) -> str:
-        """The most frequent stage."""
         return Counter(game.stage for game in self.train).most_common(1)[0][0]
 
     def _rows_by_character(self) -> dict[str, int]:

@@ -28,14 +28,12 @@ LATEST: Final = "latest"
 
 
 def network_of(net: StructureConfig) -> tuple[NetworkSpec, ActionHeads]:
-    """Structure of the policy."""
     game = find_game(GAME)
     actions = ActionHeads(binary=game.actions.binary, sizes=game.actions.sizes)
     return network_spec(net, game.obs_width), actions
 
 
 def exported(parent: Path, which: str) -> Path:
-    """The folder of a policy, for users."""
     return parent / SHARED_NAME.format(which)
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from envs.melee.controller import BUTTONS, FIELDS
-from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
-from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+from selfplay.report.outputs import reporters
+from selfplay.report.plain import PlainReporter, StreamSink
 
 if TYPE_CHECKING:
     from selfplay.learner.imitation_metrics import ImitationMetrics
@@ -46,7 +46,6 @@ class EpochReport:
         return self.sums.loss / max(self.sums.rows, 1)
 
     def flat(self) -> dict[str, float]:
-        """All values by tag."""
         found, sums = self.metrics, self.sums
         side = "validation" if self.validated else "check"
         values: dict[str, float | None] = {
@@ -71,7 +70,6 @@ class EpochReport:
         return {tag: value for tag, value in values.items() if value is not None}
 
     def line(self) -> str:
-        """The line for terminal and log."""
         found, sums = self.metrics, self.sums
         side = "validation" if self.validated else "same games"
         parts = [f"train {self.train_loss:.3f}", f"{side} {found.model.all:.3f}"]
@@ -84,7 +82,6 @@ class EpochReport:
 
 
 def warnings(found: ImitationMetrics) -> list[str]:
-    """Signs that the policy has collapsed."""
     lines = []
     if found.distinct[1] >= VARIED and found.diversity < ALIKE:
         lines.append(
@@ -127,57 +124,45 @@ class Reports:
 
     def __init__(self, folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None) -> None:
         """``resumed``: epoch and rows of the state that the training is resumed from."""
-        metrics = folder / "metrics.jsonl"
-        if resumed is not None:
-            trim_metrics(metrics, resumed[0])
-        self._log = PlainReporter(LogFileSink(folder / "log.txt"))
-        self._terminal = PlainReporter(StreamSink(stream))
-        self._texts = (self._log, self._terminal)
-        self._files = (
-            MetricsReporter(metrics),
-            TensorBoardReporter(folder / "events", resumed[1] if resumed else None),
-        )
+        self._reporters = reporters(folder, stream, live=False, resumed=resumed)
         self._stream = stream
 
     def header(self, lines: Sequence[str]) -> None:
-        """Show the configuration."""
-        for reporter in self._texts:
+        for reporter in self._reporters.values():
             reporter.header(lines)
 
     def notice(self, text: str) -> None:
-        """Show one line."""
-        for reporter in self._texts:
+        for reporter in self._reporters.values():
             reporter.notice(text)
 
     def bad_files(self, bad: Sequence[tuple[Path, str]]) -> None:
         """Report unusable files: their number, and the names of all in the log and of the first few in the terminal."""
         for i, (path, reason) in enumerate(bad):
             line = f"Left out {path}: {reason}"
-            self._log.notice(line)
+            self._reporters["log"].notice(line)
             if i < SHOWN_BAD:
-                self._terminal.notice(line)
+                self._reporters["terminal"].notice(line)
         if bad:
             more = "; log.txt names every one" if len(bad) > SHOWN_BAD else ""
             self.notice(f"Files left out: {len(bad)}{more}")
 
     def epoch(self, report: EpochReport) -> None:
-        for file in self._files:
-            file.iteration(report)
+        for file in ("metrics", "tensorboard"):
+            self._reporters[file].iteration(report)
         self.notice(report.line())
         for line in warnings(report.metrics):
             self.notice(line)
 
     def paragraph(self, text: str) -> None:
         """Show lines without a time, after an empty one."""
-        for reporter in self._texts:
+        for reporter in self._reporters.values():
             reporter.leaderboard(text)
 
     def ticker(self, label: str, total: int) -> Ticker:
-        """A progress bar."""
         return Ticker(self._stream, label, total)
 
     def close(self) -> None:
-        for reporter in (*self._files, *self._texts):
+        for reporter in self._reporters.values():
             reporter.close()
 
 

@@ -48,7 +48,6 @@ class Sums(BaseModel):
     seconds: float = 0.0  # of learning
 
     def add(self, learned: Learned, seconds: float) -> Sums:
-        """The sums with one more minibatch."""
         values = self.model_dump()
         values["seconds"] += seconds
         values["seen"] += learned.rows

@@ -70,7 +70,6 @@ class Training:
         self._before_s = standing.elapsed_s
 
     def save(self) -> None:
-        """Write a state to resume from."""
         self.standing = self.standing.model_copy(update={"elapsed_s": self.elapsed_s})
         save(
             self._run, self._config, self.standing, self._replays, self._imitator, self._action_counts, self._generator
@@ -84,7 +83,6 @@ class Training:
 
     @property
     def time_is_up(self) -> bool:
-        """Whether the limit of minutes is reached."""
         limit = self._config.run.max_minutes
         return limit is not None and self.elapsed_s >= 60 * limit
 
