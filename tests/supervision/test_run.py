@@ -48,6 +48,7 @@ def test_a_program_ends_although_an_abandoned_child_swallows_every_cancellation(
 INTERRUPTED = """
 import asyncio, signal
 from selfplay.supervision import run, tasks
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
 tasks.LAST_S = 1e6
 
 async def stubborn():
