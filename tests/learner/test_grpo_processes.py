@@ -37,7 +37,8 @@ def run(processes, micro_rows, folder):
 
 
 # the second leaves nothing to do for all but one process
-@pytest.mark.parametrize("micro_rows", [3, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("micro_rows", [3, 1000])
 def test_two_processes_make_the_update_of_one(micro_rows, tmp_path):
     ((alone, expected),) = run(1, 3, tmp_path / "one")
     found = run(2, micro_rows, tmp_path / "two")

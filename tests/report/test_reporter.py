@@ -90,6 +90,7 @@ def test_one_success_forgives_failures():
     assert len(moody.calls) == 3 * FAILURES
 
 
+@pytest.mark.full
 def test_finish_gives_up_on_what_never_works():
     class Hopeless(Recorder):
         def close(self):

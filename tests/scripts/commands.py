@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from selfplay.runner.worker import Worker
+
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
@@ -33,6 +35,7 @@ def run(script, *arguments, cwd):
         patch.setattr(sys, "path", [*sys.path])
         for name, value in {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}.items():
             patch.setenv(name, value)  # as the scripts do, for as long as they run
+        patch.setattr(Worker, "abandoned", 0)  # threads that other tests left hanging
         try:
             runpy.run_path(str(ROOT / "scripts" / script), run_name="__main__")
             code = 0

@@ -111,6 +111,7 @@ def test_a_game_process_that_breaks_is_replaced(tmp_path, monkeypatch, number, w
     assert words in text
 
 
+@pytest.mark.full
 def test_all_game_processes_killed_at_once_are_replaced(tmp_path, monkeypatch):
     def kill_all(block):
         games = [child for child in psutil.Process().children() if "selfplay.runner.game_process" in child.cmdline()]

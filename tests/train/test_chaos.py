@@ -42,6 +42,7 @@ def test_faults_in_threads(tmp_path, monkeypatch):
     assert f"{counts['injected']} injected, {counts['detected']} detected, {counts['recovered']} recovered" in text
 
 
+@pytest.mark.full
 def test_faults_in_processes(tmp_path):
     last, host = 4, ("--host", "process", "--collect-timeout", 6)
     size = ("--timesteps", last * ITERATION, "--runners", 2)

@@ -390,6 +390,7 @@ def test_a_refused_field_of_an_adapter_names_every_kind_of_valid_value(tmp_path,
         find(str(tmp_path))
 
 
+@pytest.mark.full
 def test_a_model_without_an_adapter_does_not_load_peft(folder):
     program = f"import sys; from selfplay.policy.language.loading import load_model; load_model({str(folder)!r}); "
     program += "sys.exit('peft' in sys.modules)"

@@ -236,6 +236,7 @@ def episodes_by_pid(game, count):
     return [pids.index(pid) for pid in pids]
 
 
+@pytest.mark.full
 def test_recycling_by_frames_is_staggered_by_slot(make):
     options = {"max_episode_frames": 77, "recycle_frames": 500, "slots": 2}  # 200 frames a game with its countdown
     assert episodes_by_pid(make(slot=0, **options), 5) == [0, 0, 2, 2, 2]
