@@ -104,6 +104,7 @@ def test_what_the_first_seat_is_worth_is_found(worth):
     assert np.mean(alarms) >= 0.95 if worth else np.mean(alarms) <= 0.05
 
 
+@pytest.mark.full
 def test_ten_equal_players_are_called_equal():
     rng, equal = np.random.default_rng(9), []
     for _ in range(100):

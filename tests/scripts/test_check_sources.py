@@ -5,6 +5,7 @@ import pytest
 from scripts.studies.check_sources import ALLOWED, FOLDERS, ROOT, faults, main
 
 
+@pytest.mark.full
 def test_the_sources_are_clean(capsys):
     assert main([]) == 0, capsys.readouterr().out
 

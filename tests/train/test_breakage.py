@@ -99,6 +99,7 @@ def test_a_block_that_hangs_in_a_thread_is_abandoned(tmp_path, monkeypatch):
     assert RunDir(tmp_path / "run").read_summary()["abandoned"] == Worker.abandoned
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("number", "words"),
     [(signal.SIGKILL, "exit code -9 in the middle of a segment"), (signal.SIGSTOP, "--collect-timeout")],

@@ -59,6 +59,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(whole, tmp_path, stop):
     assert_equal_runs(whole, folder, generations=GENERATIONS)
 
 
+@pytest.mark.full
 def test_the_host_makes_no_difference_nor_does_changing_it(whole, tmp_path):
     folder = tmp_path / "run"
     assert train(folder, *EQUAL, *steps(6), "--host", "process")[0] == 0

@@ -88,6 +88,7 @@ def test_a_second_signal_ends_the_process_at_once_although_the_loop_is_blocked(t
     assert sorted((*codes, code)) == [130, 143]  # it went on, as it did not really end
 
 
+@pytest.mark.full
 @pytest.mark.blocking("that is what is tested")
 def test_a_blocked_loop_ends_the_process_with_a_code_of_its_own(tmp_path, monkeypatch, capsys):
     codes, ended = exits(monkeypatch)
@@ -101,6 +102,7 @@ def test_a_blocked_loop_ends_the_process_with_a_code_of_its_own(tmp_path, monkey
     assert code == 0  # it goes on, as it did not really end
 
 
+@pytest.mark.full
 def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
     gate, calls = threading.Event(), iter(range(1, 10**9))
     original = Block.collect

@@ -42,6 +42,7 @@ def test_they_are_ordered_by_strength():
     assert means[-1] > 0.97
 
 
+@pytest.mark.full
 def test_they_are_ordered_with_hidden_factors_too():
     means = {style: float(np.mean(rewards(MatchingRules(), style, 40))) for style in STYLES}
     assert means["random"] < means["greedy"] < means["teacher"] < means["pooling_best"]

@@ -113,6 +113,7 @@ def test_frames_that_are_sent_again(make):
         assert game.state.game["frame"][0] == frame
 
 
+@pytest.mark.full
 def test_the_process_is_killed_in_between(make):
     game = make(disc_with())
     game.reset(SEEDS)

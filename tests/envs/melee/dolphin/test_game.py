@@ -85,6 +85,7 @@ def make(tmp_path, scratch):
         yield make
 
 
+@pytest.mark.full
 def test_every_frame_is_the_mocks(make):
     options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": 700}
     game = make(**options)
