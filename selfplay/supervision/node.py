@@ -28,19 +28,12 @@ Message: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class TreeOptions(TypedDict, total=False):
-    """Options of a root; a nested supervisor is given its path and the tree.
+    """Options of a root; a nested supervisor is given its path and the tree."""
 
-    Attributes:
-        name: the root's name in paths; by default "root".
-        clock: monotonic time; real time by default.
-        on_report: called with every report of the tree, see `reports`.
-        tree: the tree to join.
-    """
-
-    name: str
-    clock: Clock | None
-    on_report: Callable[[reports.Report], None] | None
-    tree: TreeState
+    name: str  # the root's name in paths; by default "root"
+    clock: Clock | None  # monotonic time; real time by default
+    on_report: Callable[[reports.Report], None] | None  # called with every report of the tree, see `reports`
+    tree: TreeState  # the tree to join
 
 
 class Node(ABC):
