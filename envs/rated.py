@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+LEDGE_GRAB_LIMIT: Final = 60  # of fights, see ``MeleeGame``
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Matches:
     frame_skip: int  # the longest step that suits all players; 0: any
     stage: str
     max_episode_frames: int
+    ledge_grab_limit: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ STATS: Final = np.dtype(
         ("damage", "f8"),  # dealt
         ("damage_taken", "f8"),
         ("self_destructs", "i4"),
+        ("ledge_grabs", "i4"),
         ("frames", "i4"),
         ("ended", "i4"),  # index into ``episodes.ENDED_BY``
         ("reward_stock", "f8"),
@@ -48,6 +49,7 @@ class StepOptions(NamedTuple):
     cap: int  # frames after which an episode is truncated
     reward_stock: float
     reward_damage: float
+    ledge_grab_limit: int  # see ``MeleeGame``
 
 
 class Games(NamedTuple):

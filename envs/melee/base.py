@@ -18,6 +18,7 @@ from envs.melee.observation import OBS_WIDTH, encode
 from envs.melee.rng import mix, unit
 from envs.melee.state import NUM_SEATS, GameState
 from envs.melee.tables import CHARACTERS, STAGES, load_tables
+from envs.rated import LEDGE_GRAB_LIMIT
 
 
 class MeleeGame:
@@ -34,6 +35,8 @@ class MeleeGame:
         stagger: First episodes end at caps spread over the whole range, so that games do not end at the same step.
         reward_stock: Reward of a stock.
         reward_damage: Reward of a percent of damage.
+        ledge_grab_limit: A seat with more ledge grabs loses a game that ends by time, unless both have more; 0: no
+            limit. Tournaments commonly allow 60 in eight minutes (the Cliffhangers count of the results screen).
     """
 
     num_seats: Final = NUM_SEATS
@@ -58,9 +61,12 @@ class MeleeGame:
         stagger: bool = False,
         reward_stock: float = 5.0,
         reward_damage: float = 0.05,
+        ledge_grab_limit: int = LEDGE_GRAB_LIMIT,
     ) -> None:
         if num_games < 1 or frame_skip < 1 or max_episode_frames < 1:
             raise GameError("num_games, frame_skip and max_episode_frames must be at least 1")
+        if ledge_grab_limit < 0:
+            raise GameError(f"ledge_grab_limit must be 0 (no limit) or more, got {ledge_grab_limit}")
         self.num_games = num_games
         self.notes: list[str] = []
         self.frame_skip = frame_skip
@@ -74,6 +80,7 @@ class MeleeGame:
         self._all_act = np.ones((num_games, NUM_SEATS), np.bool_)
         self._stagger = stagger
         self._rewards = float(reward_stock), float(reward_damage)
+        self._ledge_grab_limit = ledge_grab_limit
         self._out = new_step_arrays(num_games, OBS_WIDTH)
         self._batch = StepBatch(*self._out[:-1], self._out.stats.view(STATS))
 
@@ -100,7 +107,9 @@ class MeleeGame:
         return np.broadcast_to(delays.astype(np.int64), (self.num_games, NUM_SEATS)).copy()
 
     def _options(self) -> StepOptions:
-        return StepOptions(self.frame_skip, self.bot_skip, self.max_episode_frames, *self._rewards)
+        return StepOptions(
+            self.frame_skip, self.bot_skip, self.max_episode_frames, *self._rewards, self._ledge_grab_limit
+        )
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
         """See ``VectorGame.step``. ``acts``: see ``_choose``."""

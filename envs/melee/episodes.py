@@ -9,6 +9,7 @@ from typing import Final
 
 from envs.compile import compiled, rule
 from envs.melee import bots
+from envs.melee.actions import CLIFF_CATCH
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
@@ -135,7 +136,7 @@ def _settle(b, over, before, options, games, tables, out):
     sums[1, 0] -= stock
     sums[1, 1] -= damage
     if out.terminated[b] or out.truncated[b]:
-        _finish(b, over, games, tables, out)
+        _finish(b, over, options, games, tables, out)
 
 
 @rule
@@ -172,15 +173,18 @@ def _read_line(b, games, controllers):
 
 
 @rule
-def _finish(b, over, games, tables, out):
+def _finish(b, over, options, games, tables, out):
     """Last observations, score and counts of an episode that has just ended."""
     players, memory = games.players[b], games.memory[b]
-    lead = players[0].stocks - players[1].stocks
-    if lead == 0 and players[0].percent != players[1].percent:
-        lead = 1 if players[0].percent < players[1].percent else -1
+    by_stocks = players[0].stocks == 0 or players[1].stocks == 0
+    lead = _lead(players)
+    if not by_stocks and options.ledge_grab_limit > 0:
+        over_0 = memory[0].ledge_grabs > options.ledge_grab_limit
+        over_1 = memory[1].ledge_grabs > options.ledge_grab_limit
+        if over_0 != over_1:
+            lead = -1 if over_0 else 1
     out.score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
     out.score[b, 1] = 1.0 - out.score[b, 0]
-    by_stocks = players[0].stocks == 0 or players[1].stocks == 0
     ended = 0 if by_stocks else (1 if over == 1 else 2)
     for seat in range(2):
         row = out.stats[b, seat]
@@ -190,11 +194,21 @@ def _finish(b, over, games, tables, out):
         row.damage = memory[seat].damage_dealt
         row.damage_taken = memory[1 - seat].damage_dealt
         row.self_destructs = memory[seat].self_destructs
+        row.ledge_grabs = memory[seat].ledge_grabs
         row.frames = games.episode[b].frames
         row.ended = ended
         row.reward_stock = games.sums[b, seat, 0]
         row.reward_damage = games.sums[b, seat, 1]
     _observe(b, games, tables, out.final_obs)
+
+
+@rule
+def _lead(players):
+    """Above 0 if seat 0 leads by stocks or, on equal stocks, by percent; 0 if neither does."""
+    lead = players[0].stocks - players[1].stocks
+    if lead == 0 and players[0].percent != players[1].percent:
+        lead = 1 if players[0].percent < players[1].percent else -1
+    return lead
 
 
 @compiled
@@ -252,6 +266,8 @@ def count_frame(games, previous):
     over = 0
     for seat in range(2):
         was, is_now, own = previous[0, seat], games.players[0, seat], games.memory[0, seat]
+        if is_now.action == CLIFF_CATCH != was.action:
+            own.ledge_grabs += 1
         if is_now.stocks < was.stocks:
             if own.last_hit_by_frames > CREDIT_FRAMES:
                 own.self_destructs += 1

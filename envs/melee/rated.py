@@ -23,6 +23,7 @@ def _options(matches: Matches) -> dict[str, Any]:
         "bot_skip": bots.FRAME_SKIP,
         "delay": matches.delays,
         "max_episode_frames": matches.max_episode_frames,
+        "ledge_grab_limit": matches.ledge_grab_limit,
     }
 
 

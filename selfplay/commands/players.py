@@ -88,10 +88,13 @@ def home_rules(
         if player.policy is not None:
             meta = player.policy.meta
             theirs = meta.config.get("game")
-            cap = theirs.get("max_episode_frames") if isinstance(theirs, dict) else None
-            frames = cap if isinstance(cap, int) else home.max_episode_frames
-            return (meta.characters[0], meta.characters[-1]), Rules(meta.stage, frames, greedy, game)
-    return home.characters, Rules(home.stage, home.max_episode_frames, greedy, game)
+            given = theirs if isinstance(theirs, dict) else {}
+            frames, grabs = (
+                value if isinstance(value := given.get(name), int) else getattr(home, name)
+                for name in ("max_episode_frames", "ledge_grab_limit")
+            )
+            return (meta.characters[0], meta.characters[-1]), Rules(meta.stage, frames, greedy, game, grabs)
+    return home.characters, Rules(home.stage, home.max_episode_frames, greedy, game, home.ledge_grab_limit)
 
 
 def chosen_rules(

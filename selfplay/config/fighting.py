@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from envs.rated import LEDGE_GRAB_LIMIT
 from envs.registry import GAMES, SOLVED
 from selfplay.config.base import (
     Changeable,
@@ -44,6 +45,10 @@ class GameConfig(Group):
     )
     stage: FightsOnly[str] = Field("final_destination", description="Stage, or `random`: one is drawn for the run")
     max_episode_frames: FightsOnly[Positive] = Field(3600, description="Cap of an episode in frames (60 a second)")
+    ledge_grab_limit: FightsOnly[Natural] = Field(
+        LEDGE_GRAB_LIMIT,
+        description="A player with more ledge grabs loses a game that ends by time, unless both have more; 0: no limit",
+    )
     frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
     delay: FightsOnly[Annotated[int, Field(ge=0, le=60)]] = Field(
         0, description="Frames between an observation and its action"
@@ -293,6 +298,7 @@ OPTIONS: Final = options(
             ("--opponent-character", "game.opponent_character", "NAME"),
             ("--stage", "game.stage", "NAME"),
             ("--max-episode-frames", "game.max_episode_frames", "N"),
+            ("--ledge-grab-limit", "game.ledge_grab_limit", "N"),
             ("--frame-skip", "game.frame_skip", "N"),
             ("--delay", "game.delay", "N"),
         ),

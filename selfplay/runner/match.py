@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.rated import Matches, RatedGame
+from envs.rated import LEDGE_GRAB_LIMIT, Matches, RatedGame
 from envs.registry import find_game, make_game
 from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
@@ -71,6 +71,7 @@ class Rules:
     max_episode_frames: int = 3600
     greedy: bool = False
     game: str = "mock"  # by its name in the registry
+    ledge_grab_limit: int = LEDGE_GRAB_LIMIT  # of fights; 0: none
 
     @property
     def rated(self) -> RatedGame:
@@ -135,6 +136,7 @@ def game_options(matchups: Sequence[Matchup], contenders: Mapping[str, Contender
             frame_skip=math.gcd(*(p.frame_skip for pair in seats for p in pair if not p.any_frame_skip)),
             stage=rules.stage,
             max_episode_frames=rules.max_episode_frames,
+            ledge_grab_limit=rules.ledge_grab_limit,
         )
     )
 

@@ -31,6 +31,7 @@ OTHER = {
     "--opponent-character": "fox",
     "--stage": "battlefield",
     "--max-episode-frames": "600",
+    "--ledge-grab-limit": "45",
     "--frame-skip": "2",
     "--delay": "6",
     "--dolphin": "/opt/dolphin",

@@ -125,6 +125,7 @@ def clear_memory(m):
     forget_moves(m)
     m.damage_dealt = 0.0
     m.self_destructs = 0
+    m.ledge_grabs = 0
     m.last_hit_by_frames = NEVER
 
 

@@ -45,6 +45,7 @@ def try_grab(p, m, c, s, tables):
     if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
         return False
     enter(p, m, a.CLIFF_CATCH)
+    m.ledge_grabs += 1
     m.ledge = int(side)
     m.intangible = INTANGIBLE_FRAMES
     p.jumps_left = m.air_jumps

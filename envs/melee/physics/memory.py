@@ -90,6 +90,7 @@ MEMORY: Final = np.dtype(
         # Counters of the game, for statistics.
         ("damage_dealt", "f8"),
         ("self_destructs", "i4"),
+        ("ledge_grabs", "i4"),
         ("last_hit_by_frames", "i4"),  # frames since the other player last hit this one, large if never in this stock
     ],
     align=True,

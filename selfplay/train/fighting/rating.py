@@ -53,6 +53,7 @@ class RatingSettings:
             "characters": characters,
             "stage": self.rules.stage,
             "max_episode_frames": self.rules.max_episode_frames,
+            "ledge_grab_limit": self.rules.ledge_grab_limit,
             **self.rules.rated.described,
         }
 
@@ -81,7 +82,7 @@ def config_of(run: RunDir) -> Config:
 
 def settings_of(config: Config) -> RatingSettings:
     game = config.game
-    rules = Rules(stage=game.stage, max_episode_frames=game.max_episode_frames, game=game.type)
+    rules = Rules(game.stage, game.max_episode_frames, game=game.type, ledge_grab_limit=game.ledge_grab_limit)
     return RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)
 
 

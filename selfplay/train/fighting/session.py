@@ -92,6 +92,7 @@ class Session:
             "frame_skip": game.frame_skip,
             "delay": game.delay,
             "max_episode_frames": game.max_episode_frames,
+            "ledge_grab_limit": game.ledge_grab_limit,
             "stagger": True,
             "reward_stock": reward.stock,
             "reward_damage": reward.damage,
