@@ -179,7 +179,7 @@ class LeagueConfig(Group):
     held_out: tuple[str, ...] | None = Field(
         None,
         description="Scripted players never met in training, so that ratings have one unknown to it; by default "
-        "those that the game names (fights: `counter_hitter`)",
+        "those that the game names (fights: `counter_hitter`, `all_rounder`)",
     )
     opponents: tuple[str, ...] = Field((), description="Policies of other runs to play against, by folder")
     opponent_share: Fraction = Field(

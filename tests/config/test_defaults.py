@@ -31,4 +31,4 @@ def test_the_game_says_who_is_held_out():
         arguments: with_defaults(parse(list(arguments)).config).league.held_out
         for arguments in ((), ("--game-type", "kuhn"), ("--held-out", "rusher,walker"), ("--held-out", ""))
     }
-    assert list(held_out.values()) == [("counter_hitter",), (), ("rusher", "walker"), ()]
+    assert list(held_out.values()) == [("counter_hitter", "all_rounder"), (), ("rusher", "walker"), ()]

@@ -9,21 +9,24 @@ from __future__ import annotations
 from typing import Final
 
 from envs.compile import rule
+from envs.melee import actions as a
 from envs.melee.bots.controls import BOT, C_HELD, release
-from envs.melee.bots.planned import play_counter_hitter, play_edge_guarder, play_shield_grabber
+from envs.melee.bots.footwork import finish_wavedash, idle_footwork
+from envs.melee.bots.perception import stands_free
+from envs.melee.bots.planned import play_all_rounder, play_counter_hitter, play_edge_guarder, play_shield_grabber
 from envs.melee.bots.simple import play_random, play_rusher, play_walker
 from envs.melee.rng import mix, unit
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
 
-VERSION: Final = 6  # part of every rating's settings: raise it when a bot changes
+VERSION: Final = 7  # part of every rating's settings: raise it when a bot changes
 FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
-NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder")
-IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER = range(7)
+NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder", "all_rounder")
+IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER, ALL_ROUNDER = range(8)
 LADDER: Final = NAMES[1:]  # from the weakest to the strongest
 
-# Probability that a bot on the ground does nothing for LAPSE_FRAMES frames, by kind.
-LAPSES: Final = (0.0, 0.0, 0.0, 0.865, 0.6, 0.75, 0.72)
+# Probability that a bot on the ground moves about idly for LAPSE_FRAMES frames, by kind.
+LAPSES: Final = (0.0, 0.0, 0.0, 0.865, 0.6, 0.75, 0.72, 0.0)
 LAPSE_FRAMES: Final = 40
 
 
@@ -37,6 +40,7 @@ def start_bot(bot, kind, seed):
     bot.until = 0
     bot.held = 0
     bot.stick = 0.0
+    bot.wavedash = 0.0
 
 
 @rule
@@ -44,8 +48,12 @@ def decide(bot, game, me, other, tables, controller):
     """Write the bot's controller, in world coordinates."""
     stage = tables.stages[tables.stage_rows[game.stage]]
     release(controller)
-    if me.on_ground and unit(mix(bot.seed, game.frame // LAPSE_FRAMES)) < LAPSES[bot.kind]:
+    moment = game.frame // LAPSE_FRAMES
+    if finish_wavedash(bot, controller, me, stage):
         pass
+    elif me.on_ground and unit(mix(bot.seed, moment)) < LAPSES[bot.kind]:
+        if stands_free(me, tables) or me.action == a.TURN:
+            idle_footwork(bot, controller, me, game.frame, stage, moment)
     elif bot.kind == RANDOM:
         play_random(bot, controller)
     elif bot.kind == WALKER:
@@ -58,6 +66,8 @@ def decide(bot, game, me, other, tables, controller):
         play_counter_hitter(bot, controller, game, me, other, tables, stage)
     elif bot.kind == EDGE_GUARDER:
         play_edge_guarder(bot, controller, game, me, other, tables, stage)
+    elif bot.kind == ALL_ROUNDER:
+        play_all_rounder(bot, controller, game, me, other, tables, stage)
     c_stick = max(abs(controller.c_x), abs(controller.c_y)) > 0.0
     bot.held = controller.buttons | (C_HELD if c_stick else 0)
     bot.stick = controller.main_x

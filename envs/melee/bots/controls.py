@@ -21,6 +21,7 @@ BOT: Final = np.dtype(
         ("until", "i4"),  # frame of the game at which it makes a new plan
         ("held", "i4"),  # buttons of the decision before, and C_HELD
         ("stick", "f8"),  # main stick x of the decision before
+        ("wavedash", "f8"),  # side of a wavedash that has begun, 0: none
     ],
     align=True,
 )

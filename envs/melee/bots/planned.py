@@ -21,6 +21,7 @@ from envs.melee.bots.controls import (
     tap,
     walk,
 )
+from envs.melee.bots.footwork import idle_footwork
 from envs.melee.bots.perception import (
     AERIALS,
     GRAB,
@@ -49,6 +50,7 @@ GRAB_RANGE = 16.0
 LOW_SHIELD = 20.0
 AHEAD = 12.0  # frames that movement looks ahead
 BIG_OPENING = 12.0  # frames without control that are worth a run
+DANCE_FRAMES = 24  # frames of one kind of footwork
 
 
 class Style(NamedTuple):
@@ -60,10 +62,12 @@ class Style(NamedTuple):
     poke: float  # frames that an attack may take when the opponent is free to act
     spacing: float  # units that it likes to stay away
     jumps_in: float  # 1 if it goes in by air, else 0
+    dances: float  # probability of filling a wait with footwork
 
 
-COUNTER_HITTER = Style(reaction=16.0, attention=0.6, courage=0.2, poke=9.0, spacing=24.0, jumps_in=0.0)
-EDGE_GUARDER = Style(reaction=8.0, attention=1.0, courage=0.2, poke=60.0, spacing=30.0, jumps_in=1.0)
+COUNTER_HITTER = Style(reaction=16.0, attention=0.6, courage=0.2, poke=9.0, spacing=24.0, jumps_in=0.0, dances=0.0)
+EDGE_GUARDER = Style(reaction=8.0, attention=1.0, courage=0.2, poke=60.0, spacing=30.0, jumps_in=1.0, dances=0.0)
+ALL_ROUNDER = Style(reaction=6.0, attention=1.0, courage=0.35, poke=60.0, spacing=30.0, jumps_in=1.0, dances=1.0)
 
 
 @rule
@@ -120,17 +124,28 @@ def play_counter_hitter(bot, pad, game, me, other, tables, stage):
 @rule
 def play_edge_guarder(bot, pad, game, me, other, tables, stage):
     """Play as the counter-hitter with better reactions; follow an opponent off the stage or wait at the edge."""
-    if reflexes(bot, pad, me, other, stage, 0.55):
+    _guard_and_fight(bot, pad, game, me, other, tables, stage, EDGE_GUARDER, 0.55)
+
+
+@rule
+def play_all_rounder(bot, pad, game, me, other, tables, stage):
+    """Play as the edge-guarder, without idle moments, with a shorter reaction time, dash-dances and wavedashes."""
+    _guard_and_fight(bot, pad, game, me, other, tables, stage, ALL_ROUNDER, 0.9)
+
+
+@rule
+def _guard_and_fight(bot, pad, game, me, other, tables, stage, style, skill):
+    if reflexes(bot, pad, me, other, stage, skill):
         return
     hunted = is_off_stage(other, stage) and not is_away(other)
     if hunted and _hunt(bot, pad, me, other, tables, stage):
         return
-    if recover(bot, pad, me, tables, stage, 0.55):
+    if recover(bot, pad, me, tables, stage, skill):
         return
     if hunted or a.CLIFF_CATCH <= other.action <= a.CLIFF_WAIT:
         _guard_edge(bot, pad, me, other, tables, stage)
     else:
-        _fight(bot, pad, game, me, other, tables, stage, EDGE_GUARDER)
+        _fight(bot, pad, game, me, other, tables, stage, style)
 
 
 @rule
@@ -154,13 +169,13 @@ def _fight(bot, pad, game, me, other, tables, stage, style):
     elif not stands_free(me, tables) or draw(bot) > style.attention:
         return
     elif is_away(other) or other.invulnerable:
-        _keep_away(bot, pad, me, stage, side, gap, style.spacing)
+        _keep_away(bot, pad, game, me, stage, side, gap, style)
     else:
-        _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style)
+        _on_the_ground(bot, pad, game, me, other, tables, stage, side, gap, style)
 
 
 @rule
-def _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style):
+def _on_the_ground(bot, pad, game, me, other, tables, stage, side, gap, style):
     """Shield against attacks, punish openings, approach if the plan says so, poke, or keep away."""
     seen = _noticed(other, style.reaction)
     if seen and me.shield > LOW_SHIELD and threatens(other, me, tables, stage):
@@ -176,7 +191,7 @@ def _on_the_ground(bot, pad, me, other, tables, stage, side, gap, style):
     elif brave or blocking or opening > BIG_OPENING:
         _go_in(bot, pad, me, other, tables, stage, side, gap)
     elif not strike(bot, pad, me, other, tables, stage, GROUND_MOVES, 4.0, style.poke):
-        _keep_away(bot, pad, me, stage, side, gap, style.spacing)
+        _keep_away(bot, pad, game, me, stage, side, gap, style)
 
 
 @rule
@@ -221,12 +236,15 @@ def _go_in(bot, pad, me, other, tables, stage, side, gap):
 
 
 @rule
-def _keep_away(bot, pad, me, stage, side, gap, spacing):
+def _keep_away(bot, pad, game, me, stage, side, gap, style):
     """Hold a distance that no attack crosses at once, with the stage behind."""
+    spacing = style.spacing
     if gap < spacing and stage.surface_right[0] + side * me.x > 30.0:
         dash(bot, pad, me, stage, -side)
     elif gap > spacing + 18.0:
         walk(pad, me, stage, side)
+    elif style.dances > 0.0:
+        idle_footwork(bot, pad, me, game.frame, stage, game.frame // DANCE_FRAMES)
     elif me.facing != side:
         face(pad, side)
 

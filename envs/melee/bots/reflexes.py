@@ -10,6 +10,7 @@ from envs.melee.bots.controls import draw, flick_c, flick_x, mash, shield, tap
 from envs.melee.bots.perception import is_off_stage
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_L, BUTTON_X, BUTTON_Z
 from envs.melee.physics.motion import sign
+from envs.melee.rng import mix, unit
 
 LEDGE_X = 4.0  # units beside the edge that a recovery aims at
 LEDGE_Y = 6.0  # units below it
@@ -19,6 +20,7 @@ HIGH = 12.0  # units over the floor from which a double jump can wait
 FAR = 40.0  # units from the edge at which it cannot
 KILL_PERCENT = 110.0
 TECH_HEIGHT = 25.0
+SIDE_SPECIALS = 0.5  # probability of recovering by a side special that can
 
 
 @rule
@@ -136,20 +138,44 @@ def _rise(bot, pad, me, tables, stage, skill):
     if me.jumps_left > 0:
         if height < HIGH or abs(me.x) - stage.surface_right[0] > FAR:
             tap(bot, pad, BUTTON_X)
-    elif skill >= 0.2 and height < _sinking(me, c, tables) - LEDGE_Y:
+    elif skill >= 0.2 and _by_side_special(bot, me, c, tables, stage, height):
+        tap(bot, pad, BUTTON_B)
+    elif skill >= 0.2 and height < _sinking(me, c, tables, c.up_air) - LEDGE_Y:
         pad.main_x = 0.0
         pad.main_y = 1.0
         tap(bot, pad, BUTTON_B)
 
 
 @rule
-def _sinking(me, c, tables):
-    """Units that the player falls during the start of the up special."""
-    if c.up_air == 0.0:
+def _by_side_special(bot, me, c, tables, stage, height):
+    """Whether this is a recovery by side special, which carries the player in at the height of the ledge or over it."""
+    if c.side_air == 0.0 or unit(mix(bot.seed + me.stocks, int(me.percent))) >= SIDE_SPECIALS:
+        return False
+    out = abs(me.x) - stage.surface_right[0]
+    at = height - _sinking(me, c, tables, c.side_air)
+    return 0.0 < out < _travel(me, c, tables) and -LEDGE_Y < at < HIGH
+
+
+@rule
+def _travel(me, c, tables):
+    """Units that the animation of the side special carries the player."""
+    row = tables.character_rows[me.character]
+    follows = int(tables.specials[row, int(c.side_air) - a.FIRST_SPECIAL].next_air)
+    entry = tables.actions[row, follows]
+    distance = 0.0
+    for i in range(entry.first_motion, entry.first_motion + entry.num_motion):
+        distance += tables.points[i, 0]
+    return distance
+
+
+@rule
+def _sinking(me, c, tables, special):
+    """Units that the player falls during the start of a special move."""
+    if special == 0.0:
         return 0.0
     row = tables.character_rows[me.character]
-    start = tables.specials[row, int(c.up_air) - a.FIRST_SPECIAL]
-    frames = tables.actions[row, int(c.up_air)].frames
+    start = tables.specials[row, int(special) - a.FIRST_SPECIAL]
+    frames = tables.actions[row, int(special)].frames
     gravity = start.gravity if start.gravity >= 0.0 else c.gravity
     return 0.5 * gravity * frames * frames - start.start_y * frames
 
