@@ -33,7 +33,7 @@ from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
 from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, as_records, records
-from envs.melee.tables import load_tables
+from envs.melee.tables import Tables, load_tables
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -52,10 +52,10 @@ class ReplayArrays(NamedTuple):
     memory: NDArray[np.void]  # MEMORY [T, 2]
 
 
-def reconstruct_memory(replay: Replay) -> NDArray[np.void]:
+def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[np.void]:
     """MEMORY [T, 2] of a replay whose stage and characters are in the tables."""
     memory = records(MEMORY, len(replay.state.players), NUM_SEATS)
-    _follow(replay_arrays(replay, memory), load_tables())
+    _follow(replay_arrays(replay, memory), tables or load_tables())
     return memory
 
 
@@ -98,7 +98,7 @@ def _follow(real, tables):
                 _remember(players[t - 1, seat], p, m, s, tables)
         if t > 0:
             for seat in range(2):
-                _note_hits(players, memory, t, seat)
+                _note_hits(players, memory, t, seat, tables)
                 memory[t, seat].rival_ledge = memory[t - 1, 1 - seat].ledge
 
 
@@ -213,7 +213,7 @@ def _follow_hull(before, p, m, tables):
 
 
 @rule
-def _note_hits(players, memory, t, seat):
+def _note_hits(players, memory, t, seat, tables):
     """Record a hit of this seat on the other one: hit groups, staleness, credit."""
     p, m = players[t, seat], memory[t, seat]
     victim, hurt = players[t, 1 - seat], memory[t, 1 - seat]
@@ -228,9 +228,20 @@ def _note_hits(players, memory, t, seat):
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
     if attack and p.hitlag > players[t - 1, seat].hitlag and victim.hitlag > 0.0:
-        m.hit_groups = -1
+        m.hit_groups |= _active_groups(p, m, tables)
     else:
         attack = a.CATCH_ATTACK <= p.action <= a.THROW_D and p.action != a.CATCH_CUT
     if attack and rose and not m.staled:
         m.staled = 1
         remember_move(m, p.action)
+
+
+@rule
+def _active_groups(p, m, tables):
+    """Bits of the groups of hits that are active on this frame."""
+    entry = tables.actions[m.character_row, p.action]
+    groups = 0
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if tables.hits[row].start <= int(p.action_frame) <= tables.hits[row].end:
+            groups |= 1 << tables.hits[row].group
+    return groups
