@@ -60,7 +60,8 @@ def run(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if options.list:
-        print("\n".join(cases(options.list, files)))
+        for line in cases(options.list, files):
+            print(line)
         return
     made = report(files)
     print(json.dumps(made, indent=1) if options.json else text(made))

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.frame import advance_frame
 from envs.melee.physics.hit import NO_HIT, find_hit
-from envs.melee.physics.memory import MEMORY
-from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
+from envs.melee.state import NUM_SEATS, records
 from envs.melee.tables.layout import GRAB_HIT
 from scripts.studies.fidelity import coverage
+from scripts.studies.fidelity.pose import empty_board, one_frame_on
 from scripts.studies.fidelity.reconstruct import replay_arrays
 
 if TYPE_CHECKING:
@@ -60,14 +59,6 @@ class Events(NamedTuple):
     judged: NDArray[np.bool_]  # [T, 2] the frame tells whether this seat's attack connected
 
 
-class Board(NamedTuple):
-    """A game that compiled functions write to."""
-
-    game: NDArray[np.void]  # GAME [1]
-    players: NDArray[np.void]  # PLAYER [2]
-    memory: NDArray[np.void]  # MEMORY [2]
-
-
 class Clashes(NamedTuple):
     """Contacts as the compiled search writes them."""
 
@@ -84,7 +75,7 @@ def contacts(replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_
     judged[0] = False
     counters = (np.zeros(NUM_SEATS, np.int64) for _ in range(2))
     found = Clashes(np.zeros(1, np.int64), records(CONTACT, 2 * len(covered)), *counters)
-    _search(replay_arrays(replay, memory), seen._replace(judged=judged), _board(), _board(), tables, found)
+    _search(replay_arrays(replay, memory), seen._replace(judged=judged), empty_board(), empty_board(), tables, found)
     rows: NDArray[np.void] = found.rows[: found.number[0]].view(np.ndarray).view(CONTACT)
     on_ground = replay.state.players["on_ground"][rows["t"] - 1, 1 - rows["attacker"]]
     rows["state"] = state_of(rows["victim_action"], on_ground)
@@ -95,10 +86,6 @@ def contacts(replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_
 def _early(rows: NDArray[np.void]) -> NDArray[np.bool_]:
     last = {(row["attacker"], row["use"]): row["t"] for row in rows if row["real"]}
     return np.array([not row["real"] and row["t"] < last.get((row["attacker"], row["use"]), 0) for row in rows], bool)
-
-
-def _board() -> Board:
-    return Board(records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS))
 
 
 def state_of(action: NDArray[np.int32], on_ground: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -174,7 +161,7 @@ def _search(real, seen, ahead, pose, tables, found):
         if not (seen.judged[t, 0] or seen.judged[t, 1]) or not _may_meet(real, seen, t, tables):
             continue
         if seen.touched[t, 0] or seen.touched[t, 1]:
-            _one_frame_on(real, t, ahead, tables)
+            one_frame_on(real, t, ahead, tables)
         for seat in range(2):
             _pose(real, seen, t, seat, ahead, pose)
         for seat in range(2):
@@ -190,16 +177,6 @@ def _may_meet(real, seen, t, tables):
         if seen.contact[t, seat] or tables.actions[row, real.players[t, seat].action].num_hits > 0:
             return True
     return False
-
-
-@rule
-def _one_frame_on(real, t, ahead, tables):
-    ahead.game[0] = real.game[t - 1]
-    for seat in range(2):
-        ahead.players[seat] = real.players[t - 1, seat]
-        ahead.memory[seat] = real.memory[t - 1, seat]
-        ahead.players[seat].invulnerable = 1
-    advance_frame(ahead.game[0], ahead.players, ahead.memory, real.controllers[t], tables)
 
 
 @rule

@@ -9,7 +9,7 @@ game records them: a launch into the floor is already turned upwards, and a thro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from envs.melee.physics.hit import NO_HIT, damage_of, find_hit, hurt, note_damag
 from envs.melee.physics.hit import _apply as apply_hit
 from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED
 from envs.melee.physics.knockback import hitlag as lag_of
-from envs.melee.physics.memory import MEMORY
-from envs.melee.state import NUM_SEATS, PLAYER, as_records, records
+from envs.melee.state import NUM_SEATS, as_records
 from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.contacts import fresh_hitlag
+from scripts.studies.fidelity.pose import empty_board, one_frame_on
+from scripts.studies.fidelity.reconstruct import replay_arrays
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -48,13 +49,6 @@ HIT: Final = np.dtype(
 )
 
 
-class Pair(NamedTuple):
-    """Attacker and victim of one hit, that compiled functions write to."""
-
-    players: NDArray[np.void]  # PLAYER [2]
-    memory: NDArray[np.void]  # MEMORY [2]
-
-
 def clean_hits(
     replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_], tables: Tables
 ) -> NDArray[np.void]:
@@ -65,8 +59,7 @@ def clean_hits(
         hits[i]["t"], hits[i]["attacker"], hits[i]["kind"], hits[i]["action"] = t, 1 - victim, kind, action
         hits[i]["character"] = replay.state.players["character"][t, 1 - victim]
         _real(replay, t, victim, hits[i])
-    pair = Pair(records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS))
-    _predict(as_records(hits), as_records(replay.state.players), memory, pair, tables)
+    _predict(as_records(hits), replay_arrays(replay, memory), empty_board(), empty_board(), tables)
     return hits
 
 
@@ -124,37 +117,48 @@ def _real(replay: Replay, t: int, victim: int, hit: np.void) -> None:
 
 
 @compiled
-def _predict(hits, players, memory, pair, tables):
+def _predict(hits, real, ahead, board, tables):
     for i in range(len(hits)):
         hit = hits[i]
-        t, seat = hit.t, hit.attacker
-        pair.players[0] = players[t, seat]
-        pair.players[1] = players[t - 1, 1 - seat]
-        pair.memory[0] = memory[t, seat]
-        pair.memory[1] = memory[t - 1, 1 - seat]
-        p, m = pair.players[0], pair.memory[0]
-        victim, remembered = pair.players[1], pair.memory[1]
-        m.hit_groups = 0
-        for j in range(len(m.stale)):  # as it was before the hit itself went in
-            m.stale[j] = memory[t - 1, seat].stale[j]
-        p.hitlag = 0.0
-        victim.hitlag = 0.0
-        victim.invulnerable = 0
-        victim.x, victim.y = players[t, 1 - seat].x, players[t, 1 - seat].y
-        if hit.kind == _PROJECTILE:
-            p.action = hit.action
+        _before_hit(hit, real, ahead, board, tables)
+        p, m, victim, remembered = board.players[0], board.memory[0], board.players[1], board.memory[1]
         row = _circle(hit, p, m, tables)
         if row == NO_HIT:
             continue
         hit.known = 1
         if hit.kind <= _SPECIAL:
             hit.found = 1 if row == find_hit(p, m, victim, remembered, tables) else 0
+        percent = victim.percent
         _strike(hit, p, m, victim, remembered, tables, row)
-        hit.mock_damage = victim.percent - players[t - 1, 1 - seat].percent
-        speed = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2)
-        hit.mock_knockback = speed / LAUNCH_SPEED
+        hit.mock_damage = victim.percent - percent
+        hit.mock_knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
         hit.mock_hitlag = victim.hitlag
         hit.mock_hitstun = victim.hitstun
+
+
+@rule
+def _before_hit(hit, real, ahead, board, tables):
+    """Put the attacker and the victim on the board, as they were before the hit."""
+    t, seat = hit.t, hit.attacker
+    board.players[0] = real.players[t, seat]
+    board.memory[0] = real.memory[t, seat]
+    board.players[1] = real.players[t - 1, 1 - seat]
+    board.memory[1] = real.memory[t - 1, 1 - seat]
+    if hit.kind != _THROW:
+        one_frame_on(real, t, ahead, tables)
+        board.players[1] = ahead.players[1 - seat]
+        board.memory[1] = ahead.memory[1 - seat]
+    p, m, victim = board.players[0], board.memory[0], board.players[1]
+    m.hit_groups = 0
+    for j in range(len(m.stale)):  # as it was before the hit itself went in
+        m.stale[j] = real.memory[t - 1, seat].stale[j]
+    if hit.kind == _PROJECTILE:
+        p.action = hit.action
+    p.hitlag = 0.0
+    victim.hitlag = 0.0
+    victim.invulnerable = 0
+    victim.percent = real.players[t - 1, 1 - seat].percent
+    victim.x, victim.y = real.players[t, 1 - seat].x, real.players[t, 1 - seat].y
 
 
 @rule
