@@ -16,11 +16,10 @@ from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
-from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
+from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
 from envs.melee.physics.damage import RECOIL_FRICTION
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
-from envs.melee.physics.ground import PLATFORM_DROP_LOCK
 from envs.melee.physics.hit import recoil, remember_move
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
@@ -108,6 +107,7 @@ def _remember(before, p, m, s, tables):
     c = tables.characters[m.character_row]
     m.air_jumps = int(c.air_jumps)
     lying = a.DOWN_BOUND_UP <= p.action <= a.DOWN_ROLL_B
+    before_surface = m.surface
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
     _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
@@ -119,6 +119,7 @@ def _remember(before, p, m, s, tables):
         m.age += 1
     elif p.action != before.action or p.action_frame < before.action_frame:
         _begin(before, p, m, c, tables)
+        m.drop_from = before_surface if p.action == a.PLATFORM_DROP else -1
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
@@ -154,8 +155,6 @@ def _begin(before, p, m, c, tables):
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
     elif p.action == a.PLATFORM_DROP:
         m.y_age = NEVER
-        m.drop_from = m.surface
-        m.platform_lock = PLATFORM_DROP_LOCK
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
@@ -200,16 +199,22 @@ def _surface_under(p, m, s):
 
 @rule
 def _follow_hull(before, p, m, tables):
-    """Update the hull's bottom in the air; the first frames of a jump keep it at the feet."""
+    """Update the hull's bottom in the air, and for how long it stays where it is."""
     if p.on_ground:
         m.hull = 0.0
+        m.hull_lock = 0
         return
-    jumped = a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B and p.action != before.action
-    if before.on_ground or jumped:
-        lock_hull(m)
-    if p.hitlag <= 0.0:
+    new = p.action != before.action
+    struck = a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL and p.hitlag > before.hitlag
+    if struck:
         m.hull_lock = max(m.hull_lock - 1, 0)
-        m.hull = hull_height(p, m, tables)
+    # What comes after the player has moved on this frame begins to count on the next.
+    if (before.on_ground and (struck or p.action == a.FALL or not new)) or (new and p.action == a.CLIFF_CATCH):
+        lock_hull(m)
+    elif not struck:
+        if before.on_ground or (new and a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B):
+            lock_hull(m)
+        rest_hull(p, m, tables)
 
 
 @rule
