@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 from envs.melee.replay import read_replay
 from scripts.studies.command_line import Command
 from scripts.studies.curves import Curve, svg
-from scripts.studies.fidelity.score import measure, report
+from scripts.studies.fidelity.cases import CASES, cases
+from scripts.studies.fidelity.folds import measure_folds
+from scripts.studies.fidelity.measure import measure
+from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.table import closeness, text
-from scripts.studies.pages import put_between
+from scripts.studies.pages import put_between, write_json
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from scripts.studies.fidelity.score import Measured
+    from scripts.studies.fidelity.measure import Measured
 
 
 def draw(path: Path, files: Sequence[Measured]) -> None:
@@ -33,7 +36,18 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("check_mock", __doc__)
     command.add_argument("replays", nargs="+", type=Path, metavar="REPLAY", help=".slp file")
+    command.add_argument(
+        "--claim",
+        choices=("tables", "all"),
+        default="tables",
+        help="score the actions that the mock has (default), or all actions",
+    )
+    command.add_argument(
+        "--folds", type=int, default=0, metavar="K", help="score each K-th part with tables fitted on the other parts"
+    )
+    command.add_argument("--list", choices=sorted(CASES), help="print single cases that are wrong instead of the score")
     command.add_argument("--json", action="store_true", help="print the score as JSON and nothing else")
+    command.add_argument("--out", type=Path, metavar="JSON", help="write the score as JSON")
     command.add_argument("--page", type=Path, metavar="FILE", help="put the tables between the markers of this page")
     command.add_argument("--picture", type=Path, metavar="SVG", help="draw how long the windows stay close")
     return command.execute(run)
@@ -42,14 +56,28 @@ def main() -> int:
 def run(options: argparse.Namespace) -> None:
     """Measure, print and draw."""
     try:
-        files = [measure(read_replay(path)) for path in options.replays]
+        files = _measure(options)
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    print(json.dumps(report(files), indent=1) if options.json else text(files))
+    if options.list:
+        for line in cases(options.list, files):
+            print(line)
+        return
+    made = report(files)
+    print(json.dumps(made, indent=1) if options.json else text(made))
+    if options.out:
+        write_json(options.out, made)
     if options.page:
-        put_between(options.page, "fidelity", text(files))
+        put_between(options.page, "fidelity", text(made))
     if options.picture:
         draw(options.picture, files)
+
+
+def _measure(options: argparse.Namespace) -> list[Measured]:
+    everything = options.claim == "all"
+    if options.folds:
+        return measure_folds(options.replays, options.folds, everything)
+    return [measure(read_replay(path), everything=everything) for path in options.replays]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 
 from scripts.studies import check_mock
 from scripts.studies.bench.replays import write_games
+from scripts.studies.fidelity import folds
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,19 @@ def test_a_page_and_a_picture_are_written(games, monkeypatch, capsys, tmp_path):
     assert text.endswith("after\n")
     assert "old" not in text
     assert picture.read_text().startswith("<svg")
+
+
+def test_single_cases_are_listed_instead_of_the_score(games, monkeypatch, capsys):
+    assert run(monkeypatch, *games, "--list", "contacts") == 0
+    assert all(" frame " in line for line in capsys.readouterr().out.splitlines())
+
+
+def test_folds_are_scored_with_fitted_tables(games, monkeypatch, capsys, tmp_path):
+    used = []
+    monkeypatch.setattr(folds, "_fit", lambda replays, folder: used.append(len(replays)))
+    assert run(monkeypatch, "--folds", "2", "--out", str(tmp_path / "score.json"), *games) == 0
+    assert used == [1, 1]
+    assert json.loads((tmp_path / "score.json").read_text())["same_actions"] > 0.9
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a replay" * 100])

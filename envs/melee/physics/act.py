@@ -211,6 +211,7 @@ def is_climbing(p):
 def move(p, m, c, s, tables):
     """Change the speeds by the rules of the action, then move and collide with the stage."""
     m.recoil = toward(m.recoil, 0.0, damage.RECOIL_FRICTION * c.traction)
+    m.hull_lock = max(m.hull_lock - 1, 0)
     if is_placed(p):
         return
     if is_climbing(p):
@@ -298,8 +299,7 @@ def _move_in_air(p, m, c, s, tables):
     m.shift_x = 0.0
     m.shift_y = 0.0
     before = p.speed_y
-    m.falls_through = 1 if m.stick_y <= PASS_STICK and _may_fall_through(p.action) else 0
-    m.hull_lock = max(m.hull_lock - 1, 0)
+    m.falls_through = 1 if falls_through(p, m) else 0
     hull = hull_height(p, m, tables)
     surface = fly(p, m, s, dx, dy, hull)
     if surface >= 0:
@@ -309,9 +309,9 @@ def _move_in_air(p, m, c, s, tables):
 
 
 @rule
-def _may_fall_through(action):
-    """Whether holding down keeps platforms from holding the player."""
-    return a.JUMP_F <= action <= a.FALL_SPECIAL_B or action == a.PLATFORM_DROP
+def falls_through(p, m):
+    """Whether holding down keeps platforms from holding the player: in jumps and falls."""
+    return m.stick_y <= PASS_STICK and a.JUMP_F <= p.action <= a.FALL_SPECIAL_B
 
 
 @rule

@@ -40,7 +40,7 @@ def _first_frames():
     return first
 
 
-HULL_LOCK = 11  # frames, the first of the jump included
+HULL_LOCK = 10  # frames; a jump begins before the first of them is counted (doldecomp/melee ftcommon.c, fighter.c)
 FIRST_FRAME = _first_frames()
 FIRST_RATE = np.where(FIRST_FRAME < 0.0, 0.0, 1.0)
 
@@ -57,6 +57,7 @@ def enter(p, m, action):
     m.staled = 0
     m.charge = 0.0
     m.jab_again = 0
+    m.drop_from = -1
 
 
 @rule
@@ -76,7 +77,7 @@ def turn_around(p, m, tables):
 
 @rule
 def lock_hull(m):
-    """A jump keeps the bottom of the hull at the feet for a while."""
+    """Leaving the ground, a jump in the air and taking a ledge keep the bottom of the hull where it is for a while."""
     m.hull_lock = HULL_LOCK
 
 
@@ -84,7 +85,14 @@ def lock_hull(m):
 def hull_height(p, m, tables):
     """Units from the feet up to the lowest point that meets floors, in the air."""
     frame = min(max(int(p.action_frame), 0), HULL_FRAMES - 1)
-    return 0.0 if m.hull_lock > 0 else tables.hull[m.character_row, p.action, frame]
+    return m.hull if m.hull_lock > 0 else tables.hull[m.character_row, p.action, frame]
+
+
+@rule
+def rest_hull(p, m, tables):
+    """Update the hull of a player who does not move: its lock runs out in hitlag too."""
+    m.hull_lock = max(m.hull_lock - 1, 0)
+    m.hull = 0.0 if p.on_ground else hull_height(p, m, tables)
 
 
 @rule
@@ -136,8 +144,9 @@ def touch_ground(p, m, s, surface):
     p.speed_y = 0.0
     p.jumps_left = m.air_jumps + 1
     m.fast_fall = 0
+    m.hull = 0.0
+    m.hull_lock = 0
     m.drop_from = -1
-    m.platform_lock = 0.0
 
 
 @rule

@@ -52,7 +52,6 @@ def _reset(p, m):
     m.ledge = 0
     m.ledge_lock = 0.0
     m.intangible = 0.0
-    m.platform_lock = 0.0
     m.drop_from = -1
     m.last_hit_by_frames = NEVER
     forget_moves(m)

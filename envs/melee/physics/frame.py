@@ -10,7 +10,7 @@ from __future__ import annotations
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
-from envs.melee.physics.change import forget_moves, forget_presses
+from envs.melee.physics.change import forget_moves, forget_presses, rest_hull
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import hold_hits, resolve_hits, resolve_holds
@@ -114,7 +114,6 @@ def clear_memory(m):
     m.dizzy_for = 0.0
     m.drop_from = -1
     m.falls_through = 0
-    m.platform_lock = 0.0
     m.ledge = 0
     m.rival_ledge = 0
     m.knockback = 0.0
@@ -168,6 +167,7 @@ def _begin(p, m, pad, s, tables, side):
             m.frozen = 1
             if m.launch:
                 smash_influence(p, m, s)
+            rest_hull(p, m, tables)
             heal_shield(p)
             return
         p.hitlag = 0.0
@@ -184,7 +184,6 @@ def _begin(p, m, pad, s, tables, side):
 def tick(m):
     """Advance the timers that run in hitlag too."""
     m.ledge_lock = max(m.ledge_lock - 1.0, 0.0)
-    m.platform_lock = max(m.platform_lock - 1.0, 0.0)
     m.intangible = max(m.intangible - 1.0, 0.0)
     m.last_hit_by_frames = min(m.last_hit_by_frames + 1, NEVER)
 

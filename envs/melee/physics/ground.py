@@ -31,7 +31,6 @@ DASH_TURN_FLIP = 2.0  # frame on which a turn by a flick changes the facing
 WALK_GAIN = 0.5  # of the first step's strength, for those that follow
 DROP_FRAMES = 3.0  # of crouching before a platform lets go
 DROP_SPEED = -0.5
-PLATFORM_DROP_LOCK = 6.0
 
 
 @rule
@@ -203,7 +202,6 @@ def drop_through(p, m):
     p.speed_y = DROP_SPEED
     m.y_age = NEVER  # the same flick does not make the fall fast
     m.drop_from = surface
-    m.platform_lock = PLATFORM_DROP_LOCK
 
 
 @rule

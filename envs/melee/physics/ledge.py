@@ -5,7 +5,7 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
-from envs.melee.physics.change import enter, finished, start_fall
+from envs.melee.physics.change import enter, finished, lock_hull, start_fall
 from envs.melee.physics.inputs import C_STICK, TILT, jump_pressed, shield_held
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import is_special, takes_ledge
@@ -46,6 +46,7 @@ def try_grab(p, m, c, s, tables):
         return False
     enter(p, m, a.CLIFF_CATCH)
     m.ledge_grabs += 1
+    lock_hull(m)
     m.ledge = int(side)
     m.intangible = INTANGIBLE_FRAMES
     p.jumps_left = m.air_jumps

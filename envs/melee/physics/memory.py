@@ -42,7 +42,7 @@ MEMORY: Final = np.dtype(
         ("short_hop", "i4"),  # jump button was let go during the jump squat
         ("stick_jump", "i4"),  # the jump came from the stick
         ("hull", "f8"),  # units from the feet up to the lowest point that meets floors, 0 on the ground
-        ("hull_lock", "i4"),  # frames for which a jump keeps that point at the feet
+        ("hull_lock", "i4"),  # frames for which that point stays where it is, see ``change.lock_hull``
         ("fast_fall", "i4"),
         ("run_lock", "i4"),  # frames for which a run goes on without the stick
         ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays
@@ -71,9 +71,8 @@ MEMORY: Final = np.dtype(
         ("ledge_lock", "f8"),  # until a ledge can be grabbed again
         ("held_for", "f8"),  # until a grabbed player is let go
         ("dizzy_for", "f8"),
-        ("drop_from", "i4"),  # surface that a platform drop passes, -1 none
+        ("drop_from", "i4"),  # surface that the platform drop under way passes, -1 none
         ("falls_through", "i4"),  # platforms do not hold the player on this frame
-        ("platform_lock", "f8"),  # frames for which drop_from does not hold the player
         ("ledge", "i4"),  # -1 or +1 while on the left or right ledge, else 0
         # How far each platform that moves is from its place in the tables, see ``platforms``; alike for both players.
         ("platform_x", "f8", (2,)),

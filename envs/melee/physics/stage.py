@@ -132,13 +132,12 @@ def fly(p, m, s, dx, dy, hull):
     steps = int(max(abs(dx), abs(dy)) / LONGEST_STEP) + 1
     step_x = dx / steps
     step_y = (dy + hull - m.hull) / steps
-    ignored = m.drop_from if m.platform_lock > 0.0 else -1
     p.y += m.hull
     m.hull = hull
     for _ in range(steps):
         x = p.x + step_x
         y = p.y + step_y
-        landed = _crossed(m, s, p.x, p.y, x, y, ignored)
+        landed = _crossed(m, s, p.x, p.y, x, y, m.drop_from)
         if landed >= 0:
             p.x = min(max(x, surface_left(m, s, landed)), surface_right(m, s, landed))
             p.y = surface_height(m, s, landed, p.x)

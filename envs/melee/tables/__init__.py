@@ -14,7 +14,7 @@ import numpy as np
 from envs.errors import TableError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
 from envs.melee.state import as_records
-from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, HULLS, NUM_IDS, SPECIAL, STAGE, Tables
+from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
 __all__ = ["CHARACTERS", "STAGES", "Tables", "load_tables"]
@@ -53,9 +53,10 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
         rows[row]["id"] = character.id
         for name, value in character.attributes.items():
             rows[row][name] = value
-        for group, (first, last) in {"default": (0, NUM_ACTIONS - 1), **HULLS}.items():
-            for frame, height in character.hull.get(group, ()):
-                hull[row, first : last + 1, int(frame) :] = height
+        hull[row] = character.fits.default_hull
+        for action, heights in character.fits.hull.items():
+            hull[row, action, : len(heights)] = heights
+            hull[row, action, len(heights) :] = heights[-1]
         for action, entry in character.actions.items():
             actions.add(row, action, entry)
         for action, numbers in character.specials.items():

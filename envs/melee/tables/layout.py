@@ -164,25 +164,6 @@ STAGE: Final = np.dtype(
 
 
 HULL_FRAMES: Final = 64  # of an action, from which on the height of the hull stays the same
-# Groups of actions with one height of the hull's bottom over the feet; every other action has the default.
-HULLS: Final[dict[str, tuple[int, int]]] = {
-    "jump": (a.JUMP_F, a.JUMP_B),
-    "double_jump": (a.JUMP_AERIAL_F, a.JUMP_AERIAL_B),
-    "fall": (a.FALL, a.FALL_B),
-    "fall_aerial": (a.FALL_AERIAL, a.FALL_AERIAL_B),
-    "fall_special": (a.FALL_SPECIAL, a.FALL_SPECIAL_B),
-    "tumble": (a.DAMAGE_FALL, a.DAMAGE_FALL),
-    "nair": (a.NAIR, a.NAIR),
-    "fair": (a.FAIR, a.FAIR),
-    "bair": (a.BAIR, a.BAIR),
-    "uair": (a.UAIR, a.UAIR),
-    "dair": (a.DAIR, a.DAIR),
-    "hurt": (a.DAMAGE_HIGH_1, a.DAMAGE_AIR_3),
-    "fly": (a.DAMAGE_FLY_HIGH, a.DAMAGE_FLY_ROLL),
-    "fly_top": (a.DAMAGE_FLY_TOP, a.DAMAGE_FLY_TOP),
-    "air_dodge": (a.AIR_DODGE, a.AIR_DODGE),
-    "platform_drop": (a.PLATFORM_DROP, a.PLATFORM_DROP),
-}
 
 
 class Tables(NamedTuple):

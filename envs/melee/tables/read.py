@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from envs.errors import TableError
-from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
-from envs.melee import actions as action_ids
 from envs.melee.tables import layout
-from envs.melee.tables.row import Row
+from envs.melee.tables.fits import Fits, read_fits
+from envs.melee.tables.row import Row, action_id, open_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,9 +67,9 @@ class CharacterFile:
     name: str
     id: int
     attributes: dict[str, float]
-    hull: dict[str, list[list[float]]]  # [first frame, height] of the hull's bottom: "default", and by group of actions
     actions: dict[int, ActionEntry]
     specials: dict[int, dict[str, float]]
+    fits: Fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ class StageFile:
 
 
 def read_character(path: Path) -> CharacterFile:
-    top = _open(path)
+    top = open_table(path)
     head = top.table("character")
     number = head.whole("id", highest=layout.NUM_IDS - 1)
     head.sources()
@@ -117,21 +115,18 @@ def read_character(path: Path) -> CharacterFile:
     row = top.table("attributes")
     attributes = {name: row.number(name) for name in layout.ATTRIBUTES}
     row.done()
-    hulls = top.table("hull")
-    hull = {name: hulls.steps(name) for name in ("default", *layout.HULLS) if name == "default" or name in hulls.left}
-    hulls.done()
     top.take("import", {})  # hints for ``importer``
     listed = _with_imported(top.table("actions"), top.take("imported", {}))
-    actions = {_action_id(listed, name): _read_action(listed.table(name)) for name in list(listed.left)}
+    actions = {action_id(listed, name): _read_action(listed.table(name)) for name in list(listed.left)}
     moves = top.table("specials")
-    specials = {_action_id(moves, name): _read_special(moves.table(name)) for name in list(moves.left)}
+    specials = {action_id(moves, name): _read_special(moves.table(name)) for name in list(moves.left)}
     top.done()
     _check_specials(moves, specials, attributes)
-    return CharacterFile(path.stem, number, attributes, hull, actions, specials)
+    return CharacterFile(path.stem, number, attributes, actions, specials, read_fits(path))
 
 
 def read_stage(path: Path) -> StageFile:
-    top = _open(path)
+    top = open_table(path)
     row = top.table("stage")
     number = row.whole("id", highest=layout.NUM_IDS - 1)
     row.sources()
@@ -255,20 +250,3 @@ def _check_floor(row: Row, stage: StageFile) -> None:
         raise row.fail("floor", "must end at both edges of the main floor, at one height")
     if stage.outline[0] != floor[-1][::-1] or left != -right:
         raise row.fail("outline[0]", "must be the edge of the main floor, which must be symmetric")
-
-
-def _open(path: Path) -> Row:
-    try:
-        return Row(path.name, "", parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True)))
-    except (OSError, ValueError) as error:
-        raise TableError(f"{path.name}: not valid TOML: {error}") from error
-
-
-def _action_id(row: Row, name: str) -> int:
-    """An action's number, from its name in ``envs.melee.actions`` or, for special moves, the number itself."""
-    value = vars(action_ids).get(name.upper())
-    if isinstance(value, int):
-        return value
-    if name.isdecimal() and int(name) < action_ids.NUM_ACTIONS:
-        return int(name)
-    raise row.fail(name, "is not a known action (see envs/melee/actions.py)")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from reprlib import repr as brief
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from envs.errors import TableError
+from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
+from envs.melee import actions
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _RANGES: Final = {
     "weight": (1.0, 200.0),
@@ -76,15 +80,13 @@ class Row:
             points.append([float(x) for x in point])
         return points
 
-    def steps(self, field: str) -> list[list[float]]:
-        """[first frame, value] of each range of frames; a single number holds for all."""
-        if not isinstance(self.left.get(field), list):
-            return [[0.0, self.number(field)]]
-        points = self.points(field)
-        firsts = [first for first, _ in points]
-        if not points or firsts[0] != 0 or any(x >= y for x, y in itertools.pairwise(firsts)):
-            raise self.fail(field, f"must have rising first frames from 0 on, got {brief(points)}")
-        return points
+    def numbers(self, field: str) -> list[float]:
+        """A list of numbers."""
+        value = self.take(field)
+        low, high = _ANY_NUMBER
+        if not isinstance(value, list) or not all(isinstance(x, int | float) and low <= x <= high for x in value):
+            raise self.fail(field, f"must be a list of numbers from {low:g} to {high:g}, got {brief(value)}")
+        return [float(x) for x in value]
 
     def table(self, field: str) -> Row:
         return Row(self.file, f"{self.name}.{field}" if self.name else field, self.take(field))
@@ -106,3 +108,21 @@ class Row:
         """Raise if a field is left: it is unknown."""
         if self.left:
             raise self.fail(min(self.left), "is not a known field")
+
+
+def open_table(path: Path) -> Row:
+    """The top table of a file."""
+    try:
+        return Row(path.name, "", parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True)))
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path.name}: not valid TOML: {error}") from error
+
+
+def action_id(row: Row, name: str) -> int:
+    """An action's number, from its name in ``envs.melee.actions`` or, for special moves, the number itself."""
+    value = vars(actions).get(name.upper())
+    if isinstance(value, int):
+        return value
+    if name.isdecimal() and int(name) < actions.NUM_ACTIONS:
+        return int(name)
+    raise row.fail(name, "is not a known action (see envs/melee/actions.py)")

@@ -1,82 +1,180 @@
-"""The actions that the mock claims to reproduce, chosen without looking at its errors."""
+"""The actions and projectiles that the mock claims to reproduce, chosen without looking at its errors.
+
+An action of ``GROUPS`` is claimed if the mock has rules for it. Any other action, special moves above all, is claimed
+for the characters whose tables have a row for it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee import actions as a
-from envs.melee.tables import CHARACTERS, STAGES
+from envs.melee.tables import CHARACTERS, STAGES, Tables, load_tables
+from envs.melee.tables.layout import THROW_HIT
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
 
-# Mechanic, first and last action that belongs to it. Every action named here is covered, for every character.
-MECHANICS: Final[tuple[tuple[str, int, int], ...]] = (
-    ("stand", a.WAIT, a.WAIT),
-    ("walk", a.WALK_SLOW, a.WALK_FAST),
-    ("turn", a.TURN, a.TURN),
-    ("run turn", a.TURN_RUN, a.TURN_RUN),
-    ("dash", a.DASH, a.DASH),
-    ("run", a.RUN, a.RUN_DIRECT),
-    ("run brake", a.RUN_BRAKE, a.RUN_BRAKE),
-    ("jump squat", a.JUMP_SQUAT, a.JUMP_SQUAT),
-    ("jump", a.JUMP_F, a.JUMP_B),
-    ("double jump", a.JUMP_AERIAL_F, a.JUMP_AERIAL_B),
-    ("fall", a.FALL, a.FALL_AERIAL_B),
-    ("special fall", a.FALL_SPECIAL, a.FALL_SPECIAL_B),
-    ("tumble", a.DAMAGE_FALL, a.DAMAGE_FALL),
-    ("crouch", a.SQUAT, a.SQUAT_RISE),
-    ("landing", a.LANDING, a.LANDING),
-    ("special landing", a.LANDING_FALL_SPECIAL, a.LANDING_FALL_SPECIAL),
-    ("jab", a.JAB_1, a.JAB_3),
-    ("dash attack", a.DASH_ATTACK, a.DASH_ATTACK),
-    ("tilt", a.FTILT_HIGH, a.DTILT),
-    ("smash", a.FSMASH_HIGH, a.DSMASH),
-    ("aerial", a.NAIR, a.DAIR),
-    ("aerial landing", a.LANDING_NAIR, a.LANDING_DAIR),
-    ("hitstun", a.DAMAGE_HIGH_1, a.DAMAGE_FLY_ROLL),
-    ("shield", a.GUARD_ON, a.GUARD_OFF),
-    ("shield", a.GUARD_REFLECT, a.GUARD_REFLECT),
-    ("shield stun", a.GUARD_STUN, a.GUARD_STUN),
-    ("down", a.DOWN_BOUND_UP, a.DOWN_DAMAGE_UP),
-    ("getup", a.DOWN_STAND_UP, a.DOWN_ROLL_B_UP),
-    ("down", a.DOWN_BOUND, a.DOWN_DAMAGE),
-    ("getup", a.DOWN_STAND, a.DOWN_ROLL_B),
-    ("tech", a.TECH, a.TECH_B),
-    ("grab", a.CATCH, a.CATCH_CUT),
-    ("throw", a.THROW_F, a.THROW_D),
-    ("roll", a.ROLL_F, a.ROLL_B),
-    ("spot dodge", a.SPOT_DODGE, a.SPOT_DODGE),
-    ("air dodge", a.AIR_DODGE, a.AIR_DODGE),
-    ("platform drop", a.PLATFORM_DROP, a.PLATFORM_DROP),
-    ("ledge hang", a.CLIFF_CATCH, a.CLIFF_WAIT),
+RULES, ROWS, NOTHING = True, False, None  # claimed always; where the tables have a row; never
+
+# Mechanic, first and last action that belongs to it, and what claims it.
+GROUPS: Final[tuple[tuple[str, int, int, bool | None], ...]] = (
+    ("stand", a.WAIT, a.WAIT, RULES),
+    ("walk", a.WALK_SLOW, a.WALK_FAST, RULES),
+    ("turn", a.TURN, a.TURN, RULES),
+    ("run turn", a.TURN_RUN, a.TURN_RUN, RULES),
+    ("dash", a.DASH, a.DASH, RULES),
+    ("run", a.RUN, a.RUN_DIRECT, RULES),
+    ("run brake", a.RUN_BRAKE, a.RUN_BRAKE, RULES),
+    ("jump squat", a.JUMP_SQUAT, a.JUMP_SQUAT, RULES),
+    ("jump", a.JUMP_F, a.JUMP_B, RULES),
+    ("double jump", a.JUMP_AERIAL_F, a.JUMP_AERIAL_B, RULES),
+    ("fall", a.FALL, a.FALL_AERIAL_B, RULES),
+    ("special fall", a.FALL_SPECIAL, a.FALL_SPECIAL_B, RULES),
+    ("tumble", a.DAMAGE_FALL, a.DAMAGE_FALL, RULES),
+    ("crouch", a.SQUAT, a.SQUAT_RISE, RULES),
+    ("landing", a.LANDING, a.LANDING, RULES),
+    ("special landing", a.LANDING_FALL_SPECIAL, a.LANDING_FALL_SPECIAL, RULES),
+    ("jab", a.JAB_1, a.JAB_3, RULES),
+    ("rapid jab", a.RAPID_JAB_START, a.RAPID_JAB_END, ROWS),
+    ("dash attack", a.DASH_ATTACK, a.DASH_ATTACK, RULES),
+    ("tilt", a.FTILT_HIGH, a.DTILT, RULES),
+    ("smash", a.FSMASH_HIGH, a.DSMASH, RULES),
+    ("aerial", a.NAIR, a.DAIR, RULES),
+    ("aerial landing", a.LANDING_NAIR, a.LANDING_DAIR, RULES),
+    ("hitstun", a.DAMAGE_HIGH_1, a.DAMAGE_FLY_ROLL, RULES),
+    ("shield", a.GUARD_ON, a.GUARD_OFF, RULES),
+    ("shield", a.GUARD_REFLECT, a.GUARD_REFLECT, RULES),
+    ("shield stun", a.GUARD_STUN, a.GUARD_STUN, RULES),
+    ("down", a.DOWN_BOUND_UP, a.DOWN_DAMAGE_UP, RULES),
+    ("getup", a.DOWN_STAND_UP, a.DOWN_ROLL_B_UP, RULES),
+    ("down", a.DOWN_BOUND, a.DOWN_DAMAGE, RULES),
+    ("getup", a.DOWN_STAND, a.DOWN_ROLL_B, RULES),
+    ("tech", a.TECH, a.TECH_B, RULES),
+    ("wall, ceiling", a.WALL_TECH, a.CEILING_TECH, NOTHING),
+    ("broken shield", a.SHIELD_BREAK_FLY, a.DIZZY, RULES),
+    ("grab", a.CATCH, a.CATCH_CUT, RULES),
+    ("throw", a.THROW_F, a.THROW_D, RULES),
+    ("grabbed", a.CAPTURE_PULLED_HIGH, a.CAPTURE_JUMP, RULES),
+    ("roll", a.ROLL_F, a.ROLL_B, RULES),
+    ("spot dodge", a.SPOT_DODGE, a.SPOT_DODGE, RULES),
+    ("air dodge", a.AIR_DODGE, a.AIR_DODGE, RULES),
+    ("clank", a.REBOUND_STOP, a.REBOUND, NOTHING),
+    ("thrown", a.THROWN_F, a.THROWN_D, RULES),
+    ("platform drop", a.PLATFORM_DROP, a.PLATFORM_DROP, RULES),
+    ("teeter", a.TEETER, a.TEETER_WAIT, NOTHING),
+    ("wall, ceiling", 247, 249, NOTHING),
+    ("slide off", a.SLIDE_OFF, a.SLIDE_OFF, NOTHING),
+    ("ledge hang", a.CLIFF_CATCH, a.CLIFF_WAIT, RULES),
+    ("ledge get-up", a.CLIFF_CLIMB_SLOW, a.CLIFF_JUMP_QUICK_2, RULES),
+    ("taunt", a.TAUNT_RIGHT, a.TAUNT_LEFT, ROWS),
+    ("special", a.FIRST_SPECIAL, a.NUM_ACTIONS - 1, ROWS),
 )
-NAMES: Final = tuple(dict.fromkeys(name for name, _, _ in MECHANICS))
+NAMES: Final = (*dict.fromkeys(name for name, *_ in GROUPS), "other")
 ENTERING: Final = (a.ENTRY, a.ENTRY_END)
 NEAR_ITEM: Final = 60.0  # units from a player within which a projectile may matter
-DECORATIONS: Final = frozenset({0xD2})  # item types that stages have for show: Shy Guys
+
+
+class Projectile(NamedTuple):
+    """An item that the actions ``first`` to ``last`` of a character create."""
+
+    name: str
+    character: str
+    first: int
+    last: int
+
+
+# By item type. A projectile is claimed if one of those actions has a hit in the tables that flies, a ghost if any hits.
+PROJECTILES: Final = {
+    0x36: Projectile("laser", "fox", 341, 346),
+    0x37: Projectile("laser", "falco", 341, 346),
+    0x38: Projectile("ghost", "fox", 347, 352),
+    0x39: Projectile("ghost", "falco", 347, 352),
+    0x4F: Projectile("needle", "sheik", 341, 348),
+    0x61: Projectile("chain", "sheik", 349, 354),
+    0x6E: Projectile("disable", "mewtwo", 359, 360),
+    0x70: Projectile("shadow ball", "mewtwo", 341, 352),
+}
+# Item types that touch nobody: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy Guys.
+DECORATIONS: Final = frozenset({0x4A, 0x4B, 0x50, 0x55, 0xD2})
+
+# First action of the neutral, side, up and down special of each character.
+SPECIALS: Final = {
+    "cptfalcon": (347, 349, 353, 357),
+    "falco": (341, 347, 353, 360),
+    "fox": (341, 347, 353, 360),
+    "ganondorf": (347, 349, 353, 357),
+    "jigglypuff": (346, 363, 365, 371),
+    "marth": (341, 349, 367, 369),
+    "mewtwo": (341, 351, 353, 359),
+    "sheik": (341, 349, 355, 361),
+}
+DIRECTIONS: Final = ("neutral", "side", "up", "down")
 
 # Why a frame is not covered.
 REASONS: Final = ("covered", "character", "stage", "action", "projectile")
 COVERED, CHARACTER, STAGE, ACTION, PROJECTILE = range(len(REASONS))
 
 
+@cache
 def mechanic_table() -> NDArray[np.int16]:
-    """[NUM_ACTIONS] index into NAMES of every action, -1 for those that are not covered."""
-    table = np.full(a.NUM_ACTIONS, -1, np.int16)
-    for name, first, last in MECHANICS:
+    """[NUM_ACTIONS] index into NAMES of every action."""
+    table = np.full(a.NUM_ACTIONS, NAMES.index("other"), np.int16)
+    for name, first, last, _ in GROUPS:
         table[first : last + 1] = NAMES.index(name)
     return table
 
 
-def mechanics(replay: Replay) -> NDArray[np.int16]:
-    """[T, 2] mechanic of each player on each frame, -1 where the mock does not claim the action."""
-    action = replay.state.players["action"]
-    known = (action >= 0) & (action < a.NUM_ACTIONS)
-    return np.where(known, mechanic_table()[np.where(known, action, 0)], -1).astype(np.int16)
+def mechanics(replay: Replay, tables: Tables) -> NDArray[np.int16]:
+    """[T, 2] index into NAMES of each player's mechanic on each frame."""
+    p = replay.state.players
+    table = np.tile(mechanic_table(), (len(tables.characters) + 1, 1))
+    for row, c in enumerate(tables.characters):
+        if c.air_jump_action > 0.0:  # jumps of a character that has many
+            first = int(c.air_jump_action)
+            table[row, first : first + int(c.air_jumps)] = NAMES.index("double jump")
+    return table[_rows(p["character"], tables), _known(p["action"])]
+
+
+def claimed_actions(tables: Tables) -> NDArray[np.bool_]:
+    """[C + 1, NUM_ACTIONS] whether the mock claims an action of a character; nothing in the last row."""
+    claimed = np.zeros((len(tables.characters) + 1, a.NUM_ACTIONS), bool)
+    claimed[:-1] = tables.actions["frames"] > 0
+    for _, first, last, claim in GROUPS:
+        if claim is not ROWS:
+            claimed[:-1, first : last + 1] = claim is RULES
+    return claimed
+
+
+def claims(replay: Replay, tables: Tables) -> NDArray[np.bool_]:
+    """[T, 2] whether the mock claims the action of each player on each frame."""
+    p = replay.state.players
+    return claimed_actions(tables)[_rows(p["character"], tables), _known(p["action"])]
+
+
+def _rows(character: NDArray[np.int32], tables: Tables) -> NDArray[np.int32]:
+    """Rows of the tables; -1, the last, for characters without one."""
+    rows = tables.character_rows
+    rows_of: NDArray[np.int32] = np.where((character >= 0) & (character < len(rows)), rows[character % len(rows)], -1)
+    return rows_of
+
+
+def _known(action: NDArray[np.int32]) -> NDArray[np.int32]:
+    known: NDArray[np.int32] = np.where((action >= 0) & (action < a.NUM_ACTIONS), action, 0)
+    return known
+
+
+def special_moves(character: NDArray[np.int32], action: NDArray[np.int32]) -> NDArray[np.int8]:
+    """Index into DIRECTIONS of the special move that an action belongs to, -1 none."""
+    moves = np.full(action.shape, -1, np.int8)
+    for name, firsts in SPECIALS.items():
+        for direction, first in enumerate(firsts):
+            moves[(character == CHARACTERS.get(name, -1)) & (action >= first)] = direction
+    return moves
 
 
 def counted(replay: Replay) -> NDArray[np.bool_]:
@@ -86,11 +184,13 @@ def counted(replay: Replay) -> NDArray[np.bool_]:
     return (replay.state.game["frame"] >= 0) & ~away.any(1)
 
 
-def reasons(replay: Replay) -> NDArray[np.int8]:
+def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     """[T] COVERED, or why not."""
+    tables = tables or load_tables()
     result = np.zeros(len(replay.state.players), np.int8)
-    result[_near_items(replay)] = PROJECTILE
-    result[(mechanics(replay) < 0).any(1)] = ACTION
+    unknown = [kind for kind in projectiles(replay) if not is_projectile_claimed(kind, tables)]
+    result[near_items(replay, unknown)] = PROJECTILE
+    result[~claims(replay, tables).all(1)] = ACTION
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
@@ -98,9 +198,31 @@ def reasons(replay: Replay) -> NDArray[np.int8]:
     return result
 
 
-def _near_items(replay: Replay) -> NDArray[np.bool_]:
+def is_playable(replay: Replay) -> bool:
+    """Whether the mock has the stage, and the characters on all frames."""
+    known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
+    return int(replay.stage) in STAGES.values() and bool(known.all())
+
+
+def is_projectile_claimed(kind: int, tables: Tables) -> bool:
+    """Whether the tables have the flying hits of a projectile."""
+    if kind not in PROJECTILES:
+        return False
+    name, character, first, last = PROJECTILES[kind]
+    entries = tables.actions[tables.character_rows[CHARACTERS[character]], first : last + 1]
+    kinds = [tables.hits["kind"][e["first_hit"] : e["first_hit"] + e["num_hits"]] for e in entries]
+    return bool((np.concatenate(kinds) > (-1 if name == "ghost" else THROW_HIT)).any())
+
+
+def projectiles(replay: Replay) -> list[int]:
+    """Item types of a replay that may touch a player."""
+    return [kind for kind in np.unique(replay.items["type"]).tolist() if kind not in DECORATIONS]
+
+
+def near_items(replay: Replay, kinds: list[int] | None = None) -> NDArray[np.bool_]:
+    """[T] whether an item of these kinds is near a player; of all kinds but decorations if None."""
     near = np.zeros(len(replay.state.players), bool)
-    items = replay.items[~np.isin(replay.items["type"], list(DECORATIONS))]
+    items = replay.items[np.isin(replay.items["type"], projectiles(replay) if kinds is None else kinds)]
     players = replay.state.players[items["t"]]
     distance = np.hypot(players["x"] - items["x"][:, None], players["y"] - items["y"][:, None])
     near[items["t"][(distance < NEAR_ITEM).any(1)]] = True
@@ -111,6 +233,12 @@ def action_name(action: int) -> str:
     """Name of an action as in ``envs.melee.actions``, or its number."""
     names = {value: name for name, value in vars(a).items() if type(value) is int and name not in _NOT_ACTIONS}
     return names.get(action, str(action)).lower()
+
+
+def name_of(character: int, action: int) -> str:
+    """Name of an action that is not covered, with its character if it is a special move."""
+    names = {number: name for name, number in CHARACTERS.items()}
+    return f"{names.get(character, character)} {action}" if action >= a.FIRST_SPECIAL else action_name(action)
 
 
 _NOT_ACTIONS: Final = ("NUM_ACTIONS", "FIRST_SPECIAL")

@@ -1,8 +1,9 @@
-"""Clean hits of a replay, and the values that the mock computes for them.
+"""Clean hits of a replay, and what the mock's rules make of them.
 
 A clean hit is one hit from one attacker on a victim that was not in hitlag, hitstun or behind a shield, with no second
-hit before the end of the victim's hitlag. The damage taken tells which circle of the move connected; how often the
-mock's own geometry finds the same one is counted separately.
+hit before the end of the victim's hitlag: by an attack, a projectile or a throw that the tables know. The damage taken
+tells which circle of the move connected; the mock applies that one to the real players. Speeds are compared as the
+game records them: a launch into the floor is already turned upwards, and a throw has lost the speed of one frame.
 """
 
 from __future__ import annotations
@@ -15,116 +16,182 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.hit import ELECTRIC_HITLAG, NO_HIT, damage_of, find_hit, knockback_on
-from envs.melee.physics.knockback import LAUNCH_SPEED, hitlag, hitstun
-from envs.melee.physics.memory import MEMORY
-from envs.melee.state import NUM_SEATS, PLAYER, as_records, records
-from envs.melee.tables import load_tables
-from envs.melee.tables.layout import ATTACK_HIT
-from scripts.studies.fidelity.coverage import COVERED, reasons
+from envs.melee.physics.damage import start_throw
+from envs.melee.physics.hit import NO_HIT, damage_of, find_hit, hurt, note_damage
+from envs.melee.physics.hit import _apply as apply_hit
+from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED
+from envs.melee.physics.knockback import hitlag as lag_of
+from envs.melee.state import NUM_SEATS, as_records
+from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
+from scripts.studies.fidelity import coverage
+from scripts.studies.fidelity.contacts import fresh_hitlag
+from scripts.studies.fidelity.pose import empty_board, one_frame_on
+from scripts.studies.fidelity.reconstruct import replay_arrays
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
+    from envs.melee.tables import Tables
 
+KINDS: Final = ("attack", "special", "projectile", "throw")
+COMPARED: Final = ("damage", "knockback", "hitlag", "hitstun")
+_SPECIAL, _PROJECTILE, _THROW = 1, 2, 3
 HIT: Final = np.dtype(
     [
         ("t", "i4"),  # frame of the replay, counted from its first
         ("attacker", "i4"),  # seat
-        ("action", "i4"),  # of the attacker
-        ("known", "i4"),  # 1 where the tables have a hit of that move on that frame
+        ("character", "i4"),  # of the attacker
+        ("action", "i4"),  # of the attacker; of a projectile, the one that fired it
+        ("kind", "i4"),  # index into KINDS
+        ("known", "i4"),  # 1 where the tables have such a hit
         ("found", "i4"),  # 1 where the mock's own search finds the same circle
-        *((f"{who}_{name}", "f8") for name in ("damage", "knockback", "hitlag", "hitstun") for who in ("real", "mock")),
+        *((f"{who}_{name}", "f8") for name in COMPARED for who in ("real", "mock")),
     ]
 )
-_SHIELDING: Final = (a.GUARD_ON, a.GUARD_REFLECT)
 
 
-def clean_hits(replay: Replay, memory: NDArray[np.void]) -> NDArray[np.void]:
-    """HIT [K]: the clean hits of covered moves; ``memory`` is what ``reconstruct_memory`` gives."""
-    found = [hit for victim in range(NUM_SEATS) for hit in _clean(replay, victim)]
+def clean_hits(
+    replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_], tables: Tables
+) -> NDArray[np.void]:
+    """HIT [K]: the clean hits on the frames of ``covered``, [T]; ``memory`` is what ``reconstruct_memory`` gives."""
+    found = sorted(hit for victim in range(NUM_SEATS) for hit in _clean(replay, covered, victim))
     hits = np.zeros(len(found), HIT)
-    for i, (t, victim) in enumerate(sorted(found)):
-        hits[i]["t"], hits[i]["attacker"] = t, 1 - victim
-        hits[i]["action"] = replay.state.players[t, 1 - victim]["action"]
+    for i, (t, victim, kind, action) in enumerate(found):
+        hits[i]["t"], hits[i]["attacker"], hits[i]["kind"], hits[i]["action"] = t, 1 - victim, kind, action
+        hits[i]["character"] = replay.state.players["character"][t, 1 - victim]
         _real(replay, t, victim, hits[i])
-    players = as_records(replay.state.players)
-    _predict(as_records(hits), players, memory, records(PLAYER, 2), records(MEMORY, 2), load_tables())
+    _predict(as_records(hits), replay_arrays(replay, memory), empty_board(), empty_board(), tables)
     return hits
 
 
-def _clean(replay: Replay, victim: int) -> list[tuple[int, int]]:
+def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int) -> list[tuple[int, int, int, int]]:
     p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
-    covered = reasons(replay) == COVERED
-    hurt = np.flatnonzero(p["percent"][1:] > p["percent"][:-1]) + 1
+    struck = fresh_hitlag(q["hitlag"])
+    near = coverage.near_items(replay)
     found = []
-    for t in hurt:
-        before = p[t - 1]
-        attack = a.JAB_1 <= q["action"][t] <= a.DAIR
-        lag = int(p["hitlag"][t]) if p["hitlag"][t] > 0 else 0
+    for t in (np.flatnonzero(p["percent"][1:] > p["percent"][:-1]) + 1).tolist():
+        kind, action = _cause(replay, t, victim, bool(struck[t]), bool(near[t - 1]))
+        before, lag = p[t - 1], max(int(p["hitlag"][t]), 0)
         quiet = before["hitlag"] <= 0 and before["hitstun"] <= 0
-        open_ = not _SHIELDING[0] <= before["action"] <= _SHIELDING[1]
-        free = not a.CAPTURE_PULLED_HIGH <= before["action"] <= a.CAPTURE_DAMAGE
-        whole = t + lag + 1 < len(p) and not replay.rolled_back[t - 1 : t + lag + 2].any()
-        if not (attack and lag and q["hitlag"][t] > 0 and quiet and open_ and free and whole and covered[t - 1]):
-            continue
-        if (p["percent"][t + 1 : t + lag + 1] == p["percent"][t]).all():
-            found.append((int(t), victim))
+        open_ = kind == _THROW or not (_is_shielding(before["action"]) or _is_held(before["action"]))
+        alone = t + lag + 1 < len(p) and (p["percent"][t + 1 : t + lag + 1] == p["percent"][t]).all()
+        if kind >= 0 and quiet and open_ and alone and covered[t - 1]:
+            found.append((t, victim, kind, action))
     return found
+
+
+def _cause(replay: Replay, t: int, victim: int, struck: bool, near: bool) -> tuple[int, int]:
+    """Kind and action of what took percent from a player on frame ``t``; kind -1 if it is not clear."""
+    p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
+    action = int(q["action"][t])
+    if a.THROWN_F <= p["action"][t - 1] <= a.THROWN_D:
+        return (_THROW, action) if a.THROW_F <= action <= a.THROW_D and not _is_held(p["action"][t]) else (-1, 0)
+    if struck and p["hitlag"][t] > 0:
+        return (_SPECIAL if action >= a.FIRST_SPECIAL else 0, action)
+    fired = np.flatnonzero(_fires(q["action"][max(0, t - 100) : t + 1]))
+    if near and len(fired) and not struck:
+        return _PROJECTILE, int(q["action"][max(0, t - 100) + fired[-1]])
+    return -1, 0
+
+
+def _fires(action: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether an action may fire a projectile: a neutral special of Fox and Falco."""
+    fires: NDArray[np.bool_] = (action == a.FIRST_SPECIAL + 1) | (action == a.FIRST_SPECIAL + 4)
+    return fires
+
+
+def _is_shielding(action: int) -> bool:
+    return a.GUARD_ON <= action <= a.GUARD_REFLECT
+
+
+def _is_held(action: int) -> bool:
+    return a.CAPTURE_PULLED_HIGH <= action <= a.CAPTURE_DAMAGE or a.THROWN_F <= action <= a.THROWN_D
 
 
 def _real(replay: Replay, t: int, victim: int, hit: np.void) -> None:
     p = replay.state.players[:, victim]
+    lost = DECAY if hit["kind"] == _THROW else 0.0
     hit["real_damage"] = p["percent"][t] - p["percent"][t - 1]
-    hit["real_knockback"] = math.hypot(p["speed_attack_x"][t], p["speed_attack_y"][t]) / LAUNCH_SPEED
-    hit["real_hitlag"] = p["hitlag"][t]
+    hit["real_knockback"] = (math.hypot(p["speed_attack_x"][t], p["speed_attack_y"][t]) + lost) / LAUNCH_SPEED
+    hit["real_hitlag"] = max(p["hitlag"][t], 0.0)
     hit["real_hitstun"] = p["hitstun"][t]
 
 
 @compiled
-def _predict(hits, players, memory, mock, remembered, tables):
+def _predict(hits, real, ahead, board, tables):
     for i in range(len(hits)):
         hit = hits[i]
-        t, seat = hit.t, hit.attacker
-        mock[0] = players[t, seat]
-        mock[1] = players[t, 1 - seat]
-        remembered[0] = memory[t, seat]
-        remembered[1] = memory[t - 1, 1 - seat]
-        for j in range(len(remembered[0].stale)):  # as it was before the hit itself went in
-            remembered[0].stale[j] = memory[t - 1, seat].stale[j]
-        mock[0].hitlag = 0.0
-        remembered[0].hit_groups = 0
-        mock[1].hitlag = 0.0
-        mock[1].invulnerable = 0
-        before = players[t - 1, 1 - seat]
-        mock[1].action = before.action
-        mock[1].action_frame = before.action_frame
-        mock[1].on_ground = before.on_ground
-        mock[1].percent = before.percent
-        row = _circle(mock[0], remembered[0], tables, hit.real_damage)
+        _before_hit(hit, real, ahead, board, tables)
+        p, m, victim, remembered = board.players[0], board.memory[0], board.players[1], board.memory[1]
+        row = _circle(hit, p, m, tables)
         if row == NO_HIT:
             continue
         hit.known = 1
-        hit.found = 1 if row == find_hit(mock[0], remembered[0], mock[1], remembered[1], tables) else 0
-        damage = damage_of(mock[0], remembered[0], tables, row)
-        hit.mock_damage = damage
-        percent = math.floor(before.percent) + damage
-        hit.mock_knockback = knockback_on(remembered[0], mock[1], remembered[1], tables, row, percent)
-        lag = hitlag(damage)
-        hit.mock_hitlag = math.floor(lag * ELECTRIC_HITLAG) if tables.hits[row].electric else lag
-        hit.mock_hitstun = hitstun(hit.mock_knockback)
+        if hit.kind <= _SPECIAL:
+            hit.found = 1 if row == find_hit(p, m, victim, remembered, tables) else 0
+        percent = victim.percent
+        _strike(hit, p, m, victim, remembered, tables, row)
+        hit.mock_damage = victim.percent - percent
+        hit.mock_knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
+        hit.mock_hitlag = victim.hitlag
+        hit.mock_hitstun = victim.hitstun
 
 
 @rule
-def _circle(p, m, tables, damage):
-    """The active circle of the move whose damage is nearest to that of the hit."""
+def _before_hit(hit, real, ahead, board, tables):
+    """Put the attacker and the victim on the board, as they were before the hit."""
+    t, seat = hit.t, hit.attacker
+    board.players[0] = real.players[t, seat]
+    board.memory[0] = real.memory[t, seat]
+    board.players[1] = real.players[t - 1, 1 - seat]
+    board.memory[1] = real.memory[t - 1, 1 - seat]
+    if hit.kind != _THROW:
+        one_frame_on(real, t, ahead, tables)
+        board.players[1] = ahead.players[1 - seat]
+        board.memory[1] = ahead.memory[1 - seat]
+    p, m, victim = board.players[0], board.memory[0], board.players[1]
+    m.hit_groups = 0
+    for j in range(len(m.stale)):  # as it was before the hit itself went in
+        m.stale[j] = real.memory[t - 1, seat].stale[j]
+    if hit.kind == _PROJECTILE:
+        p.action = hit.action
+    p.hitlag = 0.0
+    victim.hitlag = 0.0
+    victim.invulnerable = 0
+    victim.percent = real.players[t - 1, 1 - seat].percent
+    victim.x, victim.y = real.players[t, 1 - seat].x, real.players[t, 1 - seat].y
+
+
+@rule
+def _strike(hit, p, m, victim, remembered, tables, row):
+    """Apply the hit as the mock does."""
+    damage = damage_of(p, m, tables, row)
+    side = 1.0 if victim.x > p.x else -1.0
+    if hit.kind == _THROW:
+        hurt(m, victim, remembered, tables, row, side, damage)
+        start_throw(victim, remembered)
+    elif hit.kind == _PROJECTILE:
+        if tables.hits[row].kb_growth > 0.0 or tables.hits[row].kb_base > 0.0:
+            victim.hitlag = lag_of(damage)
+            hurt(m, victim, remembered, tables, row, side, damage)
+        else:
+            note_damage(m, victim, remembered, damage)
+    else:
+        apply_hit(p, m, victim, remembered, tables, row, False, side, damage)
+
+
+@rule
+def _circle(hit, p, m, tables):
+    """The hit of the move whose damage is nearest to that of the real hit, of those active on this frame."""
     best = NO_HIT
     entry = tables.actions[m.character_row, p.action]
     frame = int(p.action_frame)
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
-        hit = tables.hits[row]
-        if not hit.start <= frame <= hit.end or hit.kind != ATTACK_HIT:
+        found = tables.hits[row]
+        if hit.kind <= _SPECIAL and (found.kind != ATTACK_HIT or not found.start <= frame <= found.end):
             continue
-        gap = abs(damage_of(p, m, tables, row) - damage)
-        if best == NO_HIT or gap < abs(damage_of(p, m, tables, best) - damage):
+        if (hit.kind == _THROW and found.kind != THROW_HIT) or (hit.kind == _PROJECTILE and found.kind < LASER_HIT):
+            continue
+        gap = abs(damage_of(p, m, tables, row) - hit.real_damage)
+        if best == NO_HIT or gap < abs(damage_of(p, m, tables, best) - hit.real_damage):
             best = row
     return best

@@ -16,11 +16,10 @@ from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
-from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
+from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
 from envs.melee.physics.damage import RECOIL_FRICTION
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
-from envs.melee.physics.ground import PLATFORM_DROP_LOCK
 from envs.melee.physics.hit import recoil, remember_move
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
@@ -33,7 +32,7 @@ from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
 from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, as_records, records
-from envs.melee.tables import load_tables
+from envs.melee.tables import Tables, load_tables
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -52,10 +51,10 @@ class ReplayArrays(NamedTuple):
     memory: NDArray[np.void]  # MEMORY [T, 2]
 
 
-def reconstruct_memory(replay: Replay) -> NDArray[np.void]:
+def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[np.void]:
     """MEMORY [T, 2] of a replay whose stage and characters are in the tables."""
     memory = records(MEMORY, len(replay.state.players), NUM_SEATS)
-    _follow(replay_arrays(replay, memory), load_tables())
+    _follow(replay_arrays(replay, memory), tables or load_tables())
     return memory
 
 
@@ -98,7 +97,7 @@ def _follow(real, tables):
                 _remember(players[t - 1, seat], p, m, s, tables)
         if t > 0:
             for seat in range(2):
-                _note_hits(players, memory, t, seat)
+                _note_hits(players, memory, t, seat, tables)
                 memory[t, seat].rival_ledge = memory[t - 1, 1 - seat].ledge
 
 
@@ -108,6 +107,7 @@ def _remember(before, p, m, s, tables):
     c = tables.characters[m.character_row]
     m.air_jumps = int(c.air_jumps)
     lying = a.DOWN_BOUND_UP <= p.action <= a.DOWN_ROLL_B
+    before_surface = m.surface
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
     _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
@@ -119,6 +119,7 @@ def _remember(before, p, m, s, tables):
         m.age += 1
     elif p.action != before.action or p.action_frame < before.action_frame:
         _begin(before, p, m, c, tables)
+        m.drop_from = before_surface if p.action == a.PLATFORM_DROP else -1
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
@@ -154,8 +155,6 @@ def _begin(before, p, m, c, tables):
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
     elif p.action == a.PLATFORM_DROP:
         m.y_age = NEVER
-        m.drop_from = m.surface
-        m.platform_lock = PLATFORM_DROP_LOCK
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
@@ -200,20 +199,26 @@ def _surface_under(p, m, s):
 
 @rule
 def _follow_hull(before, p, m, tables):
-    """Update the hull's bottom in the air; the first frames of a jump keep it at the feet."""
+    """Update the hull's bottom in the air, and for how long it stays where it is."""
     if p.on_ground:
         m.hull = 0.0
+        m.hull_lock = 0
         return
-    jumped = a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B and p.action != before.action
-    if before.on_ground or jumped:
-        lock_hull(m)
-    if p.hitlag <= 0.0:
+    new = p.action != before.action
+    struck = a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL and p.hitlag > before.hitlag
+    if struck:
         m.hull_lock = max(m.hull_lock - 1, 0)
-        m.hull = hull_height(p, m, tables)
+    # What comes after the player has moved on this frame begins to count on the next.
+    if (before.on_ground and (struck or p.action == a.FALL or not new)) or (new and p.action == a.CLIFF_CATCH):
+        lock_hull(m)
+    elif not struck:
+        if before.on_ground or (new and a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B):
+            lock_hull(m)
+        rest_hull(p, m, tables)
 
 
 @rule
-def _note_hits(players, memory, t, seat):
+def _note_hits(players, memory, t, seat, tables):
     """Record a hit of this seat on the other one: hit groups, staleness, credit."""
     p, m = players[t, seat], memory[t, seat]
     victim, hurt = players[t, 1 - seat], memory[t, 1 - seat]
@@ -228,9 +233,20 @@ def _note_hits(players, memory, t, seat):
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
     if attack and p.hitlag > players[t - 1, seat].hitlag and victim.hitlag > 0.0:
-        m.hit_groups = -1
+        m.hit_groups |= _active_groups(p, m, tables)
     else:
         attack = a.CATCH_ATTACK <= p.action <= a.THROW_D and p.action != a.CATCH_CUT
     if attack and rose and not m.staled:
         m.staled = 1
         remember_move(m, p.action)
+
+
+@rule
+def _active_groups(p, m, tables):
+    """Bits of the groups of hits that are active on this frame."""
+    entry = tables.actions[m.character_row, p.action]
+    groups = 0
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if tables.hits[row].start <= int(p.action_frame) <= tables.hits[row].end:
+            groups |= 1 << tables.hits[row].group
+    return groups

@@ -2,94 +2,153 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from envs.melee.tables import CHARACTERS, STAGES
 from scripts.studies.fidelity import coverage
-from scripts.studies.fidelity.score import Measured, figures, rows
+from scripts.studies.fidelity.figures import HEADLINE, Figure
 from scripts.studies.fidelity.windows import CHECKS, LENGTH
+from scripts.studies.pages import table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COLUMNS = {
+    from scripts.studies.fidelity.measure import Measured
+
+_BY_FILE: Final = {
     "covered": "covered",
-    "movement windows": "movement_windows",
-    "error, median": "position_error_30_median",
-    "error, 90%": "position_error_30_p90",
-    "same actions": "same_actions",
-    "clean hits": "hits",
-    "knockback": "knockback_within_1pct",
-    "hitlag": "hitlag_exact",
-    "hitstun": "hitstun_within_1",
-    "damage": "damage_within_1pct",
-    "circle": "circle_found",
+    "same_actions": "movement: same",
+    "position_error_30_p90": "error 90%",
+    "all_same_actions": "all: same",
+    "landing_exact": "landings",
+    "contacts_recall": "contacts found",
+    "contacts_precision": "of the game",
+    "knockback_within_1pct": "knockback",
+    "hitlag_exact": "hitlag",
+    "damage_within_1pct": "damage",
 }
-_SHARES = {"covered", "same actions", "knockback", "hitlag", "hitstun", "damage", "circle"}
+_ERRORS: Final = frozenset(figure.key for figure in HEADLINE if figure.quantile is not None)
+_HITS: Final = ("known", "knockback_within_1pct", "hitlag_exact", "hitstun_within_1", "damage_within_1pct")
+MOST_LEFT_OUT: Final = 20  # rows of what is not covered
 
 
-def text(files: Sequence[Measured]) -> str:
-    """All tables."""
-    judged = [file for file in files if file.judged]
-    parts = [_file_table(files, judged)]
-    if judged:
-        parts += ["", _row_table(judged), "", _left_out_table(judged)]
-    parts += ["", _covered_list()]
-    return "\n".join(parts)
+def text(made: dict[str, Any]) -> str:
+    """All tables of what ``report`` made."""
+    parts = [headline(made), _files(made)]
+    if made["mechanics"]:
+        parts += [_windows(made["mechanics"], "windows with"), _windows(made["specials"], "windows with")]
+        parts += [_contacts(made["contacts"]), _landings(made["landings"]), _hits(made["hits"]), _left_out(made)]
+    return "\n\n".join([*(part for part in parts if part), _covered_list()])
 
 
-def _file_table(files: Sequence[Measured], judged: Sequence[Measured]) -> str:
-    lines = [f"| file | slp | frames | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 3) + "|"]
-    for file in files:
-        version = ".".join(map(str, file.version))
-        lines.append(f"| {file.name} | {version}{'' if file.judged else ' (apart)'} | {_cells(figures([file]))} |")
-    if len(judged) > 1:
-        lines.append(f"| **from 3.8 on, together** | | {_cells(figures(judged))} |")
-    return "\n".join(lines)
+def headline(made: dict[str, Any]) -> str:
+    """The figures of all judged files together, beside the bars of the project."""
+    head = ("figure", "all files", "95% interval", "median file", "10% to 90% of files", "bar", "met", "cases")
+    return table(head, [_headline_row(figure, made["headline"][figure.key]) for figure in HEADLINE])
 
 
-def _cells(made: dict[str, Any]) -> str:
-    cells = [f"{made['frames']:,}"]
-    for title, name in _COLUMNS.items():
-        value = made[name]
-        if value is None:
-            cells.append("")
-        elif title in _SHARES:
-            cells.append(f"{value:.1%}")
-        else:
-            cells.append(f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
-    return " | ".join(cells)
+def _headline_row(figure: Figure, made: dict[str, Any] | None) -> tuple[str, ...]:
+    if made is None:
+        return (figure.title, *("" for _ in range(6)), "0")
+    spread = made["quantiles_of_files"]
+    bar = "" if made["bar"] is None else f"{'≥' if figure.quantile is None else '≤'} {_value(figure.key, made['bar'])}"
+    return (
+        figure.title,
+        f"**{_value(figure.key, made['value'])}**",
+        f"{_value(figure.key, made['low'])} to {_value(figure.key, made['high'])}",
+        _value(figure.key, made["median_file"]),
+        f"{_value(figure.key, spread['10%'])} to {_value(figure.key, spread['90%'])}" if spread else "",
+        bar,
+        "" if made["bar"] is None else ("yes" if made["holds"] else "no"),
+        f"{made['items']:,}",
+    )
 
 
-def _row_table(judged: Sequence[Measured]) -> str:
-    titles = [f"{check} f: 50%, 90%, 99%" for check in CHECKS]
-    lines = [f"| windows of | count | same actions | {' | '.join(titles)} |", "|---" * (len(CHECKS) + 3) + "|"]
-    for row in rows(judged):
-        errors = [", ".join(f"{value:.3g}" for value in np.round(row.error[:, i], 3)) for i in range(len(CHECKS))]
-        lines.append(f"| {row.name} | {row.windows:,} | {row.same:.0%} | {' | '.join(errors)} |")
-    return "\n".join(lines)
+def _value(key: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3g}" if key in _ERRORS else _percent(value)
 
 
-def _left_out_table(judged: Sequence[Measured]) -> str:
-    total: Counter[str] = Counter()
-    for file in judged:
-        total.update(file.left_out)
-    frames = sum(file.counted for file in judged)
-    lines = ["| not covered because of | frames | share |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {name} | {n:,} | {n / frames:.1%} |" for name, n in total.most_common(20))])
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _files(made: dict[str, Any]) -> str:
+    rows = [
+        (
+            file["file"],
+            f"{file['version']}{'' if file['judged'] else ' (apart)'}",
+            f"{file['frames']:,}",
+            f"{file['movement_windows']:,}",
+            *(_value(key, file[key]) for key in _BY_FILE),
+        )
+        for file in made["files"]
+    ]
+    return table(("file", "slp", "frames", "movement windows", *_BY_FILE.values()), rows)
+
+
+def _windows(rows: Sequence[dict[str, Any]], title: str) -> str:
+    errors = [f"{check} f: 50%, 90%" for check in CHECKS]
+    lines = [
+        (
+            row["name"],
+            f"{row['windows']:,}",
+            row["files"],
+            _percent(row["covered"]),
+            _percent(row["same_actions"]),
+            *(", ".join(f"{np.round(x, 3):.3g}" for x in row["error"][str(check)]) for check in CHECKS),
+        )
+        for row in rows
+    ]
+    return table((title, "count", "files", "frames covered", "same actions", *errors), lines) if rows else ""
+
+
+def _contacts(rows: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        (
+            row["name"],
+            row["contacts"],
+            _percent(row["recall"]),
+            _percent(row["precision"]),
+            *(row[key] for key in ("missed", "invented", "early")),
+        )
+        for row in rows
+    ]
+    return table(("contacts of", "in the game", "found", "of the game", "missed", "invented", "early"), lines)
+
+
+def _landings(rows: Sequence[dict[str, Any]]) -> str:
+    return table(
+        ("landings from", "count", "same frame"),
+        [(row["name"], row["landings"], _percent(row["exact"])) for row in rows],
+    )
+
+
+def _hits(rows: Sequence[dict[str, Any]]) -> str:
+    lines = [(row["name"], row["hits"], *(_percent(row[key]) for key in (*_HITS, "circle_found"))) for row in rows]
+    return table(("hits by", "count", "in the tables", "knockback", "hitlag", "hitstun", "damage", "circle"), lines)
+
+
+def _left_out(made: dict[str, Any]) -> str:
+    frames = sum(file["frames"] for file in made["files"] if file["judged"])
+    rows = list(made["left_out"].items())[:MOST_LEFT_OUT]
+    return table(
+        ("not covered because of", "frames", "share"), [(name, f"{n:,}", f"{n / frames:.2%}") for name, n in rows]
+    )
 
 
 def _covered_list() -> str:
-    actions = [
-        f"{name} ({first}-{last})" if last > first else f"{name} ({first})" for name, first, last in coverage.MECHANICS
-    ]
+    def names(claim: bool | None) -> str:
+        return ", ".join(dict.fromkeys(name for name, _, _, made in coverage.GROUPS if made is claim))
+
     return (
-        f"Covered: characters {', '.join(sorted(CHARACTERS))}; stages {', '.join(sorted(STAGES))}; "
-        f"action states {', '.join(actions)}."
+        f"Covered: characters {', '.join(sorted(CHARACTERS))}; stages {', '.join(sorted(STAGES))}; always "
+        f"{names(coverage.RULES)}; where the character's table has the action {names(coverage.ROWS)}; "
+        f"never {names(coverage.NOTHING)}."
     )
 
 

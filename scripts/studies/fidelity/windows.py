@@ -12,7 +12,7 @@ from envs.melee import actions as a
 from envs.melee.physics.frame import advance_frame
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
-from envs.melee.tables import load_tables
+from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.reconstruct import replay_arrays
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ class Windows(NamedTuple):
     same: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, on which the actions are equal
     close: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, within NEAR units
     mock_action: NDArray[np.int32]  # [W, 2] the mock's action where it first differs, -1 where it never does
+    lands: NDArray[np.int32]  # [W, 2] frame of the window on which the mock first comes down to the ground, 0 none
 
 
-def play_windows(replay: Replay, memory: NDArray[np.void]) -> Windows:
+def play_windows(replay: Replay, memory: NDArray[np.void], tables: Tables | None = None) -> Windows:
     """Play every window of a replay; ``memory`` is what ``reconstruct_memory`` gives."""
     count = max(0, len(replay.state.players) - LENGTH)
     windows = Windows(
@@ -40,9 +41,10 @@ def play_windows(replay: Replay, memory: NDArray[np.void]) -> Windows:
         np.zeros((count, NUM_SEATS), np.int32),
         np.zeros((count, NUM_SEATS), np.int32),
         np.full((count, NUM_SEATS), -1, np.int32),
+        np.zeros((count, NUM_SEATS), np.int32),
     )
     mock = records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS)
-    _play(replay_arrays(replay, memory), *mock, np.array(CHECKS), load_tables(), windows)
+    _play(replay_arrays(replay, memory), *mock, np.array(CHECKS), tables or load_tables(), windows)
     return windows
 
 
@@ -58,8 +60,11 @@ def _play(real, game, mock, memory, checks, tables, windows):
                 mock[seat].on_ground = 1  # the game counts the bounce as flight, though the player stays where it is
         check = 0
         for i in range(1, checks[-1] + 1):
+            grounded = mock[0].on_ground, mock[1].on_ground
             advance_frame(game[0], mock, memory, real.controllers[start + i], tables)
             for seat in range(2):
+                if mock[seat].on_ground and not grounded[seat] and windows.lands[start, seat] == 0:
+                    windows.lands[start, seat] = i
                 actual = real.players[start + i, seat]
                 if mock_action[start, seat] < 0:
                     if mock[seat].action == actual.action:

@@ -1,0 +1,43 @@
+"""Fit what no public table says about a character to real replays.
+
+``fit`` writes one file a character, ``fitted/NAME.toml``, which ``envs.melee.tables`` reads beside
+``characters/NAME.toml``. Each module of ``PARTS`` turns all replays into tables of these files: ``hull`` the heights of
+the point that meets floors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import envs.melee.tables
+from envs.melee.replay import Replay, read_replay
+from envs.melee.tables.fits import FOLDER
+from scripts.studies.fit_character.hull import fit_hulls
+from scripts.studies.fit_character.usable import usable
+from scripts.studies.fit_character.write import text
+
+OWN: Final = Path(envs.melee.tables.__file__).parent
+PARTS: Final[dict[str, Callable[[Sequence[Replay]], dict[str, dict[str, object]]]]] = {"hull": fit_hulls}
+"""By name of the table in a file: from replays to the content of that table, by name of the character."""
+
+
+def fit(replays: Sequence[Path], folder: Path = OWN, names: Sequence[str] = ()) -> list[Path]:
+    """Fit the characters ``names`` (default: all that play) to replays; the files written, ``folder/fitted/NAME.toml``.
+
+    Raises:
+        ReplayError: a file is no replay.
+    """
+    played = [replay for path in replays if usable(replay := read_replay(path))]
+    parts = {part: measure(played) for part, measure in PARTS.items()}
+    written = []
+    for name in sorted(set().union(*parts.values())):
+        if names and name not in names:
+            continue
+        path = folder / FOLDER / f"{name}.toml"
+        path.parent.mkdir(exist_ok=True)
+        head = {"sources": [f"measured from {len(played)} replays by scripts.studies.fit_character"]}
+        path.write_text(text({"fit": head} | {part: made[name] for part, made in parts.items() if name in made}))
+        written.append(path)
+    return written
