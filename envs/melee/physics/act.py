@@ -18,6 +18,7 @@ from envs.melee.physics.stage import (
     surface_left,
     surface_right,
 )
+from envs.melee.physics.wind import wind_at
 
 
 @rule
@@ -234,6 +235,7 @@ def _move_on_ground(p, m, c, s, tables):
     damage.slow_launch(p, c)
     p.speed_air_x = speed
     x = p.x + speed + p.speed_attack_x + m.recoil
+    x += wind_at(m, x, p.y)
     if is_sloped(m, s):
         x = along_slope(s, p.x, x - p.x)
     edge = past_edge(m, s, x)
@@ -296,6 +298,7 @@ def _move_in_air(p, m, c, s, tables):
     damage.slow_launch(p, c)
     dx = p.speed_air_x + p.speed_attack_x + m.recoil + m.shift_x
     dy = p.speed_y + p.speed_attack_y + m.shift_y
+    dx += wind_at(m, p.x + dx, p.y + dy)
     m.shift_x = 0.0
     m.shift_y = 0.0
     before = p.speed_y

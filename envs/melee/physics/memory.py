@@ -78,6 +78,7 @@ MEMORY: Final = np.dtype(
         ("platform_x", "f8", (2,)),
         ("platform_y", "f8", (2,)),
         ("platform_rise", "f8", (2,)),  # on this frame
+        ("wind", "f8"),  # units a frame that the wind of the stage moves who stands in it, see ``wind``
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units

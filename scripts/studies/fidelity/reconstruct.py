@@ -33,6 +33,7 @@ from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import Tables, load_tables
+from scripts.studies.fidelity.stages import stage_state
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -61,7 +62,7 @@ def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[
 def replay_arrays(replay: Replay, memory: NDArray[np.void]) -> ReplayArrays:
     """A replay as compiled functions take it."""
     state = replay.state
-    return ReplayArrays(as_records(state.game), _players(replay), as_records(state.controllers), memory)
+    return ReplayArrays(stage_state(replay), _players(replay), as_records(state.controllers), memory)
 
 
 def _players(replay: Replay) -> NDArray[np.void]:
