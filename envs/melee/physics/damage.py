@@ -167,6 +167,12 @@ def is_bouncing(action, frame):
 
 
 @rule
+def is_hurt(action):
+    """Being hurt, on the ground, in the air or flying."""
+    return a.DAMAGE_HIGH_1 <= action <= a.DAMAGE_FLY_ROLL
+
+
+@rule
 def is_flying(p):
     """Whether the launch was hard enough to tumble."""
     return a.DAMAGE_FLY_HIGH <= p.action <= a.DAMAGE_FLY_ROLL

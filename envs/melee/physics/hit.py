@@ -12,15 +12,13 @@ from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_t
 from envs.melee.physics.grab import FULL_WEIGHT, follow, is_held, is_holding, let_go, release, start_hold
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
 from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_give, shield_stun
-from envs.melee.physics.memory import STALE_QUEUE
 from envs.melee.physics.motion import sign
 from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
+from envs.melee.physics.stale import move_of, remember_move, stale_share
 from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, LASER_HIT, THROW_HIT
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
-STALE_FIRST = 0.09  # damage share that the newest entry of the staleness queue takes; each older one 0.01 less
-STALE_STEP = 0.01
 LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
@@ -47,9 +45,9 @@ def resolve_hits(players, memory, tables):
     first_grabs = first != NO_HIT and tables.hits[first].kind == GRAB_HIT
     second_grabs = second != NO_HIT and tables.hits[second].kind == GRAB_HIT
     if first != NO_HIT:
-        _note_hit(players[0], memory[0], tables, first)
+        _note_hit(players[0], memory[0], tables, first, first_blocked)
     if second != NO_HIT:
-        _note_hit(players[1], memory[1], tables, second)
+        _note_hit(players[1], memory[1], tables, second, second_blocked)
     if first_grabs or second_grabs:
         # A grab loses to any attack, and two grabs cancel out.
         if first_grabs and second == NO_HIT:
@@ -156,35 +154,18 @@ def damage_of(p, m, tables, row):
     """Damage of a hit after staleness and charge."""
     if row == NO_HIT:
         return 0.0
-    return tables.hits[row].damage * stale_share(m, p.action) * charge_factor(m)
+    move = move_of(tables.characters[m.character_row], p.action)
+    return tables.hits[row].damage * stale_share(m, move) * charge_factor(m)
 
 
 @rule
-def stale_share(m, action):
-    """Share of its damage that a move keeps after its recent uses."""
-    share = 1.0
-    for i in range(STALE_QUEUE):
-        if m.stale[i] == action:
-            share -= STALE_FIRST - STALE_STEP * i
-    return share
-
-
-@rule
-def _note_hit(p, m, tables, row):
-    """Mark this hit group as connected, and stale the move once per use."""
+def _note_hit(p, m, tables, row, blocked):
+    """Mark this hit group as connected; a use that deals damage enters the staleness queue, once."""
     m.hit_groups |= 1 << tables.hits[row].group
-    if m.staled or tables.hits[row].kind == GRAB_HIT:
+    if m.staled or blocked or tables.hits[row].kind == GRAB_HIT:
         return
     m.staled = 1
-    remember_move(m, p.action)
-
-
-@rule
-def remember_move(m, action):
-    """Put a move that connected into the staleness queue."""
-    for i in range(STALE_QUEUE - 1, 0, -1):
-        m.stale[i] = m.stale[i - 1]
-    m.stale[0] = action
+    remember_move(m, move_of(tables.characters[m.character_row], p.action))
 
 
 @rule
@@ -300,7 +281,7 @@ def _hold_hits(p, m, other, remembered, tables):
         if p.action_frame < hit.start or m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT:
             continue
         damage = damage_of(p, m, tables, row)
-        _note_hit(p, m, tables, row)
+        _note_hit(p, m, tables, row, False)
         if hit.kind == THROW_HIT:
             let_go(p, m, tables, other, hit.first_point)
             hurt(m, other, remembered, tables, row, p.facing, damage)

@@ -49,7 +49,7 @@ MEMORY: Final = np.dtype(
         ("jab_again", "i4"),  # A was pressed again during a jab
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
-        ("staled", "i4"),  # this action already entered the staleness queue
+        ("staled", "i4"),  # this use of a move already entered the staleness queue
         ("landing_lag", "f8"),  # frames of landing lag after the current special fall
         ("fall_drift", "f8"),  # share of the drift that it leaves
         # Lasers on their way, see ``projectile``.
@@ -86,7 +86,7 @@ MEMORY: Final = np.dtype(
         ("shift_x", "f8"),  # how far the stick moves the player on top as the launch begins
         ("shift_y", "f8"),
         ("recoil", "f8"),  # units a frame that a shield, hit, sends this attacker back
-        ("stale", "i4", (STALE_QUEUE,)),  # actions that connected, newest first
+        ("stale", "i4", (STALE_QUEUE,)),  # moves that connected, newest first, see ``stale``
         # Counters of the game, for statistics.
         ("damage_dealt", "f8"),
         ("self_destructs", "i4"),

@@ -11,11 +11,12 @@ import math
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.grab import is_held
-from envs.melee.physics.hit import hit_shield, hurt, note_damage, stale_share, touches_body_at, touches_shield_at
+from envs.melee.physics.hit import hit_shield, hurt, note_damage, touches_body_at, touches_shield_at
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import is_special, special_row
+from envs.melee.physics.stale import move_of, stale_share
 from envs.melee.physics.stage import inside_body
 from envs.melee.tables.layout import LASER_HIT
 
@@ -156,7 +157,8 @@ def _meet(m, i, code, victim, memory, tables):
     if code == REFLECTOR:
         _send_back(m, i, memory)
         return
-    damage = hit.damage * m.laser_power[i] * stale_share(m, m.laser_action[i])
+    move = move_of(tables.characters[m.character_row], m.laser_action[i])
+    damage = hit.damage * m.laser_power[i] * stale_share(m, move)
     side = sign(m.laser_speed_x[i])
     if code == SHIELD:
         victim.hitlag = float(hitlag(damage))
