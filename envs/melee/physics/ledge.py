@@ -23,10 +23,10 @@ def can_grab(p, m, c, tables):
     """Whether the player's action can grab a ledge."""
     if p.on_ground or m.ledge_lock > 0.0 or m.stick_y <= -TILT:
         return False
-    if is_special(p, c):
-        return takes_ledge(p, m, tables)
     if p.speed_y + p.speed_attack_y >= 0.0:
         return False
+    if is_special(p, c):
+        return takes_ledge(p, m, tables)
     free = a.JUMP_F <= p.action <= a.DAMAGE_FALL or a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3
     return (free and p.hitstun <= 0.0) or p.action == a.PLATFORM_DROP
 

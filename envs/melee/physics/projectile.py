@@ -15,7 +15,7 @@ from envs.melee.physics.hit import hit_shield, hurt, note_damage, stale_share, t
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import is_special, special_row
+from envs.melee.physics.special import is_special, show_reflection, special_row
 from envs.melee.physics.stage import inside_body
 from envs.melee.tables.layout import LASER_HIT
 
@@ -155,6 +155,7 @@ def _meet(m, i, code, victim, memory, tables):
     m.lasers -= 1
     if code == REFLECTOR:
         _send_back(m, i, memory)
+        show_reflection(victim, memory, tables, -sign(m.laser_speed_x[i]))
         return
     damage = hit.damage * m.laser_power[i] * stale_share(m, m.laser_action[i])
     side = sign(m.laser_speed_x[i])

@@ -30,10 +30,11 @@ from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
 from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
-from envs.melee.physics.special import is_special, special_row
+from envs.melee.physics.special import follow_move, is_special, note_press, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import load_tables
+from envs.melee.tables.layout import FLIGHT
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -127,6 +128,28 @@ def _remember(before, p, m, s, tables):
             m.short_hop = 1
         if p.action == a.TURN_RUN and p.facing != before.facing:
             m.dash_turn = 1
+    if p.hitlag <= 0.0 and is_special(p, c):
+        _follow_special(before, p, m, c, tables)
+
+
+@rule
+def _follow_special(before, p, m, c, tables):
+    """What a special move remembers: how long it has lasted, whether B was let go, presses for what follows."""
+    row = special_row(p, m, tables)
+    if row.starts and p.action_frame == 1.0 and not is_special(before, c):
+        m.special_frames = 0
+        m.let_go = 0
+        return
+    if is_special(before, c):
+        follow_move(m, special_row(before, m, tables))
+    note_press(p, m, row)
+    if row.frozen > 0:
+        m.rate = 0.0
+        m.duration = float(row.frozen - 1 - m.age)
+    speed = math.sqrt(p.speed_air_x**2 + p.speed_y**2)
+    if row.drive == FLIGHT and speed > 0.0:
+        m.aim_x = p.speed_air_x / speed
+        m.aim_y = p.speed_y / speed
 
 
 @rule
