@@ -136,6 +136,7 @@ def touch_ground(p, m, s, surface):
     p.speed_y = 0.0
     p.jumps_left = m.air_jumps + 1
     m.fast_fall = 0
+    m.risen = 0
     m.drop_from = -1
     m.platform_lock = 0.0
 

@@ -102,6 +102,8 @@ def clear_memory(m):
     m.jab_again = 0
     m.special_frames = 0
     m.let_go = 0
+    m.stored = 0
+    m.risen = 0
     m.charge = 0.0
     m.hit_groups = 0
     m.staled = 0

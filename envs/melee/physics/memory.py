@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-MAX_LASERS: Final = 4  # of one player on their way at once
+MAX_LASERS: Final = 8  # of one player on their way at once
 STALE_QUEUE: Final = 9  # moves that the staleness queue remembers
 
 MEMORY: Final = np.dtype(
@@ -65,6 +65,8 @@ MEMORY: Final = np.dtype(
         ("laser_hit", "i4", (MAX_LASERS,)),  # row of the hit
         ("laser_action", "i4", (MAX_LASERS,)),  # action that fired it
         ("special_frames", "i4"),  # of the parts of a special move that last for a least time
+        ("stored", "i4"),  # shots that a special move can fire
+        ("risen", "i4"),  # a move that rises once before a landing did so
         ("let_go", "i4"),  # B has been let go since the special move began
         ("air_jumps", "i4"),  # jumps of the character in the air
         ("aim_x", "f8"),  # direction of the up special

@@ -42,7 +42,8 @@ def shoot(p, m, c, tables):
         hit = tables.hits[row]
         if hit.kind == LASER_HIT and p.action_frame >= hit.start and not m.hit_groups & (1 << hit.group):
             m.hit_groups |= 1 << hit.group
-            if p.action_frame - m.rate < hit.start:
+            if p.action_frame - m.rate < hit.start and (m.stored > 0 or not hit.stored):
+                m.stored -= hit.stored
                 _fire(p, m, tables, row)
 
 

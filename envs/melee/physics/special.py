@@ -12,7 +12,7 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
-from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
+from envs.melee.physics.inputs import DROP_STICK, TILT, TRIGGERS, jump_pressed
 from envs.melee.physics.motion import drift, fall, fast_fall, ground_friction, sign, toward
 from envs.melee.physics.stage import on_platform
 from envs.melee.tables.layout import FALL, FLIGHT, FREE, FREE_FALL, HELD, HELPLESS, PATH, PRESSED
@@ -23,6 +23,7 @@ SIDE_STICK = 0.6
 REVERSE_AGE = 20  # frames after the stick pointed back for which a neutral special in the air turns around
 PASS_AGE = 6  # frames within which a flick down passes a platform
 FAST_FRICTION = 0.03  # in the air, above the character's top speed
+MOST_STORED = 6  # shots
 NOTHING = 0
 
 
@@ -64,9 +65,22 @@ def start_special(p, m, c):
     if action == 0.0:
         return False
     enter(p, m, int(action))
+    begin_move(m)
+    return True
+
+
+@rule
+def begin_move(m):
+    """Forget what the special move before left; one shot is always there."""
     m.special_frames = 0
     m.let_go = 0
-    return True
+    m.stored = max(m.stored, 1)
+
+
+@rule
+def store_shot(m):
+    """Store one shot more."""
+    m.stored = min(m.stored + 1, MOST_STORED)
 
 
 @rule
@@ -87,6 +101,8 @@ def go_on(p, m, tables):
     elif _is_over(p, m, row, tables):
         if row.repeats == HELD or (row.repeats == PRESSED and m.jab_again):
             _continue(p, m, tables, p.action)
+            if row.stores:
+                store_shot(m)
         else:
             _follow(p, m, tables, row)
     if p.action >= a.FIRST_SPECIAL:
@@ -105,13 +121,15 @@ def follow_move(m, row):
 @rule
 def note_press(p, m, row):
     """Note a press that makes the action repeat, or that comes too early for a combo."""
-    if (row.repeats == PRESSED and m.pressed & BUTTON_B and p.action_frame >= row.press_from) or (row.combo_side > 0 and m.pressed & (BUTTON_A | BUTTON_B) and p.action_frame < row.press_from):
+    if (row.repeats == PRESSED and m.pressed & BUTTON_B and p.action_frame >= row.press_from) or (
+        row.combo_side > 0 and m.pressed & (BUTTON_A | BUTTON_B) and p.action_frame < row.press_from
+    ):
         m.jab_again = 1
 
 
 @rule
 def _let_go(m, row):
-    return row.repeats == HELD and m.let_go and m.special_frames >= row.least
+    return row.repeats == HELD and row.least > 0 and m.let_go and m.special_frames >= row.least
 
 
 @rule
@@ -149,8 +167,10 @@ def _follow_on(p, m, tables, row):
 def _answer(p, m, tables, row):
     """What the inputs change: a shot more, the next part of a combo, an early end, a turn."""
     note_press(p, m, row)
-    if row.cut and m.pressed & BUTTON_B:
+    if (row.cut and m.pressed & BUTTON_B) or (row.repeats == HELD and row.least == 0 and not m.held & BUTTON_B):
         _follow(p, m, tables, row)
+    elif row.cancels_as > 0 and m.pressed & TRIGGERS:
+        _continue(p, m, tables, row.cancels_as)
     elif row.turns_as > 0 and m.stick_x * p.facing <= -TILT:
         _continue(p, m, tables, row.turns_as)
         p.facing = -p.facing
@@ -221,7 +241,8 @@ def _begin(p, m, row):
         p.speed_ground_x = kept + p.facing * row.start_x
     else:
         p.speed_air_x = p.speed_air_x * row.keep_x + p.facing * row.start_x
-        p.speed_y = p.speed_y * row.keep_y + row.start_y
+        p.speed_y = p.speed_y * row.keep_y + (0.0 if row.once and m.risen else row.start_y)
+        m.risen |= row.once
     if row.drive == FLIGHT and row.aim_speed > 0.0:
         _aim(p, m, row)
 

@@ -81,6 +81,8 @@ HIT: Final = np.dtype(
         ("speed_x", "f8"),  # of a laser, forward
         ("speed_y", "f8"),
         ("life", "f8"),  # of a laser, frames
+        ("item", "i4"),  # type of a laser in replay files, 0 unknown
+        ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
     align=True,
 )
@@ -108,6 +110,9 @@ SPECIAL: Final = np.dtype(
         ("combo_side", "i4"),
         ("combo_down", "i4"),
         ("least", "i4"),  # frames for which it goes on although B was let go, all parts that have it together
+        ("cancels_as", "i4"),  # the action that a press of a trigger starts, 0 none
+        ("stores", "i4"),  # 1: each repetition stores a shot more
+        ("once", "i4"),  # 1: ``start_y`` counts once before a landing
         ("cut", "i4"),  # 1: B starts the action that follows at once
         ("turns_as", "i4"),  # the action that starts as the stick points back, which turns the player; 0 none
         ("jump_from", "i4"),  # first frame that a jump ends, 0 none, -1 all

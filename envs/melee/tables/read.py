@@ -26,7 +26,7 @@ KINDS: Final = {
 DRIVES: Final = {"fall": layout.FALL, "path": layout.PATH, "flight": layout.FLIGHT, "free": layout.FREE}
 FALLS: Final = {"helpless": layout.HELPLESS, "fall": layout.FREE_FALL}
 LEADS: Final = (
-    *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as"),
+    *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as", "cancels_as"),
     *("combo_up", "combo_side", "combo_down"),
 )  # fields of a special action that name another
 REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD}
@@ -225,6 +225,7 @@ def _read_hit(row: Row, start: int, end: int, group: int) -> HitEntry:
     targets = row.choice("targets", TARGETS, "everybody")
     numbers: dict[str, float] = {"start": start, "end": end, "group": group}
     numbers |= {"kind": KINDS[kind], "targets": TARGETS[targets], "electric": row.whole("electric", 0, highest=1)}
+    numbers |= {"stored": row.whole("stored", 0, highest=1), "item": row.whole("item", 0)}
     for name in _HIT_NUMBERS:
         needed = name in _NEEDED_OF_ATTACKS and kind == "attack"
         numbers[name] = row.number(name, None if needed else 0.0)

@@ -30,11 +30,12 @@ from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
 from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
-from envs.melee.physics.special import follow_move, is_special, note_press, special_row
+from envs.melee.physics.special import begin_move, follow_move, is_special, note_press, special_row, store_shot
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import load_tables
 from envs.melee.tables.layout import FLIGHT
+from scripts.studies.fidelity.shots import place_shots
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -56,7 +57,9 @@ class ReplayArrays(NamedTuple):
 def reconstruct_memory(replay: Replay) -> NDArray[np.void]:
     """MEMORY [T, 2] of a replay whose stage and characters are in the tables."""
     memory = records(MEMORY, len(replay.state.players), NUM_SEATS)
-    _follow(replay_arrays(replay, memory), load_tables())
+    tables = load_tables()
+    _follow(replay_arrays(replay, memory), tables)
+    place_shots(replay, memory, tables)
     return memory
 
 
@@ -113,6 +116,8 @@ def _remember(before, p, m, s, tables):
     _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL else 0
+    if p.on_ground or p.action == a.CLIFF_CATCH:
+        m.risen = 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
@@ -136,13 +141,12 @@ def _remember(before, p, m, s, tables):
 def _follow_special(before, p, m, c, tables):
     """What a special move remembers: how long it has lasted, whether B was let go, presses for what follows."""
     row = special_row(p, m, tables)
-    if row.starts and p.action_frame == 1.0 and not is_special(before, c):
-        m.special_frames = 0
-        m.let_go = 0
-        return
     if is_special(before, c):
         follow_move(m, special_row(before, m, tables))
     note_press(p, m, row)
+    _note_shots(before, p, m, row, tables)
+    if row.once:
+        m.risen = 1
     if row.frozen > 0:
         m.rate = 0.0
         m.duration = float(row.frozen - 1 - m.age)
@@ -150,6 +154,17 @@ def _follow_special(before, p, m, c, tables):
     if row.drive == FLIGHT and speed > 0.0:
         m.aim_x = p.speed_air_x / speed
         m.aim_y = p.speed_y / speed
+
+
+@rule
+def _note_shots(before, p, m, row, tables):
+    """Shots that a move stored or fired on this frame."""
+    if row.stores and p.action == before.action and p.action_frame < before.action_frame:
+        store_shot(m)
+    entry = tables.actions[m.character_row, p.action]
+    for i in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if tables.hits[i].stored and tables.hits[i].start == p.action_frame and m.stored > 0:
+            m.stored -= 1
 
 
 @rule
@@ -187,10 +202,13 @@ def _begin(before, p, m, c, tables):
     elif is_special(p, c):
         row = special_row(p, m, tables)
         m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
+        if row.starts and not is_special(before, c):
+            begin_move(m)
     if a.CLIFF_CATCH <= before.action <= a.CLIFF_ATTACK_QUICK and p.action != a.CLIFF_WAIT:
         m.ledge_lock = ledge.REGRAB_FRAMES
     if p.action <= a.DEAD_UP:
         forget_moves(m)
+        m.stored = 0
     if a.REBIRTH <= before.action <= a.REBIRTH_WAIT < p.action:
         m.intangible = RESPAWN_INTANGIBLE
     _begin_landing(before, p, m, tables)
