@@ -85,13 +85,19 @@ def _decide_hurt(p, m, c):
 def _decide_special(p, m, c, tables):
     if special.is_air_jump(p, c):
         air.jump(p, m, c, tables)
-    elif special.jump_cancels(p, m, tables) and (p.on_ground or p.jumps_left > 0):
+        return
+    special.go_on(p, m, tables)
+    if p.action < a.FIRST_SPECIAL:
+        return
+    if special.jump_cancels(p, m, tables) and (p.on_ground or p.jumps_left > 0):
         if p.on_ground:
             ground.start_jump_squat(p, m, c)
         else:
             air.double_jump(p, m, c)
-    else:
-        special.go_on(p, m, tables)
+    elif special.passes_platform(p, m, tables):
+        action, frame = special.special_row(p, m, tables).passes_as, p.action_frame
+        ground.drop_through(p, m)
+        p.action, p.action_frame = action, frame
 
 
 @rule
@@ -229,7 +235,7 @@ def _move_on_ground(p, m, c, s, tables):
     if is_animated(p, m, tables):
         p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing
     else:
-        _ground_speed(p, m, c)
+        _ground_speed(p, m, c, tables)
     # The first frame of a dash still moves with the speed before it.
     speed = before if p.action == a.DASH and p.action_frame == 1.0 else p.speed_ground_x
     damage.slow_launch(p, c)
@@ -241,11 +247,9 @@ def _move_on_ground(p, m, c, s, tables):
     edge = past_edge(m, s, x)
     if edge == 0.0:
         p.x = x
-    elif special.is_special(p, c) and special.special_row(p, m, tables).leaves_as > 0:
+    elif special.is_special(p, c) and special.leaves_edge(p, m, tables):
         p.x = x
-        action, frame = special.special_row(p, m, tables).leaves_as, p.action_frame
-        leave_ground(p, m)
-        p.action, p.action_frame = action, frame
+        special.leave_edge(p, m, tables)
     elif _falls_off(p, m, tables, edge):
         p.x = x
         if p.hitstun > 0.0:
@@ -262,7 +266,7 @@ def _move_on_ground(p, m, c, s, tables):
 
 
 @rule
-def _ground_speed(p, m, c):
+def _ground_speed(p, m, c, tables):
     action = p.action
     if a.WALK_SLOW <= action <= a.WALK_FAST:
         ground.walk_speed(p, m, c)
@@ -272,6 +276,8 @@ def _ground_speed(p, m, c):
         run.dash_speed(p, m, c)
     elif action == a.TURN_RUN:
         run.turn_run_speed(p, m, c)
+    elif special.is_special(p, c):
+        special.ground_speed(p, m, c, tables)
     else:
         fast = abs(p.speed_ground_x) > c.walk_max
         slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
@@ -305,7 +311,7 @@ def _move_in_air(p, m, c, s, tables):
     m.falls_through = 1 if falls_through(p, m) else 0
     hull = hull_height(p, m, tables)
     surface = fly(p, m, s, dx, dy, hull)
-    if surface >= 0:
+    if surface >= 0 and not special.slides_on(p, m, c, tables):
         land(p, m, c, s, tables, surface, before)
     elif p.hitlag <= 0.0:
         ledge.try_grab(p, m, c, s, tables)

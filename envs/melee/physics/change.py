@@ -148,6 +148,7 @@ def touch_ground(p, m, s, surface):
     m.fast_fall = 0
     m.hull = 0.0
     m.hull_lock = 0
+    m.risen = 0
     m.drop_from = -1
 
 
@@ -163,6 +164,8 @@ def forget_presses(m):
     """Age all inputs, so that no press is buffered after a reset."""
     m.c_age = NEVER
     m.x_age = NEVER
+    m.side = 0
+    m.side_age = NEVER
     m.y_age = NEVER
     m.shoulder_age = NEVER
     m.tech_age = NEVER

@@ -55,6 +55,7 @@ def _reset(p, m):
     m.drop_from = -1
     m.last_hit_by_frames = NEVER
     forget_moves(m)
+    m.stored = 0
 
 
 @rule

@@ -63,7 +63,6 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
     p.action = a.WAIT
     p.action_frame = 0.0
     p.stocks = STOCKS
-    m.special_frames = 0
     m.air_jumps = int(tables.characters[m.character_row].air_jumps)
     p.jumps_left = m.air_jumps + 1
     p.on_ground = 1
@@ -105,6 +104,10 @@ def clear_memory(m):
     m.run_lock = 0
     m.dash_turn = 0
     m.jab_again = 0
+    m.special_frames = 0
+    m.let_go = 0
+    m.stored = 0
+    m.risen = 0
     m.charge = 0.0
     m.hit_groups = 0
     m.staled = 0

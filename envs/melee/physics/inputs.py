@@ -46,6 +46,10 @@ def read_inputs(m, pad):
     x, y = _stick(pad.main_x, pad.main_y)
     m.x_age = _age(m.x_age, m.stick_x, x)
     m.y_age = _age(m.y_age, m.stick_y, y)
+    m.side_age = min(m.side_age + 1, NEVER)
+    if m.x_age == 0:
+        m.side = 1 if x > 0.0 else -1
+        m.side_age = 0
     m.stick_x_before = m.stick_x
     m.stick_y_before = m.stick_y
     m.stick_x = x

@@ -31,7 +31,7 @@ def land(p, m, c, s, tables, surface, fall_speed):
     elif action == a.AIR_DODGE:
         start_lag(p, m, a.LANDING_FALL_SPECIAL, AIR_DODGE_LANDING)
     elif special.is_special(p, c):
-        _land_special(p, m, tables)
+        _land_special(p, m, tables, fall_speed)
     elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         enter(p, m, a.SHIELD_BREAK_DOWN)
         p.speed_ground_x = 0.0
@@ -39,7 +39,13 @@ def land(p, m, c, s, tables, surface, fall_speed):
         if p.hitstun > 0.0:
             p.hitstun = 0.0
             start_lag(p, m, a.LANDING, LANDING_FRAMES)
-    elif fall_speed > SOFT_LANDING:
+    else:
+        _land_plainly(p, m, fall_speed)
+
+
+@rule
+def _land_plainly(p, m, fall_speed):
+    if fall_speed > SOFT_LANDING:
         enter(p, m, a.WAIT)
     else:
         start_lag(p, m, a.LANDING, LANDING_FRAMES)
@@ -60,17 +66,19 @@ def set_lag(m, action, frames):
 
 
 @rule
-def _land_special(p, m, tables):
+def _land_special(p, m, tables, fall_speed):
     """Go on with the move on the ground, or land with its lag."""
     row = special.special_row(p, m, tables)
     if row.lands_as > 0:
         if row.drive == PATH:
             p.speed_ground_x = 0.0  # the animation goes on moving the player
         p.action = row.lands_as
+        if row.lands_frame > 0:
+            p.action_frame = float(row.lands_frame)
     elif row.landing_lag > 0.0:
         start_lag(p, m, a.LANDING_FALL_SPECIAL, row.landing_lag)
     else:
-        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+        _land_plainly(p, m, fall_speed)
 
 
 @rule

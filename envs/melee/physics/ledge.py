@@ -6,11 +6,12 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, lock_hull, start_fall
-from envs.melee.physics.inputs import C_STICK, TILT, jump_pressed, shield_held
+from envs.melee.physics.inputs import C_STICK, jump_pressed, shield_held
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import is_special, takes_ledge
 from envs.melee.physics.stage import surface_height
 
+HELD_DOWN = 0.66  # the stick this far down takes no ledge
 CATCH_FRAMES = 7.0
 INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
 REGRAB_FRAMES = 30.0  # before a ledge can be taken again
@@ -21,12 +22,12 @@ SLOW_PERCENT = 100.0  # getting up is slower from here on
 @rule
 def can_grab(p, m, c, tables):
     """Whether the player's action can grab a ledge."""
-    if p.on_ground or m.ledge_lock > 0.0 or m.stick_y <= -TILT:
+    if p.on_ground or m.ledge_lock > 0.0 or m.stick_y <= -HELD_DOWN:
+        return False
+    if p.speed_y + p.speed_attack_y >= 0.0:
         return False
     if is_special(p, c):
         return takes_ledge(p, m, tables)
-    if p.speed_y + p.speed_attack_y >= 0.0:
-        return False
     free = a.JUMP_F <= p.action <= a.DAMAGE_FALL or a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3
     return (free and p.hitstun <= 0.0) or p.action == a.PLATFORM_DROP
 
@@ -52,6 +53,7 @@ def try_grab(p, m, c, s, tables):
     p.jumps_left = m.air_jumps
     p.hitstun = 0.0
     m.fast_fall = 0
+    m.risen = 0
     _hang(p, m, c, s, tables)
     return True
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-MAX_LASERS: Final = 4  # of one player on their way at once
+MAX_LASERS: Final = 8  # of one player on their way at once
 STALE_QUEUE: Final = 9  # moves that the staleness queue remembers
 
 MEMORY: Final = np.dtype(
@@ -29,6 +29,8 @@ MEMORY: Final = np.dtype(
         ("c_age", "i4"),  # frames that the c-stick has been out, 0 on the first
         ("x_age", "i4"),  # frames since the stick left the dead zone on this side, 0 on the first
         ("y_age", "i4"),
+        ("side", "i4"),  # -1 or +1: where the stick last left the dead zone sideways
+        ("side_age", "i4"),  # frames since then, wherever the stick is now
         ("shoulder_age", "i4"),  # frames since a trigger, if lightly, or Z was pressed, for L-cancels
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
@@ -62,7 +64,10 @@ MEMORY: Final = np.dtype(
         ("laser_power", "f8", (MAX_LASERS,)),  # factor of its damage
         ("laser_hit", "i4", (MAX_LASERS,)),  # row of the hit
         ("laser_action", "i4", (MAX_LASERS,)),  # action that fired it
-        ("special_frames", "i4"),  # of the current part of a special move, however often it repeated
+        ("special_frames", "i4"),  # of the parts of a special move that last for a least time
+        ("stored", "i4"),  # shots that a special move can fire
+        ("risen", "i4"),  # a move that rises once before a landing did so
+        ("let_go", "i4"),  # B has been let go since the special move began
         ("air_jumps", "i4"),  # jumps of the character in the air
         ("aim_x", "f8"),  # direction of the up special
         ("aim_y", "f8"),

@@ -15,9 +15,9 @@ from envs.melee.physics.hit import hit_shield, hurt, note_damage, touches_body_a
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import is_special, special_row
-from envs.melee.physics.stale import move_of, stale_share
+from envs.melee.physics.special import is_special, show_reflection, special_row
 from envs.melee.physics.stage import inside_body
+from envs.melee.physics.stale import move_of, stale_share
 from envs.melee.tables.layout import LASER_HIT
 
 NONE = -1
@@ -43,7 +43,8 @@ def shoot(p, m, c, tables):
         hit = tables.hits[row]
         if hit.kind == LASER_HIT and p.action_frame >= hit.start and not m.hit_groups & (1 << hit.group):
             m.hit_groups |= 1 << hit.group
-            if p.action_frame - m.rate < hit.start:
+            if p.action_frame - m.rate < hit.start and (m.stored > 0 or not hit.stored):
+                m.stored -= hit.stored
                 _fire(p, m, tables, row)
 
 
@@ -156,6 +157,7 @@ def _meet(m, i, code, victim, memory, tables):
     m.lasers -= 1
     if code == REFLECTOR:
         _send_back(m, i, memory)
+        show_reflection(victim, memory, tables, -sign(m.laser_speed_x[i]))
         return
     move = move_of(tables.characters[m.character_row], m.laser_action[i])
     damage = hit.damage * m.laser_power[i] * stale_share(m, move)

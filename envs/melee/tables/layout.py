@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-
 MAX_SURFACES: Final = 8
 MAX_OUTLINE: Final = 12
 MAX_FLOOR: Final = 6
@@ -19,6 +17,7 @@ ATTACK_HIT, GRAB_HIT, THROW_HIT, LASER_HIT = 0, 1, 2, 3
 FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a special action
 PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
 HELPLESS = -1  # what follows a special action: a helpless fall
+FREE_FALL = -2  # or a fall in which the player may act
 STILL, FOUNTAIN, RANDALL, WIND = 0, 1, 2, 3  # what a stage does, see ``physics.platforms`` and ``physics.wind``
 EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # which victims a hit can touch
 
@@ -80,6 +79,8 @@ HIT: Final = np.dtype(
         ("speed_x", "f8"),  # of a laser, forward
         ("speed_y", "f8"),
         ("life", "f8"),  # of a laser, frames
+        ("item", "i4"),  # type of a laser in replay files, 0 unknown
+        ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
     align=True,
 )
@@ -95,12 +96,26 @@ SPECIAL: Final = np.dtype(
         ("next_ground", "i4"),  # the action that follows on the ground, 0 none
         ("next_air", "i4"),  # in the air; HELPLESS
         ("lands_as", "i4"),  # the action that goes on from this frame on after landing, 0: the move ends
-        ("leaves_as", "i4"),  # after leaving the ground, 0: an edge stops the player
+        ("lands_frame", "i4"),  # the frame that it then shows first, 0: it goes on from this one
+        ("leaves_as", "i4"),  # after leaving the ground, HELPLESS, FREE_FALL; 0: an edge stops the player
+        ("passes_as", "i4"),  # after the stick let the player through a platform, 0: it cannot
+        ("slides", "i4"),  # 1: it goes on along a floor that it meets
+        ("spends_jumps", "i4"),  # 1: to be in it in the air, or to leave the ground in it, takes all jumps
         ("repeats", "i4"),  # PRESSED or HELD
-        ("least", "i4"),  # frames for which it goes on although B was let go
+        ("press_from", "i4"),  # first frame on which a press counts: B for PRESSED, A or B for a combo
+        ("press_to", "i4"),  # last frame on which it leads to a combo, 0: the last one
+        ("combo_up", "i4"),  # the action that a press starts with the stick up, 0 none
+        ("combo_side", "i4"),
+        ("combo_down", "i4"),
+        ("least", "i4"),  # frames for which it goes on although B was let go, all parts that have it together
+        ("cancels_as", "i4"),  # the action that a press of a trigger starts, 0 none
+        ("stores", "i4"),  # 1: each repetition stores a shot more
+        ("once", "i4"),  # 1: ``start_y`` counts once before a landing
+        ("cut", "i4"),  # 1: B starts the action that follows at once
+        ("turns_as", "i4"),  # the action that starts as the stick points back, which turns the player; 0 none
         ("jump_from", "i4"),  # first frame that a jump ends, 0 none, -1 all
         ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none
-        ("reflects", "i4"),  # 1: sends lasers back
+        ("reflects", "i4"),  # the action that shows that it sent a laser back, 1: it sends it back in this one
         ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
         ("drifts", "i4"),  # 1: the stick moves the player sideways as in any fall
         ("glide", "i4"),  # last frame without gravity, or of a flight at full speed
@@ -130,6 +145,7 @@ SPECIAL_DEFAULTS: Final = {
     "friction": -1.0,
     "keep_x": 1.0,
     "keep_y": 1.0,
+    "press_from": -1,
     "glide": -1,
 }
 

@@ -22,6 +22,11 @@ KINDS: Final = {
     "laser": layout.LASER_HIT,
 }
 DRIVES: Final = {"fall": layout.FALL, "path": layout.PATH, "flight": layout.FLIGHT, "free": layout.FREE}
+FALLS: Final = {"helpless": layout.HELPLESS, "fall": layout.FREE_FALL}
+LEADS: Final = (
+    *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as", "cancels_as"),
+    *("combo_up", "combo_side", "combo_down"),
+)  # fields of a special action that name another
 REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD}
 TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}
 FLAT: Final = 2  # points of a floor without slopes
@@ -174,9 +179,9 @@ def _read_special(row: Row) -> dict[str, float]:
         "drive": DRIVES[row.choice("drive", DRIVES, "fall")],
         "repeats": REPEATS[row.choice("repeats", REPEATS, "never")],
     }
-    if row.left.get("next_air") == "helpless":
-        row.left.pop("next_air")
-        numbers["next_air"] = layout.HELPLESS
+    for name in ("next_air", "leaves_as"):
+        if row.left.get(name) in FALLS:
+            numbers[name] = FALLS[str(row.left.pop(name))]
     for name in layout.SPECIAL.names or ():
         if name not in numbers:
             numbers[name] = row.number(name) if name in row.left else float(layout.SPECIAL_DEFAULTS.get(name, 0))
@@ -188,7 +193,7 @@ def _check_specials(row: Row, specials: dict[int, dict[str, float]], attributes:
     """Check that every action that a button or another action leads to exists."""
     leads = [(f"attributes.{name}", attributes[name]) for name in layout.ATTRIBUTES[-8:]]
     for action, numbers in specials.items():
-        leads += [(f"{action}.{name}", numbers[name]) for name in ("next_ground", "next_air", "lands_as", "leaves_as")]
+        leads += [(f"{action}.{name}", numbers[name]) for name in LEADS]
     for name, target in leads:
         if target > 0 and int(target) not in specials:
             raise row.fail(name, f"leads to {target:g}, which is not among the specials")
@@ -216,6 +221,7 @@ def _read_hit(row: Row, start: int, end: int, group: int) -> HitEntry:
     targets = row.choice("targets", TARGETS, "everybody")
     numbers: dict[str, float] = {"start": start, "end": end, "group": group}
     numbers |= {"kind": KINDS[kind], "targets": TARGETS[targets], "electric": row.whole("electric", 0, highest=1)}
+    numbers |= {"stored": row.whole("stored", 0, highest=1), "item": row.whole("item", 0)}
     for name in _HIT_NUMBERS:
         needed = name in _NEEDED_OF_ATTACKS and kind == "attack"
         numbers[name] = row.number(name, None if needed else 0.0)

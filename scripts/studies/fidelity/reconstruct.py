@@ -29,11 +29,13 @@ from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
 from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
-from envs.melee.physics.special import is_special, special_row
+from envs.melee.physics.special import begin_move, follow_move, is_special, note_press, special_row, store_shot
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move, same_use
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import Tables, load_tables
+from envs.melee.tables.layout import FLIGHT
+from scripts.studies.fidelity.shots import place_shots
 from scripts.studies.fidelity.stages import stage_state
 
 if TYPE_CHECKING:
@@ -58,7 +60,9 @@ class ReplayArrays(NamedTuple):
 def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[np.void]:
     """MEMORY [T, 2] of a replay whose stage and characters are in the tables."""
     memory = records(MEMORY, len(replay.state.players), NUM_SEATS)
-    _follow(replay_arrays(replay, memory), tables or load_tables())
+    tables = tables or load_tables()
+    _follow(replay_arrays(replay, memory), tables)
+    place_shots(replay, memory, tables)
     return memory
 
 
@@ -116,6 +120,8 @@ def _remember(before, p, m, s, tables):
     _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and is_hurt(p.action) else 0
+    if p.on_ground or p.action == a.CLIFF_CATCH:
+        m.risen = 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
@@ -134,6 +140,38 @@ def _remember(before, p, m, s, tables):
             m.short_hop = 1
         if p.action == a.TURN_RUN and p.facing != before.facing:
             m.dash_turn = 1
+    if p.hitlag <= 0.0 and is_special(p, c):
+        _follow_special(before, p, m, c, tables)
+
+
+@rule
+def _follow_special(before, p, m, c, tables):
+    """What a special move remembers: how long it has lasted, whether B was let go, presses for what follows."""
+    row = special_row(p, m, tables)
+    if is_special(before, c):
+        follow_move(m, special_row(before, m, tables))
+    note_press(p, m, row)
+    _note_shots(before, p, m, row, tables)
+    if row.once:
+        m.risen = 1
+    if row.frozen > 0:
+        m.rate = 0.0
+        m.duration = float(row.frozen - 1 - m.age)
+    speed = math.sqrt(p.speed_air_x**2 + p.speed_y**2)
+    if row.drive == FLIGHT and speed > 0.0:
+        m.aim_x = p.speed_air_x / speed
+        m.aim_y = p.speed_y / speed
+
+
+@rule
+def _note_shots(before, p, m, row, tables):
+    """Shots that a move stored or fired on this frame."""
+    if row.stores and p.action == before.action and p.action_frame < before.action_frame:
+        store_shot(m)
+    entry = tables.actions[m.character_row, p.action]
+    for i in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if tables.hits[i].stored and tables.hits[i].start == p.action_frame and m.stored > 0:
+            m.stored -= 1
 
 
 @rule
@@ -170,10 +208,13 @@ def _begin(before, p, m, c, tables):
     elif is_special(p, c):
         row = special_row(p, m, tables)
         m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
+        if row.starts and not is_special(before, c):
+            begin_move(m)
     if a.CLIFF_CATCH <= before.action <= a.CLIFF_ATTACK_QUICK and p.action != a.CLIFF_WAIT:
         m.ledge_lock = ledge.REGRAB_FRAMES
     if p.action < a.REBIRTH:
         forget_moves(m)
+        m.stored = 0
     if a.REBIRTH <= before.action <= a.REBIRTH_WAIT < p.action:
         m.intangible = RESPAWN_INTANGIBLE
     _begin_landing(before, p, m, tables)
