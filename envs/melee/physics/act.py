@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
+from envs.melee.physics import air, attack, crouch, damage, death, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
-from envs.melee.physics.inputs import PASS_STICK
+from envs.melee.physics.inputs import PASS_STICK, shield_held
 from envs.melee.physics.landing import land
-from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, is_animated, toward
+from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, ground_friction, is_animated, toward
 from envs.melee.physics.stage import (
     along_slope,
     fly,
@@ -26,16 +26,19 @@ def decide(p, m, c, s, tables, side):
     before = p.action
     _decide(p, m, c, s, tables, side)
     # A player may act on the frame on which an action ends, but not on the frame on which it lets go by choice.
-    if p.action != before and not a.CLIFF_CATCH <= before <= a.CLIFF_WAIT and before != a.DAMAGE_FALL:
-        if p.action == a.WAIT or (before == a.SQUAT and p.action == a.SQUAT_RISE):
+    chosen = a.CLIFF_CATCH <= before <= a.CLIFF_WAIT or before == a.DAMAGE_FALL or a.WALK_SLOW <= before <= a.WALK_FAST
+    if p.action != before and not chosen:
+        if p.action == a.WAIT:
             ground.ground_options(p, m, c)
+        elif p.action == a.SQUAT_WAIT and before == a.DTILT:
+            crouch.squat_wait(p, m, c)
         elif p.action == a.FALL or p.action == a.FALL_AERIAL:
-            p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
+            p.speed_air_x = clamp(p.speed_air_x, c.air_max)
             air.air_options(p, m, c)
-        elif before == a.DASH and (p.action == a.GUARD_ON or p.action == a.GUARD_REFLECT):
-            shield.dodge(p, m)
         elif before == a.JUMP_SQUAT and p.action <= a.JUMP_B:
             air.air_options(p, m, c)
+    if m.age == 0 and (p.action == a.FTILT or p.action == a.FSMASH):
+        attack.aim(p, m, tables)
 
 
 @rule
@@ -50,7 +53,7 @@ def _decide(p, m, c, s, tables, side):
     elif action <= a.DAIR:
         _decide_attack(p, m, c, tables)
     elif action <= a.LANDING_DAIR:
-        ground.lag(p, m, c)
+        ground.lag(p, m)
     elif action <= a.DAMAGE_FLY_ROLL:
         _decide_hurt(p, m, c)
     elif action <= a.GUARD_REFLECT:
@@ -121,28 +124,45 @@ def _decide_movement(p, m, c, tables):
             start_fall(p, m)
         else:
             air.tumble_options(p, m, c)
-    elif a.SQUAT <= action <= a.SQUAT_RISE:
-        ground.squat(p, m, c)
+    elif action == a.SQUAT:
+        crouch.squat(p, m, c)
+    elif action == a.SQUAT_WAIT:
+        crouch.squat_wait(p, m, c)
+    elif action == a.SQUAT_RISE:
+        crouch.squat_rise(p, m, c)
     elif action == a.LANDING:
         ground.landing(p, m, c)
     elif action == a.LANDING_FALL_SPECIAL:
-        ground.lag(p, m, c)
+        ground.lag(p, m)
 
 
 @rule
 def _decide_attack(p, m, c, tables):
-    if not attack.keep_attacking(p, m, tables) or not attack.may_interrupt(p, m, tables):
+    if not attack.keep_attacking(p, m, tables) or _dash_grabs(p, m) or not attack.may_interrupt(p, m, tables):
         return
-    if p.on_ground:
-        ground.ground_options(p, m, c)
-    else:
+    if not p.on_ground:
         air.air_options(p, m, c)
+    elif p.action <= a.JAB_2 or p.action == a.DTILT:
+        ground.attack_options(p, m, c)
+    else:
+        ground.ground_options(p, m, c)
+
+
+@rule
+def _dash_grabs(p, m):
+    if p.action != a.DASH_ATTACK or m.dash_grab == 0:
+        return False
+    if shield_held(m):
+        enter(p, m, a.CATCH_DASH)
+        return True
+    m.dash_grab -= 1
+    return False
 
 
 @rule
 def _decide_shield(p, m, c):
     if p.action == a.GUARD_STUN:
-        shield.guard_stun(p, m)
+        shield.guard_stun(p, m, c)
     elif p.action == a.GUARD_OFF:
         shield.guard_off(p, m, c)
     else:
