@@ -57,7 +57,7 @@ def _decide(p, m, c, s, tables, side):
     elif action <= a.DAMAGE_FLY_ROLL:
         _decide_hurt(p, m, c)
     elif action <= a.GUARD_REFLECT:
-        _decide_shield(p, m, c)
+        _decide_shield(p, m, c, tables)
     elif action <= a.DIZZY:
         _decide_down(p, m, tables)
     elif action <= a.PLATFORM_DROP:
@@ -160,11 +160,11 @@ def _dash_grabs(p, m):
 
 
 @rule
-def _decide_shield(p, m, c):
+def _decide_shield(p, m, c, tables):
     if p.action == a.GUARD_STUN:
         shield.guard_stun(p, m, c)
     elif p.action == a.GUARD_OFF:
-        shield.guard_off(p, m, c)
+        shield.guard_off(p, m, c, tables)
     else:
         shield.guard(p, m, c)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A
-from envs.melee.physics.change import enter, leave_ground
+from envs.melee.physics.change import enter, finished, leave_ground
 from envs.melee.physics.crouch import drop_through, flicked_through
 from envs.melee.physics.ground import GUARD_ON_FRAMES, REFLECT_AGE, start_jump_squat
 from envs.melee.physics.inputs import (
@@ -32,7 +32,6 @@ BREAK_STAND_FRAMES = 29.0
 DIZZY_FRAMES = 490.0  # less the percent
 MASH_RELIEF = 3.0  # frames that an input takes off
 STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
-GUARD_OFF_FRAMES = 14.0
 
 
 @rule
@@ -131,9 +130,9 @@ def guard_stun(p, m, c):
 
 
 @rule
-def guard_off(p, m, c):
+def guard_off(p, m, c, tables):
     """Lower the shield; a spot dodge or a jump interrupts this."""
-    if p.action_frame > GUARD_OFF_FRAMES:
+    if finished(p, m, tables):
         enter(p, m, a.WAIT)
     elif not _spot_dodge(p, m) and shield_jump_asked(m):
         start_jump_squat(p, m, c)
