@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, crouch, damage, death, grab, ground, ledge, run, shield, special
+from envs.melee.physics import air, attack, crouch, damage, death, edge, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
 from envs.melee.physics.inputs import PASS_STICK, shield_held
 from envs.melee.physics.landing import land
@@ -203,7 +203,9 @@ def _decide_grab_or_dodge(p, m, c, tables):
 
 @rule
 def _decide_ledge(p, m, c, s, tables):
-    if p.action <= a.CLIFF_WAIT:
+    if p.action <= a.TEETER_WAIT:
+        edge.teeter(p, m, c, tables)
+    elif p.action <= a.CLIFF_WAIT:
         ledge.hang(p, m, c, s, tables)
     elif p.action >= a.TAUNT_RIGHT:
         if finished(p, m, tables):
@@ -255,25 +257,25 @@ def _move_on_ground(p, m, c, s, tables):
     x = p.x + speed + p.speed_attack_x + m.recoil
     if is_sloped(m, s):
         x = along_slope(s, p.x, x - p.x)
-    edge = past_edge(m, s, x)
-    if edge == 0.0:
+    side = past_edge(m, s, x)
+    outcome = edge.STOPS if is_animated(p, m, tables) and p.hitstun <= 0.0 else edge.edge_outcome(p, m, side)
+    if side == 0.0:
         p.x = x
     elif special.is_special(p, c) and special.special_row(p, m, tables).leaves_as > 0:
         p.x = x
         action, frame = special.special_row(p, m, tables).leaves_as, p.action_frame
         leave_ground(p, m)
         p.action, p.action_frame = action, frame
-    elif _falls_off(p, m, tables, edge):
+    elif outcome == edge.FALLS:
         p.x = x
         if p.hitstun > 0.0:
             leave_ground(p, m)
         else:
             start_fall(p, m)
-            p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
+            p.speed_air_x = clamp(p.speed_air_x, c.air_max)
     else:
-        p.x = surface_right(m, s, m.surface) if edge > 0.0 else surface_left(m, s, m.surface)
-        p.speed_ground_x = 0.0
-        p.speed_attack_x = 0.0
+        p.x = surface_right(m, s, m.surface) if side > 0.0 else surface_left(m, s, m.surface)
+        edge.stop_at_edge(p, m, outcome)
     if p.on_ground:
         p.y = surface_height(m, s, m.surface, p.x)
 
@@ -293,20 +295,6 @@ def _ground_speed(p, m, c):
         fast = abs(p.speed_ground_x) > c.walk_max
         slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
         ground_friction(p, c, 2.0 if fast and not slides else 1.0)
-
-
-@rule
-def _falls_off(p, m, tables, edge):
-    """Whether the action can slide off an edge; most stop there."""
-    if p.hitstun > 0.0 or p.action == a.GUARD_STUN:
-        return True
-    if is_animated(p, m, tables):
-        return False
-    if edge * p.facing < 0.0:  # backwards
-        return True
-    moving = a.WALK_SLOW <= p.action <= a.RUN_BRAKE and p.action != a.TURN
-    landing = a.LANDING <= p.action <= a.LANDING_FALL_SPECIAL or a.LANDING_NAIR <= p.action <= a.LANDING_DAIR
-    return landing or (moving and edge * p.speed_ground_x > 0.0)
 
 
 @rule
