@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
+from envs.melee.physics import air, attack, crouch, damage, death, edge, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
-from envs.melee.physics.inputs import PASS_STICK
+from envs.melee.physics.inputs import PASS_STICK, shield_held
 from envs.melee.physics.landing import land
-from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, is_animated, toward
+from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, ground_friction, is_animated, toward
 from envs.melee.physics.stage import (
     along_slope,
     fly,
@@ -27,16 +27,19 @@ def decide(p, m, c, s, tables, side):
     before = p.action
     _decide(p, m, c, s, tables, side)
     # A player may act on the frame on which an action ends, but not on the frame on which it lets go by choice.
-    if p.action != before and not a.CLIFF_CATCH <= before <= a.CLIFF_WAIT and before != a.DAMAGE_FALL:
-        if p.action == a.WAIT or (before == a.SQUAT and p.action == a.SQUAT_RISE):
+    chosen = a.CLIFF_CATCH <= before <= a.CLIFF_WAIT or before == a.DAMAGE_FALL or a.WALK_SLOW <= before <= a.WALK_FAST
+    if p.action != before and not chosen:
+        if p.action == a.WAIT:
             ground.ground_options(p, m, c)
+        elif p.action == a.SQUAT_WAIT and before == a.DTILT:
+            crouch.squat_wait(p, m, c)
         elif p.action == a.FALL or p.action == a.FALL_AERIAL:
-            p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
+            p.speed_air_x = clamp(p.speed_air_x, c.air_max)
             air.air_options(p, m, c)
-        elif before == a.DASH and (p.action == a.GUARD_ON or p.action == a.GUARD_REFLECT):
-            shield.dodge(p, m)
         elif before == a.JUMP_SQUAT and p.action <= a.JUMP_B:
             air.air_options(p, m, c)
+    if m.age == 0 and (p.action == a.FTILT or p.action == a.FSMASH):
+        attack.aim(p, m, tables)
 
 
 @rule
@@ -51,11 +54,11 @@ def _decide(p, m, c, s, tables, side):
     elif action <= a.DAIR:
         _decide_attack(p, m, c, tables)
     elif action <= a.LANDING_DAIR:
-        ground.lag(p, m, c)
+        ground.lag(p, m)
     elif action <= a.DAMAGE_FLY_ROLL:
         _decide_hurt(p, m, c)
     elif action <= a.GUARD_REFLECT:
-        _decide_shield(p, m, c)
+        _decide_shield(p, m, c, tables)
     elif action <= a.DIZZY:
         _decide_down(p, m, tables)
     elif action <= a.PLATFORM_DROP:
@@ -96,7 +99,7 @@ def _decide_special(p, m, c, tables):
             air.double_jump(p, m, c)
     elif special.passes_platform(p, m, tables):
         action, frame = special.special_row(p, m, tables).passes_as, p.action_frame
-        ground.drop_through(p, m)
+        crouch.drop_through(p, m, c)
         p.action, p.action_frame = action, frame
 
 
@@ -128,30 +131,47 @@ def _decide_movement(p, m, c, tables):
             start_fall(p, m)
         else:
             air.tumble_options(p, m, c)
-    elif a.SQUAT <= action <= a.SQUAT_RISE:
-        ground.squat(p, m, c)
+    elif action == a.SQUAT:
+        crouch.squat(p, m, c)
+    elif action == a.SQUAT_WAIT:
+        crouch.squat_wait(p, m, c)
+    elif action == a.SQUAT_RISE:
+        crouch.squat_rise(p, m, c)
     elif action == a.LANDING:
         ground.landing(p, m, c)
     elif action == a.LANDING_FALL_SPECIAL:
-        ground.lag(p, m, c)
+        ground.lag(p, m)
 
 
 @rule
 def _decide_attack(p, m, c, tables):
-    if not attack.keep_attacking(p, m, tables) or not attack.may_interrupt(p, m, tables):
+    if not attack.keep_attacking(p, m, tables) or _dash_grabs(p, m) or not attack.may_interrupt(p, m, tables):
         return
-    if p.on_ground:
-        ground.ground_options(p, m, c)
-    else:
+    if not p.on_ground:
         air.air_options(p, m, c)
+    elif p.action <= a.JAB_2 or p.action == a.DTILT:
+        ground.attack_options(p, m, c)
+    else:
+        ground.ground_options(p, m, c)
 
 
 @rule
-def _decide_shield(p, m, c):
+def _dash_grabs(p, m):
+    if p.action != a.DASH_ATTACK or m.dash_grab == 0:
+        return False
+    if shield_held(m):
+        enter(p, m, a.CATCH_DASH)
+        return True
+    m.dash_grab -= 1
+    return False
+
+
+@rule
+def _decide_shield(p, m, c, tables):
     if p.action == a.GUARD_STUN:
-        shield.guard_stun(p, m)
+        shield.guard_stun(p, m, c)
     elif p.action == a.GUARD_OFF:
-        shield.guard_off(p, m, c)
+        shield.guard_off(p, m, c, tables)
     else:
         shield.guard(p, m, c)
 
@@ -190,7 +210,9 @@ def _decide_grab_or_dodge(p, m, c, tables):
 
 @rule
 def _decide_ledge(p, m, c, s, tables):
-    if p.action <= a.CLIFF_WAIT:
+    if p.action <= a.TEETER_WAIT:
+        edge.teeter(p, m, c, tables)
+    elif p.action <= a.CLIFF_WAIT:
         ledge.hang(p, m, c, s, tables)
     elif p.action >= a.TAUNT_RIGHT:
         if finished(p, m, tables):
@@ -244,23 +266,23 @@ def _move_on_ground(p, m, c, s, tables):
     x += wind_at(m, x, p.y)
     if is_sloped(m, s):
         x = along_slope(s, p.x, x - p.x)
-    edge = past_edge(m, s, x)
-    if edge == 0.0:
+    side = past_edge(m, s, x)
+    outcome = edge.STOPS if is_animated(p, m, tables) and p.hitstun <= 0.0 else edge.edge_outcome(p, m, side)
+    if side == 0.0:
         p.x = x
     elif special.is_special(p, c) and special.leaves_edge(p, m, tables):
         p.x = x
         special.leave_edge(p, m, tables)
-    elif _falls_off(p, m, tables, edge):
+    elif outcome == edge.FALLS:
         p.x = x
         if p.hitstun > 0.0:
             leave_ground(p, m)
         else:
             start_fall(p, m)
-            p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
+            p.speed_air_x = clamp(p.speed_air_x, c.air_max)
     else:
-        p.x = surface_right(m, s, m.surface) if edge > 0.0 else surface_left(m, s, m.surface)
-        p.speed_ground_x = 0.0
-        p.speed_attack_x = 0.0
+        p.x = surface_right(m, s, m.surface) if side > 0.0 else surface_left(m, s, m.surface)
+        edge.stop_at_edge(p, m, outcome)
     if p.on_ground:
         p.y = surface_height(m, s, m.surface, p.x)
 
@@ -282,20 +304,6 @@ def _ground_speed(p, m, c, tables):
         fast = abs(p.speed_ground_x) > c.walk_max
         slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
         ground_friction(p, c, 2.0 if fast and not slides else 1.0)
-
-
-@rule
-def _falls_off(p, m, tables, edge):
-    """Whether the action can slide off an edge; most stop there."""
-    if p.hitstun > 0.0 or p.action == a.GUARD_STUN:
-        return True
-    if is_animated(p, m, tables):
-        return False
-    if edge * p.facing < 0.0:  # backwards
-        return True
-    moving = a.WALK_SLOW <= p.action <= a.RUN_BRAKE and p.action != a.TURN
-    landing = a.LANDING <= p.action <= a.LANDING_FALL_SPECIAL or a.LANDING_NAIR <= p.action <= a.LANDING_DAIR
-    return landing or (moving and edge * p.speed_ground_x > 0.0)
 
 
 @rule

@@ -11,7 +11,7 @@ from envs.melee.physics.change import enter, lock_hull, start_fall, start_fall_s
 from envs.melee.physics.inputs import TRIGGERS, jump_pressed
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import drift, fall, fast_fall
-from envs.melee.physics.special import start_special, up_special_asked
+from envs.melee.physics.special import start_special
 
 AIR_DODGE_SPEED = 3.1
 AIR_DODGE_KEEP = 0.9  # share of the speed kept each frame
@@ -23,17 +23,22 @@ DROP_FRAMES = 29  # of a platform drop and of a jump from a ledge, before plain 
 @rule
 def air_options(p, m, c):
     """Start any action that is possible in free flight; whether one started."""
-    if m.pressed & TRIGGERS and not up_special_asked(m):
+    if start_special(p, m, c):
+        return True
+    if m.pressed & TRIGGERS:
         start_air_dodge(p, m)
         return True
-    return tumble_options(p, m, c)
+    return _attack_or_jump(p, m, c)
 
 
 @rule
 def tumble_options(p, m, c):
     """Start any action that is possible in a tumble: all but the air dodge."""
-    if start_special(p, m, c):
-        return True
+    return start_special(p, m, c) or _attack_or_jump(p, m, c)
+
+
+@rule
+def _attack_or_jump(p, m, c):
     if air_attack(p, m):
         return True
     if p.jumps_left > 0 and jump_pressed(m):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_Z
+from envs.melee.controller import BUTTON_A
 from envs.melee.physics.change import enter, finished, rest
-from envs.melee.physics.inputs import C_STICK, DASH_AGE, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
+from envs.melee.physics.inputs import C_SMASH, DASH_AGE, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
 from envs.melee.physics.motion import sign
 
 MAX_CHARGE = 60.0  # frames that a smash attack can be charged
@@ -14,61 +14,97 @@ CHARGE_DAMAGE = 0.3671  # damage that a full charge adds, as a share
 JAB_AGAIN_FRAMES = 2.0  # frames of a jab before another press counts
 NO_ACTION = -1
 STEEP = 1.19175  # tangent of 50 degrees: from there on the stick counts as up or down
-C_AGE = 4  # frames for which a c-stick that went out in the jump squat still asks for an aerial
+SLIGHT_ANGLE = 0.17633  # tangent of 10 degrees: from there on a forward tilt or smash is aimed a little
+FULL_ANGLE = 0.30573  # of 17 degrees: all the way
 
 
 @rule
 def ground_attack(p, m):
-    """Start the ground attack that the inputs ask for; False if there is none."""
-    action = NO_ACTION
-    if m.c_pressed:
-        action = _by_c_stick(p, m, a.FSMASH, a.USMASH, a.DSMASH)
-    elif m.pressed & BUTTON_A:
-        action = _by_a_button(p, m)
-    if action == NO_ACTION:
+    """Start the ground attack that the inputs ask for; False if there is none. In the order of the game."""
+    if m.pressed & BUTTON_A == 0 and m.c_x == 0.0 and m.c_y == 0.0:
         return False
-    enter(p, m, action)
+    if _forward_smash(p, m):
+        return True
+    pressed = m.pressed & BUTTON_A != 0
+    fresh = pressed and m.y_age < SMASH_AGE
+    if (fresh and m.stick_y >= JUMP_STICK) or _c_stick_up(m):
+        enter(p, m, a.USMASH)
+    elif (fresh and m.stick_y <= -JUMP_STICK) or m.c_y <= -JUMP_STICK < m.c_y_before:
+        enter(p, m, a.DSMASH)
+    elif pressed:
+        enter(p, m, _tilt(p, m))
+    else:
+        return False
     return True
 
 
 @rule
-def _by_c_stick(p, m, side, up, down):
-    if abs(m.c_y) <= STEEP * abs(m.c_x):
-        p.facing = sign(m.c_x)
-        return side
-    return up if m.c_y > 0.0 else down
+def _forward_smash(p, m):
+    if m.pressed & BUTTON_A and abs(m.stick_x) >= DASH_STICK and m.x_age < DASH_AGE:
+        p.facing = sign(m.stick_x)
+        enter(p, m, a.FSMASH)
+        return True
+    return _c_stick_smash(p, m)
 
 
 @rule
-def _by_a_button(p, m):
-    x = abs(m.stick_x)
-    ahead = m.stick_x * p.facing > 0.0 or p.action == a.TURN
-    if x >= DASH_STICK and m.x_age < (SMASH_AGE if ahead else DASH_AGE):
-        p.facing = sign(m.stick_x)
-        return a.FSMASH
-    if m.y_age < SMASH_AGE and abs(m.stick_y) >= JUMP_STICK:
-        return a.USMASH if m.stick_y > 0.0 else a.DSMASH
-    if x >= TILT and abs(m.stick_y) <= STEEP * x and ahead:
-        p.facing = sign(m.stick_x)
+def _c_stick_smash(p, m):
+    if abs(m.c_x_before) < C_SMASH <= abs(m.c_x):
+        p.facing = sign(m.c_x)
+        enter(p, m, a.FSMASH)
+        return True
+    return False
+
+
+@rule
+def dash_smash(p, m):
+    """A forward smash in the first frames of a dash: A with the stick ahead, or the c-stick."""
+    if m.pressed & BUTTON_A and m.stick_x * p.facing >= DASH_STICK:
+        enter(p, m, a.FSMASH)
+        return True
+    return _c_stick_smash(p, m)
+
+
+@rule
+def _c_stick_up(m):
+    return m.c_y_before < JUMP_STICK <= m.c_y
+
+
+@rule
+def _tilt(p, m):
+    steep = abs(m.stick_y) > STEEP * abs(m.stick_x)
+    if m.stick_x * p.facing >= TILT and not steep:
         return a.FTILT
-    if abs(m.stick_y) >= TILT:
+    if abs(m.stick_y) >= TILT and steep:
         return a.UTILT if m.stick_y > 0.0 else a.DTILT
     return a.JAB_1
 
 
 @rule
+def aim(p, m, tables):
+    """Aim a forward tilt or smash that starts up or down, if the character has such an attack."""
+    by_c = p.action == a.FSMASH and abs(m.c_x_before) < C_SMASH <= abs(m.c_x)
+    x, y = (m.c_x, m.c_y) if by_c else (m.stick_x, m.stick_y)
+    side = -1 if y > 0.0 else 1  # actions go from high to low
+    for steps, angle in ((2, FULL_ANGLE), (1, SLIGHT_ANGLE)):
+        aimed = p.action + side * steps
+        if abs(y) > angle * abs(x) and tables.actions[m.character_row, aimed].frames > 0:
+            p.action = aimed
+            return
+
+
+@rule
 def up_smash_asked(m):
-    """An up smash, the one attack that can interrupt a jump squat."""
-    by_stick = m.pressed & BUTTON_A != 0 and m.stick_y >= JUMP_STICK and m.y_age < SMASH_AGE
-    return by_stick or (m.c_pressed != 0 and m.c_y >= C_STICK)
+    """An up smash in a jump squat: the stick need not be flicked."""
+    return (m.pressed & BUTTON_A != 0 and m.stick_y >= JUMP_STICK) or _c_stick_up(m)
 
 
 @rule
 def air_attack(p, m):
     """Start the aerial attack that the inputs ask for; False if there is none."""
-    if m.c_age < C_AGE and (m.c_pressed or p.action <= a.JUMP_B):
+    if m.c_pressed:
         x, y = m.c_x, m.c_y
-    elif m.pressed & (BUTTON_A | BUTTON_Z):
+    elif m.pressed & BUTTON_A:
         x, y = m.stick_x, m.stick_y
     else:
         return False
@@ -95,7 +131,10 @@ def keep_attacking(p, m, tables):
     if a.JAB_1 <= p.action <= a.JAB_2 and _next_jab(p, m, tables):
         return True
     if finished(p, m, tables):
-        rest(p, m)
+        if p.action == a.DTILT and p.on_ground:
+            enter(p, m, a.SQUAT_WAIT)
+        else:
+            rest(p, m)
         return False
     return True
 

@@ -162,10 +162,10 @@ def forget_moves(m):
 @rule
 def forget_presses(m):
     """Age all inputs, so that no press is buffered after a reset."""
-    m.c_age = NEVER
     m.x_age = NEVER
     m.side = 0
     m.side_age = NEVER
     m.y_age = NEVER
     m.shoulder_age = NEVER
+    m.trigger_age = NEVER
     m.tech_age = NEVER

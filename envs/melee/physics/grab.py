@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_Z
+from envs.melee.controller import BUTTON_A
 from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_around
 from envs.melee.physics.inputs import TILT
 from envs.melee.physics.motion import sign
@@ -58,7 +58,7 @@ def hold(p, m, tables):
     y = m.c_y if m.c_pressed else m.stick_y
     if max(abs(x), abs(y)) >= 2.0 * TILT and (m.c_pressed or m.x_age <= 2 or m.y_age <= 2):
         enter(p, m, _throw(x * p.facing, y))
-    elif m.pressed & (BUTTON_A | BUTTON_Z):
+    elif m.pressed & BUTTON_A:
         enter(p, m, a.CATCH_ATTACK)
 
 

@@ -19,20 +19,29 @@ from envs.melee.physics.memory import NEVER
 
 DEAD_ZONE = 0.28  # stick positions below this count as 0, per axis
 TRIGGER_DEAD_ZONE = 0.3
-C_STICK = 0.28  # the c-stick acts from here on
+Z_TRIGGER = 0.35  # Z counts as A and a trigger pressed this far
+C_STICK = 0.28  # the c-stick is out from here on, per axis
+C_SMASH = 0.8  # the c-stick asks for a forward smash
+RIM = 80  # steps from the middle of the stick to its rim
 
 TILT = 0.25  # least stick for a tilt attack
 DASH_STICK = 0.8
 DASH_AGE = 2  # frames that the stick may take from the dead zone
 SMASH_AGE = 4
+DROP_AGE = 6
 RUN_STICK = 0.62
+TURN_RUN_STICK = 0.375
 JUMP_STICK = 0.6625
-RUN_JUMP_STICK = 0.5625  # while dashing or running
-CROUCH_STICK = -0.6875
+RUN_JUMP_STICK = 0.5625  # while dashing, running, braking or turning around
+SHORT_HOP_STICK = 0.3  # a stick below this has let go of the jump
+CROUCH_STICK = -0.69  # -0.6875 is not enough
 STAY_DOWN_STICK = -0.625
-DROP_STICK = -0.6625  # fast fall and platform drop
+FAST_FALL_STICK = -0.6625
+DROP_STICK = -0.66  # platform drop
 PASS_STICK = -0.65  # falling through platforms
 DODGE_STICK = 0.6999  # 0.7 in single precision
+SHIELD_DROP_STICK = -0.8  # the stick at its rim drops through a platform down to here, below it dodges
+BY_BUTTON, BY_STICK, BY_C_STICK = 0, 1, 2  # what asked for a jump
 
 JUMP_BUTTONS = BUTTON_X | BUTTON_Y
 TRIGGERS = BUTTON_L | BUTTON_R
@@ -50,27 +59,42 @@ def read_inputs(m, pad):
     if m.x_age == 0:
         m.side = 1 if x > 0.0 else -1
         m.side_age = 0
+    m.stick_x_earlier = m.stick_x_before
     m.stick_x_before = m.stick_x
     m.stick_y_before = m.stick_y
     m.stick_x = x
     m.stick_y = y
 
-    m.trigger_before = m.trigger
-    before = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
+    m.c_x_before = m.c_x
+    m.c_y_before = m.c_y
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
-    out = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
-    m.c_age = NEVER if not out else min(m.c_age + 1, NEVER) if before else 0
-    m.c_pressed = 1 if out and not before else 0
+    m.c_pressed = 1 if _went_out(m.c_x_before, m.c_x) or _went_out(m.c_y_before, m.c_y) else 0
 
     buttons = int(pad.buttons) & ALL_BUTTONS
+    if buttons & BUTTON_Z:
+        buttons |= BUTTON_A
     m.pressed = buttons & ~m.held
     m.held = buttons
-    m.trigger = pad.shoulder if pad.shoulder >= TRIGGER_DEAD_ZONE else 0.0
-    if m.held & TRIGGERS:
-        m.trigger = 1.0
+    m.trigger_before = m.trigger
+    m.trigger = _trigger(pad.shoulder, buttons)
+    m.trigger_age = 0 if m.trigger_before == 0.0 else min(m.trigger_age + 1, NEVER)
+    if m.trigger == 0.0:
+        m.trigger_age = NEVER
     _age_presses(m)
-    if m.trigger_before == 0.0 and m.trigger > 0.0:
-        m.shoulder_age = 0
+
+
+@rule
+def _trigger(shoulder, buttons):
+    if buttons & BUTTON_Z:
+        return Z_TRIGGER
+    if buttons & TRIGGERS:
+        return 1.0
+    return shoulder if shoulder > TRIGGER_DEAD_ZONE else 0.0
+
+
+@rule
+def _went_out(before, now):
+    return abs(before) < C_STICK <= abs(now)
 
 
 @rule
@@ -95,7 +119,7 @@ def _age(age, before, now):
 
 @rule
 def _age_presses(m):
-    m.shoulder_age = 0 if m.pressed & (TRIGGERS | BUTTON_Z) else min(m.shoulder_age + 1, NEVER)
+    m.shoulder_age = 0 if m.trigger_before == 0.0 < m.trigger else min(m.shoulder_age + 1, NEVER)
     m.tech_lock = max(m.tech_lock - 1, 0)
     if m.pressed & TRIGGERS:
         m.tech_age = 0 if m.tech_lock == 0 else NEVER
@@ -103,7 +127,7 @@ def _age_presses(m):
     else:
         m.tech_age = min(m.tech_age + 1, NEVER)
     presses = 0
-    bits = m.pressed
+    bits = m.pressed & ~BUTTON_Z  # which counts as A
     while bits:
         bits &= bits - 1
         presses += 1
@@ -114,18 +138,29 @@ def _age_presses(m):
 
 @rule
 def jump_pressed(m):
-    """Whether X, Y or a flick up asks for a jump; records whether it was the stick."""
+    """Whether X, Y or a flick up asks for a jump; records which."""
     return jump_asked(m, JUMP_STICK)
 
 
 @rule
 def jump_asked(m, stick):
-    """Whether X, Y or a flick up to ``stick`` asks for a jump; records whether it was the stick."""
-    if m.pressed & JUMP_BUTTONS:
-        m.stick_jump = 0
-        return True
+    """Whether a flick up to ``stick``, X or Y asks for a jump; records which."""
     if m.stick_y >= stick and m.y_age < SMASH_AGE:
-        m.stick_jump = 1
+        m.jump_input = BY_STICK
+        return True
+    if m.pressed & JUMP_BUTTONS:
+        m.jump_input = BY_BUTTON
+        return True
+    return False
+
+
+@rule
+def shield_jump_asked(m):
+    """Whether a jump is asked for while shielding, where the c-stick up does it too; records how."""
+    if jump_pressed(m):
+        return True
+    if m.c_y >= JUMP_STICK:
+        m.jump_input = BY_C_STICK
         return True
     return False
 
@@ -133,15 +168,15 @@ def jump_asked(m, stick):
 @rule
 def jump_held(m):
     """Whether the input that started the jump is still down."""
-    if m.stick_jump:
-        return m.stick_y > 0.0
-    return (m.held & JUMP_BUTTONS) != 0
+    if m.jump_input == BY_BUTTON:
+        return (m.held & JUMP_BUTTONS) != 0
+    return (m.stick_y if m.jump_input == BY_STICK else m.c_y) >= SHORT_HOP_STICK
 
 
 @rule
 def flicked_down(m):
-    """Whether the stick was just flicked down: fast fall, platform drop."""
-    return m.stick_y <= DROP_STICK and m.y_age < SMASH_AGE
+    """Whether the stick was just flicked down: fast fall."""
+    return m.stick_y <= FAST_FALL_STICK and m.y_age < SMASH_AGE
 
 
 @rule
@@ -153,6 +188,19 @@ def dash_direction(m):
 
 
 @rule
+def at_rim(m):
+    """Whether the stick is at its rim, within two steps on each axis."""
+    x, y = int(abs(m.stick_x) * RIM - 0.0001) + 2, int(abs(m.stick_y) * RIM - 0.0001) + 2
+    return x * x + y * y > RIM * RIM
+
+
+@rule
 def shield_held(m):
-    """A trigger is down, if only lightly."""
+    """A trigger is down, if only lightly, or Z."""
     return m.trigger > 0.0
+
+
+@rule
+def grab_pressed(m):
+    """A with a trigger; Z is both."""
+    return m.pressed & BUTTON_A != 0 and m.trigger > 0.0

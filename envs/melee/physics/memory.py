@@ -19,19 +19,22 @@ MEMORY: Final = np.dtype(
         ("stick_y", "f8"),
         ("stick_x_before", "f8"),  # one frame ago
         ("stick_y_before", "f8"),
+        ("stick_x_earlier", "f8"),  # two frames ago
         ("c_x", "f8"),
         ("c_y", "f8"),
+        ("c_x_before", "f8"),  # one frame ago
+        ("c_y_before", "f8"),
         ("trigger", "f8"),
         ("trigger_before", "f8"),  # one frame ago
         ("held", "i4"),  # button bits that are down
         ("pressed", "i4"),  # button bits that went down on this frame
-        ("c_pressed", "i4"),  # the c-stick left its rest on this frame
-        ("c_age", "i4"),  # frames that the c-stick has been out, 0 on the first
+        ("c_pressed", "i4"),  # the c-stick left its rest on this frame, on either axis
         ("x_age", "i4"),  # frames since the stick left the dead zone on this side, 0 on the first
         ("y_age", "i4"),
         ("side", "i4"),  # -1 or +1: where the stick last left the dead zone sideways
         ("side_age", "i4"),  # frames since then, wherever the stick is now
         ("shoulder_age", "i4"),  # frames since a trigger, if lightly, or Z was pressed, for L-cancels
+        ("trigger_age", "i4"),  # frames that the same has been held, 0 on the first
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
         ("mashed", "i4"),  # button presses and stick flicks on this frame
@@ -42,12 +45,17 @@ MEMORY: Final = np.dtype(
         ("frozen", "i4"),  # hitlag holds the player on this frame
         ("surface", "i4"),  # index of the surface stood on, -1 in the air
         ("short_hop", "i4"),  # jump button was let go during the jump squat
-        ("stick_jump", "i4"),  # the jump came from the stick
+        ("jump_input", "i4"),  # what asked for the jump: BY_BUTTON, BY_STICK or BY_C_STICK
         ("hull", "f8"),  # units from the feet up to the lowest point that meets floors, 0 on the ground
         ("hull_lock", "i4"),  # frames for which that point stays where it is, see ``change.lock_hull``
         ("fast_fall", "i4"),
         ("run_lock", "i4"),  # frames for which a run goes on without the stick
         ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays
+        ("dash_fresh", "i4"),  # this dash did not come out of a turn
+        ("dash_grab", "i4"),  # frames for which a grab out of a dash attack or a shield is a dash grab
+        ("drop_in", "i4"),  # frames until a crouch drops through the platform, 0: it does not
+        ("guard_lock", "i4"),  # frames before the shield can be lowered
+        ("let_go", "i4"),  # the shield was let go
         ("jab_again", "i4"),  # A was pressed again during a jab
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.inputs import flicked_down
+from envs.melee.physics.memory import NEVER
 
 AT_REST = 1e-4  # upward speed below which a jump is over its top, where single precision leaves a trace of falling
 
@@ -23,6 +24,12 @@ def sign(value):
     if value > 0.0:
         return 1.0
     return -1.0 if value < 0.0 else 0.0
+
+
+@rule
+def clamp(value, limit):
+    """``value`` between -limit and limit."""
+    return min(max(value, -limit), limit)
 
 
 @rule
@@ -61,6 +68,7 @@ def fast_fall(p, m):
     """Start a fast fall on a flick down while falling."""
     if not m.fast_fall and p.speed_y < AT_REST and p.speed_y != 0.0 and flicked_down(m):
         m.fast_fall = 1
+        m.y_age = NEVER  # the flick is used up
 
 
 @rule

@@ -4,99 +4,136 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A
-from envs.melee.physics.attack import ground_attack
+from envs.melee.controller import BUTTON_A, BUTTON_D_UP
+from envs.melee.physics.attack import dash_smash
 from envs.melee.physics.change import enter
-from envs.melee.physics.ground import grab_asked, ground_options, start_guard, start_jump_squat, start_turn
+from envs.melee.physics.ground import (
+    DASH_GRAB,
+    DASH_LATE,
+    DASH_STOP,
+    flick_options,
+    start_guard,
+    start_jump_squat,
+    start_squat,
+)
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
     RUN_JUMP_STICK,
     RUN_STICK,
-    dash_direction,
+    TURN_RUN_STICK,
+    grab_pressed,
     jump_asked,
-    jump_pressed,
     shield_held,
 )
 from envs.melee.physics.motion import ground_friction, toward
-from envs.melee.physics.special import start_special
+from envs.melee.physics.special import SIDE_STICK, UP_STICK, start_special
 
-REST_STICK = 0.3  # a dash slows down below this stick
-RUN_BRAKE_CROUCH = 1.0
+DASH_EARLY = 4.0  # up to this frame a dash that did not come out of a turn only smashes, grabs, jumps and rolls
+DASH_ROLL = 3.0  # up to this one it rolls
 RUN_LOCK = 10  # frames of a run out of a turn in which it goes on without the stick
+RUN_GAIN = 0.4  # of the acceleration of a dash, towards a speed not yet reached
 
 
 @rule
 def dash(p, m, c):
     """The first frames of running."""
-    if _dash_options(p, m, c):
+    if p.action_frame > c.dash_frames:
+        enter(p, m, a.WAIT)
+    elif _dash_stops(p, m, c):
         return
-    if p.action_frame > c.dash_to_run and m.stick_x * p.facing >= RUN_STICK:
+    elif jump_asked(m, RUN_JUMP_STICK):
+        start_jump_squat(p, m, c)
+    elif p.action_frame > c.dash_to_run and m.stick_x * p.facing >= RUN_STICK:
         enter(p, m, a.RUN)
         m.run_lock = 0
-    elif p.action_frame > c.dash_frames:
-        enter(p, m, a.WAIT)
-        ground_options(p, m, c)
 
 
 @rule
-def _dash_options(p, m, c):
-    if _run_attacks(p, m, c):
+def _dash_stops(p, m, c):
+    """Start what takes most of the speed of a dash, or an attack or grab, which does not; whether one started."""
+    if _dash_special(p, m, c):
         return True
+    if grab_pressed(m):
+        enter(p, m, a.CATCH_DASH)
+        return True
+    if m.dash_fresh and p.action_frame <= DASH_EARLY:
+        return _early_dash_options(p, m)
+    if m.pressed & BUTTON_A and p.action_frame <= DASH_LATE:
+        start_dash_attack(p, m)
+        return True
+    if m.stick_x * p.facing < 0.0 or p.action_frame > DASH_LATE:
+        before = p.speed_ground_x
+        if flick_options(p, m):
+            p.speed_ground_x = before * DASH_STOP
+            return True
     if shield_held(m):
         start_guard(p, m)
         return True
-    if dash_direction(m) == -p.facing:
-        start_turn(p, m, True)
-        return True
-    if jump_asked(m, RUN_JUMP_STICK):
-        start_jump_squat(p, m, c)
+    if m.pressed & BUTTON_D_UP:
+        p.speed_ground_x *= DASH_STOP
+        enter(p, m, a.TAUNT_RIGHT if p.facing > 0.0 else a.TAUNT_LEFT)
         return True
     return False
 
 
 @rule
-def _run_attacks(p, m, c):
-    if start_special(p, m, c):
+def _dash_special(p, m, c):
+    """Of the special moves a dash allows the one to the side, and not for long."""
+    if p.action_frame > DASH_LATE or abs(m.stick_x) < SIDE_STICK or abs(m.stick_y) >= UP_STICK:
+        return False
+    return start_special(p, m, c)
+
+
+@rule
+def _early_dash_options(p, m):
+    if dash_smash(p, m):
+        p.speed_ground_x *= DASH_STOP
         return True
-    if grab_asked(m):
-        enter(p, m, a.CATCH_DASH)
-        return True
-    if m.c_pressed:
-        return ground_attack(p, m)
-    if m.pressed & BUTTON_A:
-        enter(p, m, a.DASH_ATTACK)
+    if shield_held(m) and p.action_frame <= DASH_ROLL:
+        p.speed_ground_x *= DASH_STOP
+        enter(p, m, a.ROLL_F)
         return True
     return False
+
+
+@rule
+def start_dash_attack(p, m):
+    """Attack out of a dash or a run; a trigger soon after makes it a grab."""
+    enter(p, m, a.DASH_ATTACK)
+    m.dash_grab = DASH_GRAB
 
 
 @rule
 def run(p, m, c):
     """Running at full speed."""
-    if _run_attacks(p, m, c):
+    if start_special(p, m, c):
         return
-    if shield_held(m):
+    if grab_pressed(m):
+        enter(p, m, a.CATCH_DASH)
+    elif m.pressed & BUTTON_A:
+        start_dash_attack(p, m)
+    elif shield_held(m):
         start_guard(p, m)
     elif jump_asked(m, RUN_JUMP_STICK):
         start_jump_squat(p, m, c)
-    elif m.stick_x * p.facing <= -REST_STICK:
+    elif m.run_lock <= 0 and m.stick_x * p.facing <= -TURN_RUN_STICK:
         start_turn_run(p, m, 0.0)
-    elif m.stick_x * p.facing < RUN_STICK and m.run_lock <= 0:
+    elif m.run_lock <= 0 and abs(m.stick_x) < RUN_STICK:
         enter(p, m, a.RUN_BRAKE)
     m.run_lock = max(m.run_lock - 1, 0)
 
 
 @rule
 def run_brake(p, m, c):
-    """Brake from a run; a crouch or a jump ends it early."""
-    if jump_pressed(m):
-        start_jump_squat(p, m, c)
-    elif m.stick_y <= CROUCH_STICK and p.action_frame >= RUN_BRAKE_CROUCH:
-        enter(p, m, a.SQUAT)
-    elif m.stick_x * p.facing <= -REST_STICK:
-        start_turn_run(p, m, p.action_frame)
-    elif m.age > c.run_brake_frames:
+    """Brake from a run; a jump, the stick back or a crouch ends it early."""
+    if m.age >= c.run_brake_frames:
         enter(p, m, a.WAIT)
-        ground_options(p, m, c)
+    elif jump_asked(m, RUN_JUMP_STICK):
+        start_jump_squat(p, m, c)
+    elif m.stick_x * p.facing <= -TURN_RUN_STICK:
+        start_turn_run(p, m, p.action_frame)
+    elif m.stick_y <= CROUCH_STICK:
+        start_squat(p, m)
 
 
 @rule
@@ -110,7 +147,7 @@ def start_turn_run(p, m, frame):
 @rule
 def turn_run(p, m, c):
     """Turning around from a run: slide until the speed is gone, then face the other way and run on."""
-    if jump_pressed(m):
+    if jump_asked(m, RUN_JUMP_STICK):
         start_jump_squat(p, m, c)
     elif not m.dash_turn and p.action_frame > c.run_turn_break:
         p.action_frame = c.run_turn_break
@@ -134,28 +171,27 @@ def turn_run_speed(p, m, c):
         return
     target = c.run_max * abs(m.stick_x)
     speed = p.speed_ground_x * side
-    if speed >= target:
-        speed += c.dash_acceleration - c.traction
-    else:
-        speed = min(speed + c.dash_acceleration, target)
-    p.speed_ground_x = speed * side
+    step = c.dash_acceleration + c.dash_acceleration_stick * abs(m.stick_x)
+    if speed + step > target:  # the game lets the turn overshoot
+        step = max(step - c.traction, target - speed)
+    p.speed_ground_x = (speed + step) * side
 
 
 @rule
 def start_dash_speed(p, c):
     """Speed of the first frame of a dash, less the speed in the other direction."""
-    speed = p.speed_ground_x * p.facing
-    speed = max(speed, c.dash_start) if speed > 0.0 else speed + c.dash_start
-    p.speed_ground_x = p.facing * speed
+    p.speed_ground_x = p.facing * (min(p.speed_ground_x * p.facing, 0.0) + c.dash_start)
 
 
 @rule
 def dash_speed(p, m, c):
-    """Accelerate towards the speed that the stick asks for; friction without input."""
-    if abs(m.stick_x) < REST_STICK:
+    """Accelerate towards the speed that the stick asks for, in a run the less the nearer; friction without input."""
+    if m.stick_x == 0.0:
         ground_friction(p, c, 1.0)
         return
     target = c.run_max * m.stick_x
-    faster = abs(p.speed_ground_x) > abs(target) and p.speed_ground_x * target > 0.0
+    reached = p.speed_ground_x / target
     step = c.dash_acceleration + c.dash_acceleration_stick * abs(m.stick_x)
-    p.speed_ground_x = toward(p.speed_ground_x, target, c.traction if faster else step)
+    if p.action == a.RUN and 0.0 < reached < 1.0:
+        step *= (1.0 - reached) * RUN_GAIN
+    p.speed_ground_x = toward(p.speed_ground_x, target, c.traction if reached > 1.0 else step)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_Z
-from envs.melee.physics.attack import up_smash_asked
-from envs.melee.physics.change import enter, leave_ground
-from envs.melee.physics.ground import drop_through, platform_drop_asked, start_jump_squat
-from envs.melee.physics.inputs import C_STICK, DODGE_STICK, SMASH_AGE, TRIGGERS, jump_pressed, shield_held
-from envs.melee.physics.special import start_special, up_special_asked
+from envs.melee.controller import BUTTON_A
+from envs.melee.physics.change import enter, finished, leave_ground
+from envs.melee.physics.crouch import drop_through, flicked_through
+from envs.melee.physics.ground import GUARD_ON_FRAMES, REFLECT_AGE, start_jump_squat
+from envs.melee.physics.inputs import (
+    DODGE_STICK,
+    SHIELD_DROP_STICK,
+    SMASH_AGE,
+    TRIGGERS,
+    at_rim,
+    grab_pressed,
+    shield_held,
+    shield_jump_asked,
+)
+from envs.melee.physics.memory import NEVER
+from envs.melee.physics.stage import on_platform
 
-SPOT_DODGE_STICK = -0.8  # on a platform a flick not so far down drops through it
 FULL_SHIELD = 60.0
 SHIELD_DRAIN = 0.28  # a frame, with a full trigger
 SHIELD_HEAL = 0.07  # a frame
@@ -22,10 +31,7 @@ BREAK_DOWN_FRAMES = 25.0
 BREAK_STAND_FRAMES = 29.0
 DIZZY_FRAMES = 490.0  # less the percent
 MASH_RELIEF = 3.0  # frames that an input takes off
-GUARD_ON_FRAMES = 8  # before the shield can be let down
-REFLECT_AGE = 1  # frames within which a press still reflects
 STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
-GUARD_OFF_FRAMES = 14.0
 
 
 @rule
@@ -36,75 +42,100 @@ def is_shielding(p):
 
 @rule
 def shield_options(p, m, c):
-    """Start any action that is possible out of shield; whether one started."""
-    if m.pressed & (BUTTON_A | BUTTON_Z):
+    """Start any action that is possible out of shield, in the order of the game; whether one started."""
+    if _spot_dodge(p, m) or _roll(p, m):
+        return True
+    if m.pressed & BUTTON_A and m.dash_grab > 0 and p.action != a.GUARD:
+        enter(p, m, a.CATCH_DASH)
+        return True
+    m.dash_grab = max(m.dash_grab - 1, 0)
+    if grab_pressed(m):
         enter(p, m, a.CATCH)
         return True
-    if platform_drop_asked(m) and m.stick_y > SPOT_DODGE_STICK:
-        drop_through(p, m)
-        return True
-    if dodge(p, m):
-        return True
-    if up_smash_asked(m) and m.c_pressed == 0:
-        return False
-    if up_special_asked(m) and start_special(p, m, c):
-        return True
-    if jump_pressed(m) or (m.c_pressed and m.c_y >= C_STICK):
+    if shield_jump_asked(m):
         start_jump_squat(p, m, c)
+        return True
+    if shield_held(m) and flicked_through(m):
+        drop_through(p, m, c)
         return True
     return False
 
 
 @rule
-def dodge(p, m):
-    """Roll or spot dodge by a flick of the stick, or by the c-stick if it is out; whether one was started."""
-    by_c = max(abs(m.c_x), abs(m.c_y)) >= DODGE_STICK
-    x = m.c_x if by_c else m.stick_x
-    y = m.c_y if by_c else m.stick_y
-    fresh_x = by_c or m.x_age < SMASH_AGE
-    fresh_y = by_c or m.y_age < SMASH_AGE
-    if y <= -DODGE_STICK and fresh_y:
-        enter(p, m, a.SPOT_DODGE)
-        return True
-    if abs(x) >= DODGE_STICK and fresh_x:
-        enter(p, m, a.ROLL_F if x * p.facing > 0.0 else a.ROLL_B)
-        return True
-    return False
+def _spot_dodge(p, m):
+    by_stick = m.stick_y <= -DODGE_STICK and m.y_age < SMASH_AGE
+    if m.c_y > -DODGE_STICK and (not by_stick or _shield_drop_asked(m)):
+        return False
+    enter(p, m, a.SPOT_DODGE)
+    return True
+
+
+@rule
+def _shield_drop_asked(m):
+    """The Universal Controller Fix: rolling the stick's rim down to a notch drops through a platform."""
+    return m.x_age >= SMASH_AGE and m.stick_y > SHIELD_DROP_STICK and on_platform(m) and at_rim(m)
+
+
+@rule
+def _roll(p, m):
+    x = 0.0
+    if abs(m.stick_x) >= DODGE_STICK and m.x_age < SMASH_AGE:
+        x = m.stick_x
+    elif abs(m.c_x) >= DODGE_STICK:
+        x = m.c_x
+    if x == 0.0:
+        return False
+    enter(p, m, a.ROLL_F if x * p.facing > 0.0 else a.ROLL_B)
+    return True
 
 
 @rule
 def guard(p, m, c):
-    """Hold the shield."""
+    """Hold the shield. Once let go, if only for a frame, it is lowered as soon as it may be."""
     p.shield -= SHIELD_DRAIN * m.trigger_before
     if p.shield <= 0.0:
         break_shield(p, m)
         return
-    settled = p.action == a.GUARD or m.age >= GUARD_ON_FRAMES
-    if settled and not shield_held(m):
+    m.guard_lock = max(m.guard_lock - 1, 0)
+    if p.action != a.GUARD and m.age >= GUARD_ON_FRAMES:
+        enter(p, m, a.GUARD)
+    _guard_options(p, m, c)
+
+
+@rule
+def _guard_options(p, m, c):
+    if not shield_held(m):
+        m.let_go = 1
+    if m.let_go and m.guard_lock == 0:
         enter(p, m, a.GUARD_OFF)
         return
-    if shield_options(p, m, c):
-        return
-    if p.action == a.GUARD_ON and m.age <= REFLECT_AGE and m.pressed & TRIGGERS:
+    pressed = m.pressed & TRIGGERS != 0 and m.trigger_age < REFLECT_AGE
+    if pressed and p.action == a.GUARD_ON and m.age < REFLECT_AGE:
         p.action = a.GUARD_REFLECT
-    if settled and p.action != a.GUARD:
+        m.trigger_age = NEVER
+        return
+    shield_options(p, m, c)
+
+
+@rule
+def guard_stun(p, m, c):
+    """Stunned behind the shield; as it ends the player can act."""
+    if p.action_frame < STUN_LENGTH:
+        return
+    if m.let_go:
+        enter(p, m, a.GUARD_OFF)
+    else:
         enter(p, m, a.GUARD)
+        _guard_options(p, m, c)
 
 
 @rule
-def guard_stun(p, m):
-    """Stunned behind the shield."""
-    if p.action_frame >= STUN_LENGTH:
-        enter(p, m, a.GUARD if shield_held(m) else a.GUARD_OFF)
-
-
-@rule
-def guard_off(p, m, c):
-    """Lower the shield; only a jump interrupts this."""
-    if jump_pressed(m):
-        start_jump_squat(p, m, c)
-    elif p.action_frame > GUARD_OFF_FRAMES:
+def guard_off(p, m, c, tables):
+    """Lower the shield; a spot dodge or a jump interrupts this."""
+    if finished(p, m, tables):
         enter(p, m, a.WAIT)
+    elif not _spot_dodge(p, m) and shield_jump_asked(m):
+        start_jump_squat(p, m, c)
 
 
 @rule

@@ -17,11 +17,23 @@ from envs.melee import actions as a
 from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
+from envs.melee.physics.crouch import DROP_FRAMES, flicked_through
 from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
+from envs.melee.physics.ground import DASH_GRAB, DASH_LATE, GUARD_ON_FRAMES
 from envs.melee.physics.hit import recoil
-from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
+from envs.melee.physics.inputs import (
+    DASH_AGE,
+    DASH_STICK,
+    RUN_JUMP_STICK,
+    dash_direction,
+    jump_asked,
+    jump_held,
+    read_inputs,
+    shield_held,
+    shield_jump_asked,
+)
 from envs.melee.physics.knockback import LAUNCH_SPEED
 from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
 from envs.melee.physics.memory import MEMORY, NEVER
@@ -118,7 +130,10 @@ def _remember(before, p, m, s, tables):
     before_surface = m.surface
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
     _follow_hull(before, p, m, tables)
-    m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
+    fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
+    if fast_fall > m.fast_fall:
+        m.y_age = NEVER
+    m.fast_fall = fast_fall
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and is_hurt(p.action) else 0
     if p.on_ground or p.action == a.CLIFF_CATCH:
         m.risen = 0
@@ -127,6 +142,8 @@ def _remember(before, p, m, s, tables):
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
         m.age += 1
+        m.trigger_age = NEVER
+        _follow_shield(p, m)
     elif p.action != before.action or p.action_frame < before.action_frame:
         _begin(before, p, m, c, tables)
         m.drop_from = before_surface if p.action == a.PLATFORM_DROP else -1
@@ -136,10 +153,8 @@ def _remember(before, p, m, s, tables):
             m.charge += 1.0
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
             m.rate = p.action_frame - before.action_frame
-        if p.action == a.JUMP_SQUAT and not jump_held(m):
-            m.short_hop = 1
-        if p.action == a.TURN_RUN and p.facing != before.facing:
-            m.dash_turn = 1
+        if p.hitlag <= 0.0:
+            _go_on(before, p, m, c)
     if p.hitlag <= 0.0 and is_special(p, c):
         _follow_special(before, p, m, c, tables)
 
@@ -175,6 +190,34 @@ def _note_shots(before, p, m, row, tables):
 
 
 @rule
+def _go_on(before, p, m, c):
+    """One more frame of the same action."""
+    if p.action == a.JUMP_SQUAT and not jump_held(m):
+        m.short_hop = 1
+    elif p.action == a.TURN_RUN and p.facing != before.facing:
+        m.dash_turn = 1
+    elif p.action == a.TURN and m.dash_turn == 0 and p.action_frame < c.turn_flip:
+        m.dash_turn = 2 if -m.stick_x * p.facing >= DASH_STICK and m.x_age < DASH_AGE else 0
+    elif p.action == a.DASH_ATTACK:
+        m.dash_grab = max(m.dash_grab - 1, 0)
+    elif p.action == a.SQUAT:
+        if m.drop_in > 0:
+            m.drop_in -= 1
+        elif flicked_through(m):
+            m.drop_in = DROP_FRAMES
+    _follow_shield(p, m)
+
+
+@rule
+def _follow_shield(p, m):
+    if p.action == a.GUARD_ON or p.action == a.GUARD or p.action == a.GUARD_REFLECT:
+        m.guard_lock = max(m.guard_lock - 1, 0)
+        m.dash_grab = max(m.dash_grab - 1, 0)
+        if not shield_held(m):
+            m.let_go = 1
+
+
+@rule
 def _begin(before, p, m, c, tables):
     """An action starts or restarts."""
     m.rate = FIRST_RATE[p.action]
@@ -186,15 +229,23 @@ def _begin(before, p, m, c, tables):
     m.charge = 0.0
     m.jab_again = 0
     if p.action == a.JUMP_SQUAT:
-        jump_pressed(m)  # notes whether button or stick asked for it
-        m.short_hop = 0
+        _note_jump(before, m)
+    elif p.action == a.DASH:
+        m.dash_fresh = 0 if before.action == a.TURN else 1
+        m.x_age = NEVER
+    elif p.action == a.SQUAT:
+        m.drop_in = 0
+    elif p.action == a.DASH_ATTACK:
+        m.dash_grab = DASH_GRAB if a.DASH <= before.action <= a.RUN_DIRECT else 0
+    elif p.action == a.GUARD_ON or p.action == a.GUARD_REFLECT:
+        _raise_shield(before, p, m)
+    elif p.action == a.GUARD:
+        _follow_shield(p, m)
     elif p.action == a.TURN:
         m.dash_turn = 1 if dash_direction(m) != 0.0 else 0
     elif p.action == a.TURN_RUN:
         m.dash_turn = 0
-    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B or (
-        p.action <= a.JUMP_B and p.action >= a.JUMP_F and m.stick_jump
-    ):
+    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B or (before.action == a.JUMP_SQUAT and m.y_age > 0):
         m.y_age = NEVER
     elif p.action == a.RUN:
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
@@ -218,6 +269,27 @@ def _begin(before, p, m, c, tables):
     if a.REBIRTH <= before.action <= a.REBIRTH_WAIT < p.action:
         m.intangible = RESPAWN_INTANGIBLE
     _begin_landing(before, p, m, tables)
+
+
+@rule
+def _note_jump(before, m):
+    """Whether button, stick or c-stick asked for a jump."""
+    if a.GUARD_ON <= before.action <= a.GUARD_REFLECT:
+        shield_jump_asked(m)
+    else:
+        jump_asked(m, RUN_JUMP_STICK)
+    m.short_hop = 0
+
+
+@rule
+def _raise_shield(before, p, m):
+    late = before.action == a.RUN or before.action == a.RUN_DIRECT
+    late = late or (before.action == a.DASH and before.action_frame >= DASH_LATE)
+    m.dash_grab = DASH_GRAB if late else 0
+    m.guard_lock = GUARD_ON_FRAMES
+    m.let_go = 0
+    if p.action == a.GUARD_REFLECT:
+        m.trigger_age = NEVER
 
 
 @rule
