@@ -65,6 +65,8 @@ def enter(p, m, action):
 def finished(p, m, tables):
     """Whether the action has run its length, by the tables or ``m.duration``."""
     frames = tables.actions[m.character_row, p.action].frames
+    if m.rate != 1.0 and frames > 0:
+        return p.action_frame >= frames + 1
     return p.action_frame > (frames if frames > 0 else m.duration)
 
 

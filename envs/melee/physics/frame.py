@@ -7,6 +7,8 @@ first, so swapping the seats and mirroring x gives the mirrored result, bit for 
 
 from __future__ import annotations
 
+import numpy as np
+
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
@@ -86,6 +88,8 @@ def clear_memory(m):
     m.c_pressed = 0
     m.tech_lock = 0
     m.mashed = 0
+    m.mash_x = 0
+    m.mash_y = 0
     forget_presses(m)
     forget_lasers(m)
     m.duration = 0.0
@@ -173,7 +177,7 @@ def _begin(p, m, pad, s, tables, side):
     m.frozen = 0
     if m.launch:
         start_launch(p, m, s)
-    p.action_frame += m.rate
+    p.action_frame = float(np.float32(p.action_frame + m.rate))  # single precision decides when a slow throw lets go
     m.age += 1
     decide(p, m, c, s, tables, side)
     heal_shield(p)

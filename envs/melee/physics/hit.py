@@ -9,7 +9,17 @@ from envs.melee import actions as a
 from envs.melee.physics.attack import charge_factor
 from envs.melee.physics.change import enter
 from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_throw
-from envs.melee.physics.grab import FULL_WEIGHT, follow, is_held, is_holding, let_go, release, start_hold
+from envs.melee.physics.grab import (
+    FULL_WEIGHT,
+    break_free,
+    follow,
+    is_held,
+    is_holding,
+    let_go,
+    pummelled,
+    release,
+    start_hold,
+)
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
 from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_give, shield_stun
 from envs.melee.physics.motion import sign
@@ -22,6 +32,7 @@ FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be 
 LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
+CROUCH_HITLAG = 2.0 / 3.0
 PUSH_BASE = 0.24  # units a frame that a hit on a shield pushes its bearer, and
 PUSH_PER_DAMAGE = 0.18  # per damage and ``shield_give``; both measured from replays
 RECOIL_BASE = 0.02  # units a frame that it sends the attacker back, and
@@ -76,7 +87,7 @@ def find_hit(p, m, victim, memory, tables):
         hit = tables.hits[row]
         if not hit.start <= frame <= hit.end or m.hit_groups & (1 << hit.group) or hit.kind >= THROW_HIT:
             continue
-        if hit.kind == GRAB_HIT and (not victim.on_ground or is_holding(victim)):
+        if hit.kind == GRAB_HIT and is_holding(victim):
             continue
         if hit.targets != EVERYBODY and (hit.targets == GROUNDED) != (victim.on_ground != 0):
             continue
@@ -171,16 +182,30 @@ def _note_hit(p, m, tables, row, blocked):
 @rule
 def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
     hit = tables.hits[row]
-    lag = float(hitlag(damage))
-    p.hitlag = max(p.hitlag, lag)
     # Both may hit each other: the longer lag counts, in either order.
-    victim.hitlag = max(victim.hitlag, math.floor(lag * ELECTRIC_HITLAG) if hit.electric else lag)
+    p.hitlag = max(p.hitlag, float(hitlag(damage)))
+    victim.hitlag = max(victim.hitlag, victim_hitlag(victim, damage, hit.electric))
     if blocked:
         if p.on_ground:
             m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
     hurt(m, victim, memory, tables, row, side, damage)
+
+
+@rule
+def victim_hitlag(victim, damage, electric):
+    """Frames for which a hit freezes the victim: longer by electric hits, shorter if it crouches."""
+    lag = float(hitlag(damage))
+    if electric:
+        lag = math.floor(lag * ELECTRIC_HITLAG)
+    return math.floor(lag * CROUCH_HITLAG) if is_crouching(victim) else lag
+
+
+@rule
+def is_crouching(p):
+    """Whether a crouch softens hits."""
+    return p.action == a.SQUAT or p.action == a.SQUAT_WAIT
 
 
 @rule
@@ -234,7 +259,7 @@ def knockback_on(m, victim, memory, tables, row, percent):
     strength = hit.damage * charge_factor(m)
     weight = FULL_WEIGHT if hit.kind == THROW_HIT else c.weight
     value = knockback(percent, strength, weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
-    if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
+    if is_crouching(victim):
         value *= CROUCH_FACTOR
     return value
 
@@ -264,17 +289,19 @@ def resolve_holds(players, memory, tables):
 
 @rule
 def hold_hits(players, memory, tables):
-    """Apply pummels and release throws before players move: a thrown player moves on the same frame."""
+    """Break grips, apply pummels and release throws before players move: they move on the same frame."""
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
-        if is_holding(p) and is_held(other) and p.hitlag <= 0.0:
+        if not (is_holding(p) and is_held(other)) or break_free(p, m, other, remembered):
+            continue
+        if m.frozen == 0:
             _hold_hits(p, m, other, remembered, tables)
 
 
 @rule
 def _hold_hits(p, m, other, remembered, tables):
-    """Apply a pummel, or release a throw, on this frame."""
+    """Apply a pummel, or hit and release with a throw, on this frame."""
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]
@@ -288,3 +315,15 @@ def _hold_hits(p, m, other, remembered, tables):
             start_throw(other, remembered)
             return
         note_damage(m, other, remembered, damage)
+        p.hitlag = float(hitlag(damage))
+        if p.action == a.CATCH_ATTACK:
+            pummelled(other, remembered, victim_hitlag(other, damage, hit.electric))
+
+
+@rule
+def note_hold(p, m, tables):
+    """Mark the hits of a pummel or a throw that have come as connected."""
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if p.action_frame >= tables.hits[row].start:
+            m.hit_groups |= 1 << tables.hits[row].group

@@ -32,7 +32,9 @@ MEMORY: Final = np.dtype(
         ("shoulder_age", "i4"),  # frames since a trigger, if lightly, or Z was pressed, for L-cancels
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
-        ("mashed", "i4"),  # button presses and stick flicks on this frame
+        ("mashed", "i4"),  # a button was pressed on this frame
+        ("mash_x", "i4"),  # side on which the stick last was since a grab, 0 none
+        ("mash_y", "i4"),
         # The action that is under way.
         ("duration", "f8"),  # last frame of an action whose length is not in the tables
         ("rate", "f8"),  # frames of the animation that pass in a frame

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics import ledge
+from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
 from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.ground import PLATFORM_DROP_LOCK
-from envs.melee.physics.hit import recoil
+from envs.melee.physics.hit import note_hold, recoil
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
 from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
@@ -102,6 +102,7 @@ def _follow(real, tables):
         if t > 0:
             for seat in range(2):
                 _note_hits(players, memory, t, seat, tables)
+                _note_hold(players, memory, t, seat, tables)
                 memory[t, seat].rival_ledge = memory[t - 1, 1 - seat].ledge
 
 
@@ -254,3 +255,20 @@ def _note_use(p, m, staled, tables, direct):
     elif staled == 0 and move != NO_MOVE:
         m.staled = 1
         remember_move(m, move)
+
+
+@rule
+def _note_hold(players, memory, t, seat, tables):
+    """Record how far a grab, a pummel or a throw of this seat has come."""
+    p, m = players[t, seat], memory[t, seat]
+    other, held = players[t, 1 - seat], memory[t, 1 - seat]
+    before = players[t - 1, 1 - seat]
+    if not (grab.is_holding(p) and grab.is_held(other)):
+        return
+    if not grab.is_held(before):
+        grab.take_grip(p, before, held)
+    elif grab.wears_out(before.action) and before.hitlag <= 1.0:
+        grab.loosen(held)
+    if other.hitlag > before.hitlag:
+        held.held_for -= 1.0
+    note_hold(p, m, tables)
