@@ -80,6 +80,8 @@ def clear_memory(m):
     m.stick_x_before = 0.0
     m.stick_y_before = 0.0
     m.c_x = 0.0
+    m.c_x_before = 0.0
+    m.c_y_before = 0.0
     m.c_y = 0.0
     m.trigger = 0.0
     m.trigger_before = 0.0
@@ -122,6 +124,7 @@ def clear_memory(m):
     m.ledge = 0
     m.rival_ledge = 0
     m.knockback = 0.0
+    m.since_launch = NEVER
     m.launch = 0
     m.shift_x = 0.0
     m.shift_y = 0.0
@@ -175,6 +178,7 @@ def _begin(p, m, pad, s, tables, side):
             return
         p.hitlag = 0.0
     m.frozen = 0
+    m.since_launch = min(m.since_launch + 1, NEVER)
     if m.launch:
         start_launch(p, m, s)
     p.action_frame = float(np.float32(p.action_frame + m.rate))  # single precision decides when a slow throw lets go

@@ -78,11 +78,11 @@ def _throw(p, m):
     """The throw that the stick or the c-stick asks for, sideways first; 0 if none."""
     if _crossed(m.stick_x_before, m.stick_x) or _crossed(-m.stick_x_before, -m.stick_x):
         return a.THROW_F if m.stick_x * p.facing > 0.0 else a.THROW_B
-    if m.c_pressed and abs(m.c_x) > abs(m.c_y):
+    if _crossed(m.c_x_before, m.c_x) or _crossed(-m.c_x_before, -m.c_x):
         return a.THROW_F if m.c_x * p.facing > 0.0 else a.THROW_B
-    if _crossed(m.stick_y_before, m.stick_y) or (m.c_pressed and m.c_y > 0.0):
+    if _crossed(m.stick_y_before, m.stick_y) or _crossed(m.c_y_before, m.c_y):
         return a.THROW_U
-    if _crossed(-m.stick_y_before, -m.stick_y) or m.c_pressed:
+    if _crossed(-m.stick_y_before, -m.stick_y) or max(m.c_y_before, m.c_y) <= -TILT:  # the game's c-stick is late here
         return a.THROW_D
     return 0
 

@@ -6,9 +6,9 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.attack import charge_factor
+from envs.melee.physics.attack import charge_factor, is_charging
 from envs.melee.physics.change import enter
-from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_throw
+from envs.melee.physics.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch, start_throw
 from envs.melee.physics.grab import (
     FULL_WEIGHT,
     break_free,
@@ -21,7 +21,15 @@ from envs.melee.physics.grab import (
     start_hold,
 )
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
-from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_give, shield_stun
+from envs.melee.physics.knockback import (
+    CHARGING_FACTOR,
+    CROUCH_FACTOR,
+    hitlag,
+    knockback,
+    launch_angle,
+    shield_give,
+    shield_stun,
+)
 from envs.melee.physics.motion import sign
 from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
 from envs.melee.physics.stale import move_of, remember_move, stale_share
@@ -29,6 +37,7 @@ from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, LASER_HIT, T
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
+LOW_SHARE = 0.2  # of the height, below which a hit meets the legs
 LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
@@ -190,7 +199,17 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
             m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
-    hurt(m, victim, memory, tables, row, side, damage)
+    _, y = _centre(p, tables, row)
+    hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, y))
+
+
+@rule
+def part_at(victim, memory, tables, y):
+    """The part of the body that a hit at this height meets; shares of the height were fitted to replays."""
+    height = tables.characters[memory.character_row].hurt_height
+    if y < victim.y + LOW_SHARE * height:
+        return LOW_PART
+    return MIDDLE_PART if y < victim.y + height else HIGH_PART
 
 
 @rule
@@ -235,15 +254,13 @@ def _hold(memory):
 
 
 @rule
-def hurt(m, victim, memory, tables, row, side, damage):
-    """Apply damage and launch of a hit that was not blocked."""
+def hurt(m, victim, memory, tables, row, side, damage, part):
+    """Apply damage and launch of a hit on a ``part`` of the body."""
     hit = tables.hits[row]
     percent = math.floor(victim.percent) + damage
     note_damage(m, victim, memory, damage)
     value = knockback_on(m, victim, memory, tables, row, percent)
-    angle = math.radians(launch_angle(hit.angle, value, victim.on_ground != 0))
-    speed = launch_speed(value)
-    launch(victim, memory, value, side * speed * math.cos(angle), speed * math.sin(angle))
+    launch(victim, memory, value, launch_angle(hit.angle, value, victim.on_ground != 0), side, part)
     victim.facing = -side
 
 
@@ -261,6 +278,8 @@ def knockback_on(m, victim, memory, tables, row, percent):
     value = knockback(percent, strength, weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
     if is_crouching(victim):
         value *= CROUCH_FACTOR
+    if is_charging(victim, memory, tables):
+        value *= CHARGING_FACTOR
     return value
 
 
@@ -311,7 +330,7 @@ def _hold_hits(p, m, other, remembered, tables):
         _note_hit(p, m, tables, row, False)
         if hit.kind == THROW_HIT:
             let_go(p, m, tables, other, hit.first_point)
-            hurt(m, other, remembered, tables, row, p.facing, damage)
+            hurt(m, other, remembered, tables, row, p.facing, damage, MIDDLE_PART)
             start_throw(other, remembered)
             return
         note_damage(m, other, remembered, damage)

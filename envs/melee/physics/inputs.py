@@ -53,6 +53,8 @@ def read_inputs(m, pad):
 
     m.trigger_before = m.trigger
     before = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
+    m.c_x_before = m.c_x
+    m.c_y_before = m.c_y
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
     out = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
     m.c_age = NEVER if not out else min(m.c_age + 1, NEVER) if before else 0

@@ -20,6 +20,8 @@ MEMORY: Final = np.dtype(
         ("stick_x_before", "f8"),  # one frame ago
         ("stick_y_before", "f8"),
         ("c_x", "f8"),
+        ("c_x_before", "f8"),  # one frame ago
+        ("c_y_before", "f8"),
         ("c_y", "f8"),
         ("trigger", "f8"),
         ("trigger_before", "f8"),  # one frame ago
@@ -84,6 +86,7 @@ MEMORY: Final = np.dtype(
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
+        ("since_launch", "i4"),  # frames since the last hit taken, hitlag left out
         ("launch", "i4"),  # hitlag will end with a launch
         ("shift_x", "f8"),  # how far the stick moves the player on top as the launch begins
         ("shift_y", "f8"),

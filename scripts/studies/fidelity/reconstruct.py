@@ -17,7 +17,7 @@ from envs.melee import actions as a
 from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
-from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt
+from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, start_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.ground import PLATFORM_DROP_LOCK
@@ -117,6 +117,10 @@ def _remember(before, p, m, s, tables):
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and is_hurt(p.action) else 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
+    if before.hitlag <= 1.0:
+        m.since_launch = min(m.since_launch + 1, NEVER)
+    elif before.hitstun > 0.0 and is_hurt(before.action):
+        spend_flick(m)
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
@@ -231,6 +235,8 @@ def _note_hits(players, memory, t, seat, tables):
     again = not struck and not holding and hurt.last_hit_by_frames < BURST
     if rose:
         hurt.last_hit_by_frames = 0
+        if is_hurt(victim.action) or a.DOWN_DAMAGE_UP <= victim.action <= a.DOWN_DAMAGE:
+            start_hurt(hurt)
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
     attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
     if is_hurt(p.action):
