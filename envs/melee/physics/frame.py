@@ -15,7 +15,8 @@ from envs.melee.physics.act import decide, move
 from envs.melee.physics.change import forget_moves, forget_presses
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
-from envs.melee.physics.hit import hold_hits, resolve_hits, resolve_holds
+from envs.melee.physics.hit import resolve_hits
+from envs.melee.physics.holds import hold_hits, resolve_holds
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.platforms import move_platforms, place_platforms
@@ -118,6 +119,7 @@ def clear_memory(m):
     m.ledge_lock = 0.0
     m.held_for = 0.0
     m.dizzy_for = 0.0
+    m.lie_for = 0.0
     m.drop_from = -1
     m.falls_through = 0
     m.platform_lock = 0.0
@@ -125,6 +127,7 @@ def clear_memory(m):
     m.rival_ledge = 0
     m.knockback = 0.0
     m.since_launch = NEVER
+    m.jump_buffer = 0.0
     m.launch = 0
     m.shift_x = 0.0
     m.shift_y = 0.0

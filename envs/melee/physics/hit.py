@@ -8,16 +8,12 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.attack import charge_factor, is_charging
 from envs.melee.physics.change import enter
-from envs.melee.physics.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch, start_throw
+from envs.melee.physics.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch
+from envs.melee.physics.down import is_down
 from envs.melee.physics.grab import (
     FULL_WEIGHT,
-    break_free,
-    follow,
     is_held,
     is_holding,
-    let_go,
-    pummelled,
-    release,
     start_hold,
 )
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
@@ -33,7 +29,7 @@ from envs.melee.physics.knockback import (
 from envs.melee.physics.motion import sign
 from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
 from envs.melee.physics.stale import move_of, remember_move, stale_share
-from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, LASER_HIT, THROW_HIT
+from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, THROW_HIT
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
@@ -42,6 +38,7 @@ LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
 CROUCH_HITLAG = 2.0 / 3.0
+RESET_DAMAGE = 7.0  # from which a hit launches a lying player
 PUSH_BASE = 0.24  # units a frame that a hit on a shield pushes its bearer, and
 PUSH_PER_DAMAGE = 0.18  # per damage and ``shield_give``; both measured from replays
 RECOIL_BASE = 0.02  # units a frame that it sends the attacker back, and
@@ -65,9 +62,9 @@ def resolve_hits(players, memory, tables):
     first_grabs = first != NO_HIT and tables.hits[first].kind == GRAB_HIT
     second_grabs = second != NO_HIT and tables.hits[second].kind == GRAB_HIT
     if first != NO_HIT:
-        _note_hit(players[0], memory[0], tables, first, first_blocked)
+        note_hit(players[0], memory[0], tables, first, first_blocked)
     if second != NO_HIT:
-        _note_hit(players[1], memory[1], tables, second, second_blocked)
+        note_hit(players[1], memory[1], tables, second, second_blocked)
     if first_grabs or second_grabs:
         # A grab loses to any attack, and two grabs cancel out.
         if first_grabs and second == NO_HIT:
@@ -179,7 +176,7 @@ def damage_of(p, m, tables, row):
 
 
 @rule
-def _note_hit(p, m, tables, row, blocked):
+def note_hit(p, m, tables, row, blocked):
     """Mark this hit group as connected; a use that deals damage enters the staleness queue, once."""
     m.hit_groups |= 1 << tables.hits[row].group
     if m.staled or blocked or tables.hits[row].kind == GRAB_HIT:
@@ -260,8 +257,10 @@ def hurt(m, victim, memory, tables, row, side, damage, part):
     percent = math.floor(victim.percent) + damage
     note_damage(m, victim, memory, damage)
     value = knockback_on(m, victim, memory, tables, row, percent)
-    launch(victim, memory, value, launch_angle(hit.angle, value, victim.on_ground != 0), side, part)
-    victim.facing = -side
+    lying = is_down(victim) and damage < RESET_DAMAGE
+    launch(victim, memory, value, launch_angle(hit.angle, value, victim.on_ground != 0), side, part, lying)
+    if not lying:
+        victim.facing = -side
 
 
 @rule
@@ -289,60 +288,3 @@ def note_damage(m, victim, memory, damage):
     victim.percent = min(victim.percent + damage, MAX_PERCENT)
     m.damage_dealt += damage
     memory.last_hit_by_frames = 0
-
-
-@rule
-def resolve_holds(players, memory, tables):
-    """Move held players with their holders; end holds that one side has left."""
-    for seat in range(2):
-        p, m = players[seat], memory[seat]
-        other, remembered = players[1 - seat], memory[1 - seat]
-        if is_held(other) and not is_holding(p):
-            release(other, remembered)
-        elif is_holding(p) and not is_held(other):
-            if p.action < a.THROW_F:
-                enter(p, m, a.CATCH_CUT)
-        elif is_holding(p):
-            follow(p, m, tables, other, remembered)
-
-
-@rule
-def hold_hits(players, memory, tables):
-    """Break grips, apply pummels and release throws before players move: they move on the same frame."""
-    for seat in range(2):
-        p, m = players[seat], memory[seat]
-        other, remembered = players[1 - seat], memory[1 - seat]
-        if not (is_holding(p) and is_held(other)) or break_free(p, m, other, remembered):
-            continue
-        if m.frozen == 0:
-            _hold_hits(p, m, other, remembered, tables)
-
-
-@rule
-def _hold_hits(p, m, other, remembered, tables):
-    """Apply a pummel, or hit and release with a throw, on this frame."""
-    entry = tables.actions[m.character_row, p.action]
-    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
-        hit = tables.hits[row]
-        if p.action_frame < hit.start or m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT:
-            continue
-        damage = damage_of(p, m, tables, row)
-        _note_hit(p, m, tables, row, False)
-        if hit.kind == THROW_HIT:
-            let_go(p, m, tables, other, hit.first_point)
-            hurt(m, other, remembered, tables, row, p.facing, damage, MIDDLE_PART)
-            start_throw(other, remembered)
-            return
-        note_damage(m, other, remembered, damage)
-        p.hitlag = float(hitlag(damage))
-        if p.action == a.CATCH_ATTACK:
-            pummelled(other, remembered, victim_hitlag(other, damage, hit.electric))
-
-
-@rule
-def note_hold(p, m, tables):
-    """Mark the hits of a pummel or a throw that have come as connected."""
-    entry = tables.actions[m.character_row, p.action]
-    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
-        if p.action_frame >= tables.hits[row].start:
-            m.hit_groups |= 1 << tables.hits[row].group

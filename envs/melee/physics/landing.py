@@ -6,7 +6,7 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import damage, special
+from envs.melee.physics import damage, down, special
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import enter, touch_ground
 from envs.melee.tables.layout import PATH
@@ -22,15 +22,17 @@ def land(p, m, c, s, tables, surface, fall_speed):
     """Land on a surface."""
     action = p.action
     if damage.is_flying(p) or action == a.DAMAGE_FALL:
-        damage.meet_floor(p, m, s, surface)
+        down.meet_floor(p, m, s, surface)
         return
     frame = p.action_frame
     launched = math.hypot(p.speed_attack_x, p.speed_attack_y)
     if damage.is_hurt(action) and launched >= HARD_FALL:
-        damage.lie_down(p, m, s, surface)
+        down.lie_down(p, m, s, surface)
         return
     touch_ground(p, m, s, surface)
     p.speed_attack_y = 0.0
+    if down.is_down(p):
+        return
     if a.NAIR <= action <= a.DAIR:
         _land_attack(p, m, tables, frame)
     elif a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B:

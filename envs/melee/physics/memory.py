@@ -50,7 +50,7 @@ MEMORY: Final = np.dtype(
         ("fast_fall", "i4"),
         ("run_lock", "i4"),  # frames for which a run goes on without the stick
         ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays
-        ("jab_again", "i4"),  # A was pressed again during a jab
+        ("jab_again", "i4"),  # A was pressed again during a jab, or while falling down
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
         ("staled", "i4"),  # this use of a move already entered the staleness queue
@@ -75,6 +75,7 @@ MEMORY: Final = np.dtype(
         ("ledge_lock", "f8"),  # until a ledge can be grabbed again
         ("held_for", "f8"),  # until a grabbed player is let go
         ("dizzy_for", "f8"),
+        ("lie_for", "f8"),  # until a lying player gets up by itself
         ("drop_from", "i4"),  # surface that a platform drop passes, -1 none
         ("falls_through", "i4"),  # platforms do not hold the player on this frame
         ("platform_lock", "f8"),  # frames for which drop_from does not hold the player
@@ -87,6 +88,7 @@ MEMORY: Final = np.dtype(
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
         ("since_launch", "i4"),  # frames since the last hit taken, hitlag left out
+        ("jump_buffer", "f8"),  # frames of hitstun that were left when a jump was asked for, 0 none
         ("launch", "i4"),  # hitlag will end with a launch
         ("shift_x", "f8"),  # how far the stick moves the player on top as the launch begins
         ("shift_y", "f8"),

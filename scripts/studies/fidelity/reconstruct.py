@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
+from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
 from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, start_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
+from envs.melee.physics.down import LONGEST_LIE, is_down
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.ground import PLATFORM_DROP_LOCK
-from envs.melee.physics.hit import note_hold, recoil
+from envs.melee.physics.hit import recoil
+from envs.melee.physics.holds import note_hold
+from envs.melee.physics.hurt import buffer_jump
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
 from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
@@ -115,10 +119,11 @@ def _remember(before, p, m, s, tables):
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
     _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
-    m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and is_hurt(p.action) else 0
+    m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and (is_hurt(p.action) or is_down(p)) else 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
     if before.hitlag <= 1.0:
         m.since_launch = min(m.since_launch + 1, NEVER)
+        _struggle(p, m)
     elif before.hitstun > 0.0 and is_hurt(before.action):
         spend_flick(m)
     if p.hitlag <= 0.0:
@@ -137,6 +142,16 @@ def _remember(before, p, m, s, tables):
             m.short_hop = 1
         if p.action == a.TURN_RUN and p.facing != before.facing:
             m.dash_turn = 1
+
+
+@rule
+def _struggle(p, m):
+    """Follow what a hurt or lying player asks for ahead, and how long it lies."""
+    m.lie_for -= 1.0
+    if is_hurt(p.action) and p.hitstun > 0.0:
+        buffer_jump(p, m)
+    elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B):
+        m.jab_again = 1
 
 
 @rule
@@ -167,6 +182,8 @@ def _begin(before, p, m, c, tables):
         m.y_age = NEVER
         m.drop_from = m.surface
         m.platform_lock = PLATFORM_DROP_LOCK
+    elif before.action == a.DOWN_BOUND_UP or before.action == a.DOWN_BOUND:
+        m.lie_for = LONGEST_LIE
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
@@ -237,6 +254,7 @@ def _note_hits(players, memory, t, seat, tables):
         hurt.last_hit_by_frames = 0
         if is_hurt(victim.action) or a.DOWN_DAMAGE_UP <= victim.action <= a.DOWN_DAMAGE:
             start_hurt(hurt)
+            hurt.lie_for = victim.hitstun
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
     attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
     if is_hurt(p.action):
