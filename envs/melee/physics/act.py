@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, crouch, damage, death, edge, grab, ground, ledge, run, shield, special
+from envs.melee.physics import air, attack, crouch, damage, death, down, edge, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
+from envs.melee.physics.hurt import decide_hurt
 from envs.melee.physics.inputs import PASS_STICK, shield_held
 from envs.melee.physics.landing import land
 from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, ground_friction, is_animated, toward
@@ -56,7 +57,7 @@ def _decide(p, m, c, s, tables, side):
     elif action <= a.LANDING_DAIR:
         ground.lag(p, m)
     elif action <= a.DAMAGE_FLY_ROLL:
-        _decide_hurt(p, m, c)
+        decide_hurt(p, m, c)
     elif action <= a.GUARD_REFLECT:
         _decide_shield(p, m, c, tables)
     elif action <= a.DIZZY:
@@ -67,21 +68,6 @@ def _decide(p, m, c, s, tables, side):
         _decide_ledge(p, m, c, s, tables)
     else:
         _decide_special(p, m, c, tables)
-
-
-@rule
-def _decide_hurt(p, m, c):
-    """After hitstun a player may act, or let the animation end."""
-    over = damage.hurt(p)
-    if p.hitstun > 0.0:
-        return
-    if damage.is_flying(p):
-        if p.on_ground:
-            rest(p, m)
-        elif not air.tumble_options(p, m, c) and over:
-            enter(p, m, a.DAMAGE_FALL)
-    elif not (ground.ground_options(p, m, c) if p.on_ground else air.air_options(p, m, c)) and over:
-        rest(p, m)
 
 
 @rule
@@ -127,10 +113,8 @@ def _decide_movement(p, m, c, tables):
     elif action <= a.FALL_AERIAL_B:
         air.air_options(p, m, c)
     elif action == a.DAMAGE_FALL:
-        if damage.wiggled(m):
+        if not air.tumble_options(p, m, c) and damage.wiggled(m):
             start_fall(p, m)
-        else:
-            air.tumble_options(p, m, c)
     elif action == a.SQUAT:
         crouch.squat(p, m, c)
     elif action == a.SQUAT_WAIT:
@@ -180,10 +164,10 @@ def _decide_shield(p, m, c, tables):
 def _decide_down(p, m, tables):
     if p.action >= a.SHIELD_BREAK_FLY:
         shield.broken(p, m)
-    elif damage.is_down(p):
-        damage.down(p, m, tables)
+    elif down.is_down(p):
+        down.down(p, m, tables)
     else:
-        damage.get_up(p, m, tables)
+        down.get_up(p, m, tables)
 
 
 @rule

@@ -25,9 +25,9 @@ def _first_frames():
         (a.SQUAT, a.SQUAT),
         (a.JAB_1, a.DAIR),
         (a.DAMAGE_HIGH_1, a.DAMAGE_FLY_ROLL),
-        (a.DOWN_WAIT_UP, a.DOWN_WAIT_UP),
+        (a.DOWN_WAIT_UP, a.DOWN_DAMAGE_UP),
         (a.DOWN_ATTACK_UP, a.DOWN_ROLL_B_UP),
-        (a.DOWN_WAIT, a.DOWN_WAIT),
+        (a.DOWN_WAIT, a.DOWN_DAMAGE),
         (a.DOWN_ATTACK, a.DOWN_ROLL_B),
         (a.SHIELD_BREAK_FLY, a.SHIELD_BREAK_FLY),
         (a.THROW_F, a.THROW_D),
@@ -66,6 +66,8 @@ def enter(p, m, action):
 def finished(p, m, tables):
     """Whether the action has run its length, by the tables or ``m.duration``."""
     frames = tables.actions[m.character_row, p.action].frames
+    if m.rate != 1.0 and frames > 0:
+        return p.action_frame >= frames + 1
     return p.action_frame > (frames if frames > 0 else m.duration)
 
 

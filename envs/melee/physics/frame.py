@@ -7,6 +7,8 @@ first, so swapping the seats and mirroring x gives the mirrored result, bit for 
 
 from __future__ import annotations
 
+import numpy as np
+
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
@@ -14,7 +16,8 @@ from envs.melee.physics.chance import start_chance
 from envs.melee.physics.change import forget_moves, forget_presses, rest_hull
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
-from envs.melee.physics.hit import hold_hits, resolve_hits, resolve_holds
+from envs.melee.physics.hit import resolve_hits
+from envs.melee.physics.holds import hold_hits, resolve_holds
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.platforms import move_platforms, place_platforms
@@ -82,6 +85,8 @@ def clear_memory(m):
     m.stick_y_before = 0.0
     m.stick_x_earlier = 0.0
     m.c_x = 0.0
+    m.c_x_before = 0.0
+    m.c_y_before = 0.0
     m.c_y = 0.0
     m.c_x_before = 0.0
     m.c_y_before = 0.0
@@ -92,6 +97,8 @@ def clear_memory(m):
     m.c_pressed = 0
     m.tech_lock = 0
     m.mashed = 0
+    m.mash_x = 0
+    m.mash_y = 0
     forget_presses(m)
     forget_lasers(m)
     m.duration = 0.0
@@ -127,11 +134,14 @@ def clear_memory(m):
     m.ledge_lock = 0.0
     m.held_for = 0.0
     m.dizzy_for = 0.0
+    m.lie_for = 0.0
     m.drop_from = -1
     m.falls_through = 0
     m.ledge = 0
     m.rival_ledge = 0
     m.knockback = 0.0
+    m.since_launch = NEVER
+    m.jump_buffer = 0.0
     m.launch = 0
     m.shift_x = 0.0
     m.shift_y = 0.0
@@ -188,9 +198,10 @@ def _begin(p, m, pad, s, tables, side):
             return
         p.hitlag = 0.0
     m.frozen = 0
+    m.since_launch = min(m.since_launch + 1, NEVER)
     if m.launch:
         start_launch(p, m, s)
-    p.action_frame += m.rate
+    p.action_frame = float(np.float32(p.action_frame + m.rate))  # single precision decides when a slow throw lets go
     m.age += 1
     decide(p, m, c, s, tables, side)
     heal_shield(p)

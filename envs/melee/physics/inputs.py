@@ -126,14 +126,7 @@ def _age_presses(m):
         m.tech_lock = TECH_LOCK
     else:
         m.tech_age = min(m.tech_age + 1, NEVER)
-    presses = 0
-    bits = m.pressed & ~BUTTON_Z  # which counts as A
-    while bits:
-        bits &= bits - 1
-        presses += 1
-    if m.x_age == 0 or m.y_age == 0:
-        presses += 1
-    m.mashed = presses
+    m.mashed = 1 if m.pressed & ~BUTTON_D_UP else 0
 
 
 @rule

@@ -37,7 +37,9 @@ MEMORY: Final = np.dtype(
         ("trigger_age", "i4"),  # frames that the same has been held, 0 on the first
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
-        ("mashed", "i4"),  # button presses and stick flicks on this frame
+        ("mashed", "i4"),  # a button was pressed on this frame
+        ("mash_x", "i4"),  # side on which the stick last was since a grab, 0 none
+        ("mash_y", "i4"),
         # The action that is under way.
         ("duration", "f8"),  # last frame of an action whose length is not in the tables
         ("rate", "f8"),  # frames of the animation that pass in a frame
@@ -56,7 +58,7 @@ MEMORY: Final = np.dtype(
         ("drop_in", "i4"),  # frames until a crouch drops through the platform, 0: it does not
         ("guard_lock", "i4"),  # frames before the shield can be lowered
         ("let_go", "i4"),  # the shield was let go
-        ("jab_again", "i4"),  # A was pressed again during a jab
+        ("jab_again", "i4"),  # A was pressed again during a jab, or while falling down
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
         ("staled", "i4"),  # this use of a move already entered the staleness queue
@@ -84,6 +86,7 @@ MEMORY: Final = np.dtype(
         ("ledge_lock", "f8"),  # until a ledge can be grabbed again
         ("held_for", "f8"),  # until a grabbed player is let go
         ("dizzy_for", "f8"),
+        ("lie_for", "f8"),  # until a lying player gets up by itself
         ("drop_from", "i4"),  # surface that the platform drop under way passes, -1 none
         ("falls_through", "i4"),  # platforms do not hold the player on this frame
         ("ledge", "i4"),  # -1 or +1 while on the left or right ledge, else 0
@@ -95,6 +98,8 @@ MEMORY: Final = np.dtype(
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
+        ("since_launch", "i4"),  # frames since the last hit taken, hitlag left out
+        ("jump_buffer", "f8"),  # frames of hitstun that were left when a jump was asked for, 0 none
         ("launch", "i4"),  # hitlag will end with a launch
         ("shift_x", "f8"),  # how far the stick moves the player on top as the launch begins
         ("shift_y", "f8"),

@@ -6,12 +6,18 @@ seat has an advantage. A laser without knockback, such as Fox's, only adds damag
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.grab import is_held
-from envs.melee.physics.hit import hit_shield, hurt, note_damage, touches_body_at, touches_shield_at
+from envs.melee.physics.hit import (
+    hit_shield,
+    hurt,
+    note_damage,
+    part_at,
+    touches_body_at,
+    touches_shield_at,
+    victim_hitlag,
+)
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
@@ -168,9 +174,8 @@ def _meet(m, i, code, victim, memory, tables):
     elif hit.kb_growth == 0.0 and hit.kb_base == 0.0:
         note_damage(m, victim, memory, damage)
     else:
-        lag = float(hitlag(damage))
-        victim.hitlag = math.floor(lag)
-        hurt(m, victim, memory, tables, row, side, damage)
+        victim.hitlag = victim_hitlag(victim, damage, hit.electric)
+        hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, m.laser_y[i]))
 
 
 @rule

@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics import ledge
+from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
 from envs.melee.physics.crouch import DROP_FRAMES, flicked_through
-from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt
+from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, start_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
+from envs.melee.physics.down import LONGEST_LIE, is_down
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.ground import DASH_GRAB, DASH_LATE, GUARD_ON_FRAMES
 from envs.melee.physics.hit import recoil
+from envs.melee.physics.holds import note_hold
+from envs.melee.physics.hurt import buffer_jump
 from envs.melee.physics.inputs import (
     DASH_AGE,
     DASH_STICK,
@@ -118,6 +122,7 @@ def _follow(real, tables):
         if t > 0:
             for seat in range(2):
                 _note_hits(players, memory, t, seat, tables)
+                _note_hold(players, memory, t, seat, tables)
                 memory[t, seat].rival_ledge = memory[t - 1, 1 - seat].ledge
 
 
@@ -134,10 +139,15 @@ def _remember(before, p, m, s, tables):
     if fast_fall > m.fast_fall:
         m.y_age = NEVER
     m.fast_fall = fast_fall
-    m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and is_hurt(p.action) else 0
+    m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and (is_hurt(p.action) or is_down(p)) else 0
     if p.on_ground or p.action == a.CLIFF_CATCH:
         m.risen = 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
+    if before.hitlag <= 1.0:
+        m.since_launch = min(m.since_launch + 1, NEVER)
+        _struggle(p, m)
+    elif before.hitstun > 0.0 and is_hurt(before.action):
+        spend_flick(m)
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
@@ -218,6 +228,16 @@ def _follow_shield(p, m):
 
 
 @rule
+def _struggle(p, m):
+    """Follow what a hurt or lying player asks for ahead, and how long it lies."""
+    m.lie_for -= 1.0
+    if is_hurt(p.action) and p.hitstun > 0.0:
+        buffer_jump(p, m)
+    elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B):
+        m.jab_again = 1
+
+
+@rule
 def _begin(before, p, m, c, tables):
     """An action starts or restarts."""
     m.rate = FIRST_RATE[p.action]
@@ -251,6 +271,8 @@ def _begin(before, p, m, c, tables):
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
     elif p.action == a.PLATFORM_DROP:
         m.y_age = NEVER
+    elif before.action == a.DOWN_BOUND_UP or before.action == a.DOWN_BOUND:
+        m.lie_for = LONGEST_LIE
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
@@ -349,6 +371,9 @@ def _note_hits(players, memory, t, seat, tables):
     again = not struck and not holding and hurt.last_hit_by_frames < BURST
     if rose:
         hurt.last_hit_by_frames = 0
+        if is_hurt(victim.action) or a.DOWN_DAMAGE_UP <= victim.action <= a.DOWN_DAMAGE:
+            start_hurt(hurt)
+            hurt.lie_for = victim.hitstun
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
     attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
     if is_hurt(p.action):
@@ -384,3 +409,20 @@ def _note_use(p, m, staled, tables, direct):
     elif staled == 0 and move != NO_MOVE:
         m.staled = 1
         remember_move(m, move)
+
+
+@rule
+def _note_hold(players, memory, t, seat, tables):
+    """Record how far a grab, a pummel or a throw of this seat has come."""
+    p, m = players[t, seat], memory[t, seat]
+    other, held = players[t, 1 - seat], memory[t, 1 - seat]
+    before = players[t - 1, 1 - seat]
+    if not (grab.is_holding(p) and grab.is_held(other)):
+        return
+    if not grab.is_held(before):
+        grab.take_grip(p, before, held)
+    elif grab.wears_out(before.action) and before.hitlag <= 1.0:
+        grab.loosen(held)
+    if other.hitlag > before.hitlag:
+        held.held_for -= 1.0
+    note_hold(p, m, tables)

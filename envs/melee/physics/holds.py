@@ -1,0 +1,69 @@
+"""The hits of holders on those whom they hold: pummels and throws; and the end of holds."""
+
+from __future__ import annotations
+
+from envs.compile import rule
+from envs.melee import actions as a
+from envs.melee.physics.change import enter
+from envs.melee.physics.damage import MIDDLE_PART, start_throw
+from envs.melee.physics.grab import break_free, follow, is_held, is_holding, let_go, pummelled, release
+from envs.melee.physics.hit import damage_of, hurt, note_damage, note_hit, victim_hitlag
+from envs.melee.physics.knockback import hitlag
+from envs.melee.tables.layout import LASER_HIT, THROW_HIT
+
+
+@rule
+def resolve_holds(players, memory, tables):
+    """Move held players with their holders; end holds that one side has left."""
+    for seat in range(2):
+        p, m = players[seat], memory[seat]
+        other, remembered = players[1 - seat], memory[1 - seat]
+        if is_held(other) and not is_holding(p):
+            release(other, remembered)
+        elif is_holding(p) and not is_held(other):
+            if p.action < a.THROW_F:
+                enter(p, m, a.CATCH_CUT)
+        elif is_holding(p):
+            follow(p, m, tables, other, remembered)
+
+
+@rule
+def hold_hits(players, memory, tables):
+    """Break grips, apply pummels and release throws before players move: they move on the same frame."""
+    for seat in range(2):
+        p, m = players[seat], memory[seat]
+        other, remembered = players[1 - seat], memory[1 - seat]
+        if not (is_holding(p) and is_held(other)) or break_free(p, m, other, remembered):
+            continue
+        if m.frozen == 0:
+            _hold_hits(p, m, other, remembered, tables)
+
+
+@rule
+def _hold_hits(p, m, other, remembered, tables):
+    """Apply a pummel, or hit and release with a throw, on this frame."""
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[row]
+        if p.action_frame < hit.start or m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT:
+            continue
+        damage = damage_of(p, m, tables, row)
+        note_hit(p, m, tables, row, False)
+        if hit.kind == THROW_HIT:
+            let_go(p, m, tables, other, hit.first_point)
+            hurt(m, other, remembered, tables, row, p.facing, damage, MIDDLE_PART)
+            start_throw(other, remembered)
+            return
+        note_damage(m, other, remembered, damage)
+        p.hitlag = float(hitlag(damage))
+        if p.action == a.CATCH_ATTACK:
+            pummelled(other, remembered, victim_hitlag(other, damage, hit.electric))
+
+
+@rule
+def note_hold(p, m, tables):
+    """Mark the hits of a pummel or a throw that have come as connected."""
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if p.action_frame >= tables.hits[row].start:
+            m.hit_groups |= 1 << tables.hits[row].group
