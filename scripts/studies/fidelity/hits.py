@@ -84,8 +84,11 @@ def _cause(replay: Replay, t: int, victim: int, struck: bool, near: bool) -> tup
     p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
     action = int(q["action"][t])
     if a.THROWN_F <= p["action"][t - 1] <= a.THROWN_D:
-        return (_THROW, action) if a.THROW_F <= action <= a.THROW_D and not _is_held(p["action"][t]) else (-1, 0)
+        launched = a.DAMAGE_HIGH_1 <= p["action"][t] <= a.DAMAGE_FLY_ROLL
+        return (_THROW, action) if launched and a.THROW_F <= action <= a.THROW_D else (-1, 0)
     if struck and p["hitlag"][t] > 0:
+        if q["percent"][t] > q["percent"][t - 1]:  # a trade: the file shows the attacker as the other's hit left it
+            action = int(q["action"][t - 1])
         return (_SPECIAL if action >= a.FIRST_SPECIAL else 0, action)
     fired = np.flatnonzero(_fires(q["action"][max(0, t - 100) : t + 1]))
     if near and len(fired) and not struck:
@@ -148,6 +151,9 @@ def _before_hit(hit, real, ahead, board, tables):
         one_frame_on(real, t, ahead, tables)
         board.players[1] = ahead.players[1 - seat]
         board.memory[1] = ahead.memory[1 - seat]
+    if hit.kind <= _SPECIAL and hit.action != real.players[t, seat].action:
+        board.players[0] = ahead.players[seat]
+        board.memory[0] = ahead.memory[seat]
     p, m, victim = board.players[0], board.memory[0], board.players[1]
     m.hit_groups = 0
     for j in range(len(m.stale)):  # as it was before the hit itself went in
