@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from envs.melee.replay import Replay
     from envs.melee.tables import Tables
 
+FLIGHT: Final = 120  # frames for which a projectile flies at most
 KINDS: Final = ("attack", "special", "projectile", "throw")
 COMPARED: Final = ("damage", "knockback", "hitlag", "hitstun")
 _SPECIAL, _PROJECTILE, _THROW = 1, 2, 3
@@ -53,7 +54,7 @@ def clean_hits(
     replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_], tables: Tables
 ) -> NDArray[np.void]:
     """HIT [K]: the clean hits on the frames of ``covered``, [T]; ``memory`` is what ``reconstruct_memory`` gives."""
-    found = sorted(hit for victim in range(NUM_SEATS) for hit in _clean(replay, covered, victim))
+    found = sorted(hit for victim in range(NUM_SEATS) for hit in _clean(replay, covered, victim, tables))
     hits = np.zeros(len(found), HIT)
     for i, (t, victim, kind, action) in enumerate(found):
         hits[i]["t"], hits[i]["attacker"], hits[i]["kind"], hits[i]["action"] = t, 1 - victim, kind, action
@@ -63,13 +64,14 @@ def clean_hits(
     return hits
 
 
-def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int) -> list[tuple[int, int, int, int]]:
+def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int, tables: Tables) -> list[tuple[int, int, int, int]]:
     p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
+    firing = np.isin(q["action"], _firing(tables, int(q["character"][0])))
     struck = fresh_hitlag(q["hitlag"])
     near = coverage.near_items(replay)
     found = []
     for t in (np.flatnonzero(p["percent"][1:] > p["percent"][:-1]) + 1).tolist():
-        kind, action = _cause(replay, t, victim, bool(struck[t]), bool(near[t - 1]))
+        kind, action = _cause(replay, t, victim, bool(struck[t]), firing if near[t - 1] else None)
         before, lag = p[t - 1], max(int(p["hitlag"][t]), 0)
         quiet = before["hitlag"] <= 0 and before["hitstun"] <= 0
         open_ = kind == _THROW or not (_is_shielding(before["action"]) or _is_held(before["action"]))
@@ -79,8 +81,11 @@ def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int) -> list[tupl
     return found
 
 
-def _cause(replay: Replay, t: int, victim: int, struck: bool, near: bool) -> tuple[int, int]:
-    """Kind and action of what took percent from a player on frame ``t``; kind -1 if it is not clear."""
+def _cause(replay: Replay, t: int, victim: int, struck: bool, firing: NDArray[np.bool_] | None) -> tuple[int, int]:
+    """Kind and action of what took percent from a player on frame ``t``; kind -1 if it is not clear.
+
+    ``firing`` has the frames, [T], of actions that fire projectiles, None where none is near.
+    """
     p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
     action = int(q["action"][t])
     if a.THROWN_F <= p["action"][t - 1] <= a.THROWN_D:
@@ -90,16 +95,15 @@ def _cause(replay: Replay, t: int, victim: int, struck: bool, near: bool) -> tup
         if q["percent"][t] > q["percent"][t - 1]:  # a trade: the file shows the attacker as the other's hit left it
             action = int(q["action"][t - 1])
         return (_SPECIAL if action >= a.FIRST_SPECIAL else 0, action)
-    fired = np.flatnonzero(_fires(q["action"][max(0, t - 100) : t + 1]))
-    if near and len(fired) and not struck:
-        return _PROJECTILE, int(q["action"][max(0, t - 100) + fired[-1]])
-    return -1, 0
+    fired = np.flatnonzero(firing[max(0, t - FLIGHT) : t]) if firing is not None and not struck else np.zeros(0, int)
+    return (_PROJECTILE, int(q["action"][max(0, t - FLIGHT) + fired[-1]])) if len(fired) else (-1, 0)
 
 
-def _fires(action: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether an action may fire a projectile: a neutral special of Fox and Falco."""
-    fires: NDArray[np.bool_] = (action == a.FIRST_SPECIAL + 1) | (action == a.FIRST_SPECIAL + 4)
-    return fires
+def _firing(tables: Tables, character: int) -> list[int]:
+    """Actions of a character that fire projectiles."""
+    entries = tables.actions[tables.character_rows[character]]
+    flying = tables.hits["kind"] >= LASER_HIT
+    return [i for i, e in enumerate(entries) if flying[e["first_hit"] : e["first_hit"] + e["num_hits"]].any()]
 
 
 def _is_shielding(action: int) -> bool:
