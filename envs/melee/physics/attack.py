@@ -131,3 +131,9 @@ def may_interrupt(p, m, tables):
 def charge_factor(m):
     """Damage factor of a charged smash attack."""
     return 1.0 + CHARGE_DAMAGE * m.charge / MAX_CHARGE
+
+
+@rule
+def is_charging(p, m, tables):
+    """Whether a smash attack is being charged."""
+    return m.charge > 0.0 and p.action_frame == tables.actions[m.character_row, p.action].charge

@@ -8,6 +8,7 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.memory import NEVER, STALE_QUEUE
 from envs.melee.physics.stage import surface_height
+from envs.melee.physics.stale import same_use
 from envs.melee.tables.layout import HULL_FRAMES
 
 
@@ -48,13 +49,14 @@ FIRST_RATE = np.where(FIRST_FRAME < 0.0, 0.0, 1.0)
 @rule
 def enter(p, m, action):
     """Start an action."""
+    if not same_use(p.action, action):
+        m.staled = 0
     p.action = action
     p.action_frame = FIRST_FRAME[action]
     m.duration = 0.0
     m.rate = FIRST_RATE[action]
     m.age = 0
     m.hit_groups = 0
-    m.staled = 0
     m.charge = 0.0
     m.jab_again = 0
     m.drop_from = -1
@@ -64,6 +66,8 @@ def enter(p, m, action):
 def finished(p, m, tables):
     """Whether the action has run its length, by the tables or ``m.duration``."""
     frames = tables.actions[m.character_row, p.action].frames
+    if m.rate != 1.0 and frames > 0:
+        return p.action_frame >= frames + 1
     return p.action_frame > (frames if frames > 0 else m.duration)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, leave_ground, rest, touch_ground
 from envs.melee.physics.inputs import SMASH_AGE, TILT, dash_direction, jump_pressed, shield_held
-from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED, TUMBLE, decay, hitstun, influence
+from envs.melee.physics.knockback import DECAY, HITSTUN, LAUNCH_SPEED, decay, hitstun, influence
+from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import toward
 from envs.melee.physics.stage import fly, surface_height, surface_left, surface_right
 
@@ -21,8 +24,12 @@ FACE_UP = 22.0  # of the other flights, after which a player falls on the belly
 BOUNCE = 0.8  # share of the speed of a launch into the floor that is kept, turned upwards
 LONGEST_LIE = 200.0  # frames on the ground before getting up by itself
 GETUP_STICK = 0.5
-STEEP = 2.0  # rise over run from which a launch goes straight up
-LIGHT_STUN, MIDDLE_STUN = 10, 20  # frames of hitstun up to which the lighter animations play
+STEEP = 70.0  # degrees over the horizon from which a launch goes straight up
+MIDDLE_STUN, STRONG_STUN, FLY_STUN = 10.0, 21.0, 32.0  # frames of hitstun from which the stronger animations play
+LOW_PART, MIDDLE_PART, HIGH_PART = 0, 1, 2  # of the body
+CANCEL = 0.95  # of the speed of a launch, if a trigger was pressed
+CANCEL_WINDOW = 2
+MERGE_FRAMES = 10  # after a hit, without hitlag, from which on another one does not replace its speed
 BACK_BOUNCE, BELLY_BOUNCE, BOUNCE_END = 3.0, 2.0, 22.0  # frames of falling down; measured from replays
 SHIFT_STICK = 0.7  # how far the stick must be out
 SDI = 6.0  # units
@@ -31,38 +38,72 @@ RECOIL_FRICTION = 1.1  # of an attacker whom a shield pushed back, as a share of
 
 
 @rule
-def launch(p, m, value, speed_x, speed_y):
-    """Take a hit of knockback ``value``; the player moves when hitlag is over."""
-    m.knockback = value
-    m.launch = 1
-    m.ledge = 0
-    action = _damage_action(p, value, speed_x, speed_y)
-    if p.on_ground and speed_y < 0.0:
-        speed_y = 0.0 if value < TUMBLE else -speed_y * BOUNCE
-    if speed_y > 0.0:
-        leave_ground(p, m)
-    p.hitstun = float(hitstun(value))
-    p.jumps_left = min(p.jumps_left, m.air_jumps)
+def launch(p, m, value, angle, side, part):
+    """Take a hit of knockback ``value``, ``angle`` degrees over the horizon to ``side``, on a ``part`` of the body.
+
+    The player moves when hitlag is over. A hit that does not lift a player from the ground slides it; a strong one
+    into the ground bounces. Source: doldecomp/melee, ftCo_Damage.c.
+    """
+    speed = launch_speed(value) * (CANCEL if _cancels(p, m) else 1.0)
+    speed_x = side * speed * math.cos(math.radians(angle))
+    speed_y = speed * math.sin(math.radians(angle))
+    flies = HITSTUN * value >= FLY_STUN
+    action = _damage_action(p, value, angle, part)
+    if p.on_ground:
+        if speed_y < 0.0:
+            speed_y = -speed_y * BOUNCE if flies else 0.0
+        if speed_y > 0.0 or flies:
+            leave_ground(p, m)
+    if m.since_launch >= MERGE_FRAMES:
+        speed_x = _merged(p.speed_attack_x, speed_x)
+        speed_y = _merged(p.speed_attack_y, speed_y)
     p.speed_attack_x = speed_x
     p.speed_attack_y = speed_y
     p.speed_air_x = 0.0
     p.speed_ground_x = 0.0
     p.speed_y = 0.0
+    p.hitstun = max(float(hitstun(value)), 1.0)
+    p.jumps_left = min(p.jumps_left, m.air_jumps)
+    start_hurt(m)
+    m.knockback = value
+    m.launch = 1
+    m.ledge = 0
     m.recoil = 0.0
     m.fast_fall = 0
     enter(p, m, action)
 
 
 @rule
-def _damage_action(p, value, speed_x, speed_y):
-    if value >= TUMBLE:
-        if speed_y > STEEP * abs(speed_x):
-            return a.DAMAGE_FLY_TOP
-        return a.DAMAGE_FLY_MID if speed_y >= 0.0 else a.DAMAGE_FLY_LOW
-    stun = hitstun(value)
-    level = 0 if stun <= LIGHT_STUN else 1 if stun <= MIDDLE_STUN else 2
+def start_hurt(m):
+    """What a hit resets: the time since it, and the ages of the stick, so that a stick already out shifts nobody."""
+    m.since_launch = 0
+    m.x_age = NEVER
+    m.y_age = NEVER
+
+
+@rule
+def _cancels(p, m):
+    """A trigger pressed just before a hit in the air softens it, in a jump, a fall or an air dodge."""
+    free = a.JUMP_F <= p.action <= a.DAMAGE_FALL or p.action == a.AIR_DODGE
+    return free and not p.on_ground and m.tech_age <= CANCEL_WINDOW
+
+
+@rule
+def _merged(before, new):
+    """Speed after a hit on a player whom an earlier one still moves: opposite speeds add up, else the larger counts."""
+    if before * new < 0.0:
+        return before + new
+    return new if abs(new) > abs(before) else before
+
+
+@rule
+def _damage_action(p, value, angle, part):
+    stun = HITSTUN * value
+    if stun >= FLY_STUN:
+        return a.DAMAGE_FLY_TOP if STEEP <= angle <= 180.0 - STEEP else a.DAMAGE_FLY_HIGH + HIGH_PART - part
+    level = 0 if stun < MIDDLE_STUN else 1 if stun < STRONG_STUN else 2
     if p.on_ground:
-        return a.DAMAGE_MID_1 + level
+        return a.DAMAGE_HIGH_1 + 3 * (HIGH_PART - part) + level
     return a.DAMAGE_AIR_1 + level
 
 
@@ -93,12 +134,19 @@ def start_throw(p, m):
 
 @rule
 def smash_influence(p, m, s):
-    """A flick of the stick in hitlag, out or to another side, shifts the player (SDI)."""
-    flicked = m.x_age < SMASH_AGE or m.y_age < SMASH_AGE
-    if flicked and is_out(m.stick_x, m.stick_y):
-        turned = m.x_age == 0 or m.y_age == 0
-        if turned or not is_out(m.stick_x_before, m.stick_y_before):
-            shift(p, m, s, SDI * m.stick_x, SDI * m.stick_y)
+    """A flick of the stick in hitlag shifts the player (SDI), once for each flick."""
+    if spend_flick(m):
+        shift(p, m, s, SDI * m.stick_x, SDI * m.stick_y)
+
+
+@rule
+def spend_flick(m):
+    """Whether the stick was flicked far enough out to shift a player; the flick is then spent."""
+    if not is_out(m.stick_x, m.stick_y) or (m.x_age >= SMASH_AGE and m.y_age >= SMASH_AGE):
+        return False
+    m.x_age = NEVER
+    m.y_age = NEVER
+    return True
 
 
 @rule
@@ -167,6 +215,12 @@ def is_bouncing(action, frame):
 
 
 @rule
+def is_hurt(action):
+    """Being hurt, on the ground, in the air or flying."""
+    return a.DAMAGE_HIGH_1 <= action <= a.DAMAGE_FLY_ROLL
+
+
+@rule
 def is_flying(p):
     """Whether the launch was hard enough to tumble."""
     return a.DAMAGE_FLY_HIGH <= p.action <= a.DAMAGE_FLY_ROLL
@@ -181,17 +235,29 @@ def wiggled(m):
 @rule
 def meet_floor(p, m, s, surface):
     """A tumbling player reaches the floor: tech, or lie down."""
+    if m.tech_age > TECH_WINDOW:
+        lie_down(p, m, s, surface)
+        return
+    _touch_floor(p, m, s, surface)
+    if abs(m.stick_x) >= TECH_ROLL_STICK:
+        enter(p, m, a.TECH_F if m.stick_x * p.facing > 0.0 else a.TECH_B)
+    else:
+        enter(p, m, a.TECH)
+
+
+@rule
+def lie_down(p, m, s, surface):
+    """Fall on the floor without a tech."""
     face_up = p.action_frame < (TOP_FACE_UP if p.action == a.DAMAGE_FLY_TOP else FACE_UP)
+    _touch_floor(p, m, s, surface)
+    enter(p, m, a.DOWN_BOUND_UP if face_up else a.DOWN_BOUND)
+
+
+@rule
+def _touch_floor(p, m, s, surface):
     touch_ground(p, m, s, surface)
     p.speed_attack_y = 0.0
     p.hitstun = 0.0
-    if m.tech_age <= TECH_WINDOW:
-        if abs(m.stick_x) >= TECH_ROLL_STICK:
-            enter(p, m, a.TECH_F if m.stick_x * p.facing > 0.0 else a.TECH_B)
-        else:
-            enter(p, m, a.TECH)
-    else:
-        enter(p, m, a.DOWN_BOUND_UP if face_up else a.DOWN_BOUND)
 
 
 @rule

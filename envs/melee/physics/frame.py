@@ -7,6 +7,8 @@ first, so swapping the seats and mirroring x gives the mirrored result, bit for 
 
 from __future__ import annotations
 
+import numpy as np
+
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
@@ -78,6 +80,8 @@ def clear_memory(m):
     m.stick_x_before = 0.0
     m.stick_y_before = 0.0
     m.c_x = 0.0
+    m.c_x_before = 0.0
+    m.c_y_before = 0.0
     m.c_y = 0.0
     m.trigger = 0.0
     m.trigger_before = 0.0
@@ -86,6 +90,8 @@ def clear_memory(m):
     m.c_pressed = 0
     m.tech_lock = 0
     m.mashed = 0
+    m.mash_x = 0
+    m.mash_y = 0
     forget_presses(m)
     forget_lasers(m)
     m.duration = 0.0
@@ -117,6 +123,7 @@ def clear_memory(m):
     m.ledge = 0
     m.rival_ledge = 0
     m.knockback = 0.0
+    m.since_launch = NEVER
     m.launch = 0
     m.shift_x = 0.0
     m.shift_y = 0.0
@@ -171,9 +178,10 @@ def _begin(p, m, pad, s, tables, side):
             return
         p.hitlag = 0.0
     m.frozen = 0
+    m.since_launch = min(m.since_launch + 1, NEVER)
     if m.launch:
         start_launch(p, m, s)
-    p.action_frame += m.rate
+    p.action_frame = float(np.float32(p.action_frame + m.rate))  # single precision decides when a slow throw lets go
     m.age += 1
     decide(p, m, c, s, tables, side)
     heal_shield(p)

@@ -1,22 +1,33 @@
-"""Grabs: holding, pummelling, throwing and breaking free. ``hit`` resolves the grabs of both players."""
+"""Grabs: holding, pummelling, throwing and breaking free. ``hit`` resolves the grabs of both players.
+
+Sources: doldecomp/melee (ftCo_Catch*, ftCo_Capture*, ftCo_Throw, ftcommon), constants as in kyhavlov/melee-sim-light;
+lengths of animations measured from replays.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_around
-from envs.melee.physics.inputs import TILT
+from envs.melee.physics.inputs import JUMP_STICK, TILT
 from envs.melee.physics.motion import sign
 from envs.melee.physics.stage import over_floor
 
-PULL_FRAMES = 2.0
-HOLD_FRAMES = 90.0  # plus
-HOLD_PER_PERCENT = 1.7
+PULL_FRAMES = 2  # from the contact on
+HOLD_FRAMES = 75.0  # plus
+HOLD_PER_PERCENT = 1.6
+BEHIND_FRAMES = 15.0  # less for a player with fewer stocks
 MASH_FRAMES = 6.0  # that an input of the held player takes off
+MASH_STICK = 0.5
+HURT_FRAMES = 19.0  # of a held player's animation of being pummelled
 FULL_WEIGHT = 100.0  # of a victim that a throw which goes by weight takes its own time for
-CUT_FRAMES = 30.0
-CUT_SPEED = 1.5
+CUT_FRAMES = 29.0
+CUT_SPEED = 1.0
+JUMP_X, JUMP_Y = 1.25, 2.5  # of a held player that jumps free
+HIGH = a.CAPTURE_PULLED - a.CAPTURE_PULLED_HIGH  # between the actions of being held over the ground and on it
 
 
 @rule
@@ -45,28 +56,41 @@ def catch(p, m, tables):
 
 @rule
 def hold(p, m, tables):
-    """Holding: pummel with A, throw along the stick."""
+    """Holding: pummel with A, throw along the stick; both also on the frame on which a pull or a pummel ends."""
     if p.action == a.CATCH_PULL or p.action == a.CATCH_DASH_PULL:
-        if p.action_frame >= m.duration:
-            enter(p, m, a.CATCH_WAIT)
-        return
-    if p.action == a.CATCH_ATTACK:
-        if finished(p, m, tables):
-            enter(p, m, a.CATCH_WAIT)
-        return
-    x = m.c_x if m.c_pressed else m.stick_x
-    y = m.c_y if m.c_pressed else m.stick_y
-    if max(abs(x), abs(y)) >= 2.0 * TILT and (m.c_pressed or m.x_age <= 2 or m.y_age <= 2):
-        enter(p, m, _throw(x * p.facing, y))
-    elif m.pressed & (BUTTON_A | BUTTON_Z):
+        if m.age < PULL_FRAMES:
+            return
+        enter(p, m, a.CATCH_WAIT)
+    elif p.action == a.CATCH_ATTACK:
+        if not finished(p, m, tables):
+            return
+        enter(p, m, a.CATCH_WAIT)
+    if m.pressed & (BUTTON_A | BUTTON_Z):
         enter(p, m, a.CATCH_ATTACK)
+        return
+    action = _throw(p, m)
+    if action != 0:
+        enter(p, m, action)
 
 
 @rule
-def _throw(forward, up):
-    if abs(up) > abs(forward):
-        return a.THROW_U if up > 0.0 else a.THROW_D
-    return a.THROW_F if forward > 0.0 else a.THROW_B
+def _throw(p, m):
+    """The throw that the stick or the c-stick asks for, sideways first; 0 if none."""
+    if _crossed(m.stick_x_before, m.stick_x) or _crossed(-m.stick_x_before, -m.stick_x):
+        return a.THROW_F if m.stick_x * p.facing > 0.0 else a.THROW_B
+    if _crossed(m.c_x_before, m.c_x) or _crossed(-m.c_x_before, -m.c_x):
+        return a.THROW_F if m.c_x * p.facing > 0.0 else a.THROW_B
+    if _crossed(m.stick_y_before, m.stick_y) or _crossed(m.c_y_before, m.c_y):
+        return a.THROW_U
+    if _crossed(-m.stick_y_before, -m.stick_y) or max(m.c_y_before, m.c_y) <= -TILT:  # the game's c-stick is late here
+        return a.THROW_D
+    return 0
+
+
+@rule
+def _crossed(before, now):
+    """Whether the stick has come out to the positive side on this frame."""
+    return before < TILT <= now
 
 
 @rule
@@ -86,14 +110,25 @@ def cut(p, m):
 
 @rule
 def start_hold(p, m, other, memory):
-    """Seat ``p`` has caught ``other``."""
+    """Seat ``p`` has caught ``other``; the animation of reaching out goes on."""
+    frame = p.action_frame
     enter(p, m, a.CATCH_DASH_PULL if p.action == a.CATCH_DASH else a.CATCH_PULL)
-    m.duration = PULL_FRAMES
+    p.action_frame = frame
     p.speed_ground_x = 0.0
-    enter(other, memory, a.CAPTURE_PULLED)
+    enter(other, memory, a.CAPTURE_PULLED if other.on_ground else a.CAPTURE_PULLED_HIGH)
+    other.action_frame = 1.0
     other.facing = -p.facing
     _stop(other, memory)
-    memory.held_for = HOLD_FRAMES + HOLD_PER_PERCENT * other.percent
+    take_grip(p, other, memory)
+
+
+@rule
+def take_grip(p, other, memory):
+    """How long ``p`` will hold ``other``."""
+    behind = BEHIND_FRAMES if other.stocks < p.stocks else 0.0
+    memory.held_for = HOLD_FRAMES - behind + HOLD_PER_PERCENT * other.percent
+    memory.mash_x = 0
+    memory.mash_y = 0
 
 
 @rule
@@ -111,36 +146,76 @@ def _stop(p, m):
 
 
 @rule
-def follow(p, m, tables, other, memory):
-    """Keep the held ``other`` in front of its holder ``p`` and in the matching action; they may break free."""
-    other.x = p.x + p.facing * tables.characters[m.character_row].grab_hold_x
-    other.y = over_floor(tables.stages[m.stage_row], other.x, p.y)
-    other.on_ground = 0
-    memory.surface = -1
-    if a.THROW_F <= p.action <= a.THROW_D:
-        if other.action != p.action + (a.THROWN_F - a.THROW_F):
-            enter(other, memory, p.action + (a.THROWN_F - a.THROW_F))
-            if tables.actions[m.character_row, p.action].by_weight:
-                m.rate = FULL_WEIGHT / tables.characters[memory.character_row].weight
-                p.action_frame = m.rate
-        return
-    if p.action == a.CATCH_WAIT and other.action == a.CAPTURE_PULLED:
-        enter(other, memory, a.CAPTURE_WAIT)
-    memory.held_for -= 1.0 + MASH_FRAMES * memory.mashed
-    if memory.held_for <= 0.0 and p.action == a.CATCH_WAIT:
-        _break(p, m, -p.facing)
-        _break(other, memory, p.facing)
+def loosen(m):
+    """One frame of a held player: time, buttons, and the stick on another side than last wear the grip out."""
+    x, y = m.mash_x, m.mash_y
+    if abs(m.stick_x) > MASH_STICK:
+        m.mash_x = int(sign(m.stick_x))
+    if abs(m.stick_y) > MASH_STICK:
+        m.mash_y = int(sign(m.stick_y))
+    moved = x != m.mash_x or y != m.mash_y
+    m.held_for -= 1.0 + MASH_FRAMES * ((1.0 if m.mashed else 0.0) + (1.0 if moved else 0.0))
 
 
 @rule
-def _break(p, m, direction):
-    if p.on_ground:
-        p.speed_ground_x = CUT_SPEED * direction
-        enter(p, m, a.CATCH_CUT)
+def wears_out(action):
+    """Whether the grip on a player with this action wears out: while it waits or is pummelled."""
+    return action != a.CAPTURE_PULLED and a.CAPTURE_WAIT_HIGH <= action <= a.CAPTURE_DAMAGE
+
+
+@rule
+def break_free(p, m, other, memory):
+    """A grip that wore out breaks, but not on a player who is being pummelled; whether it broke."""
+    if memory.frozen or not wears_out(other.action):
+        return False
+    loosen(memory)
+    waits = other.action == a.CAPTURE_WAIT or other.action == a.CAPTURE_WAIT_HIGH
+    if not waits or memory.held_for > 0.0:
+        return False
+    enter(p, m, a.CATCH_CUT)
+    p.speed_ground_x = -CUT_SPEED * p.facing
+    if memory.stick_y >= JUMP_STICK:
+        leave_ground(other, memory)
+        enter(other, memory, a.CAPTURE_JUMP)
+        other.speed_air_x = -JUMP_X * other.facing
+        other.speed_y = JUMP_Y
+        return True
+    enter(other, memory, a.CAPTURE_CUT)
+    if other.on_ground:
+        other.speed_ground_x = -CUT_SPEED * other.facing
     else:
-        leave_ground(p, m)
-        p.speed_air_x = CUT_SPEED * direction
-        enter(p, m, a.CAPTURE_CUT)
+        other.speed_air_x = -CUT_SPEED * other.facing
+    return True
+
+
+@rule
+def follow(p, m, tables, other, memory):
+    """Keep the held ``other`` in front of its holder ``p`` and in the matching action."""
+    other.x = p.x + p.facing * tables.characters[m.character_row].grab_hold_x
+    other.y = over_floor(tables.stages[m.stage_row], other.x, p.y)
+    if a.THROW_F <= p.action <= a.THROW_D:
+        other.on_ground = 0
+        memory.surface = -1
+        if other.action != p.action + (a.THROWN_F - a.THROW_F):
+            enter(other, memory, p.action + (a.THROWN_F - a.THROW_F))
+            if tables.actions[m.character_row, p.action].by_weight:
+                m.rate = float(np.float32(FULL_WEIGHT / tables.characters[memory.character_row].weight))
+                p.action_frame = m.rate
+        return
+    high = HIGH if other.action < a.CAPTURE_PULLED else 0
+    pulled = other.action + high == a.CAPTURE_PULLED
+    hurt = other.action + high == a.CAPTURE_DAMAGE
+    if (pulled and a.CATCH_WAIT <= p.action <= a.CATCH_ATTACK) or (hurt and other.action_frame > HURT_FRAMES):
+        enter(other, memory, a.CAPTURE_WAIT - high)
+
+
+@rule
+def pummelled(other, memory, lag):
+    """A held player takes a pummel."""
+    high = HIGH if other.action < a.CAPTURE_PULLED else 0
+    enter(other, memory, a.CAPTURE_DAMAGE - high)
+    other.hitlag = lag
+    memory.held_for -= 1.0
 
 
 @rule

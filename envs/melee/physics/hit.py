@@ -6,24 +6,42 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.attack import charge_factor
+from envs.melee.physics.attack import charge_factor, is_charging
 from envs.melee.physics.change import enter
-from envs.melee.physics.damage import MAX_PERCENT, launch, launch_speed, start_throw
-from envs.melee.physics.grab import FULL_WEIGHT, follow, is_held, is_holding, let_go, release, start_hold
+from envs.melee.physics.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch, start_throw
+from envs.melee.physics.grab import (
+    FULL_WEIGHT,
+    break_free,
+    follow,
+    is_held,
+    is_holding,
+    let_go,
+    pummelled,
+    release,
+    start_hold,
+)
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
-from envs.melee.physics.knockback import CROUCH_FACTOR, hitlag, knockback, launch_angle, shield_give, shield_stun
-from envs.melee.physics.memory import STALE_QUEUE
+from envs.melee.physics.knockback import (
+    CHARGING_FACTOR,
+    CROUCH_FACTOR,
+    hitlag,
+    knockback,
+    launch_angle,
+    shield_give,
+    shield_stun,
+)
 from envs.melee.physics.motion import sign
 from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
+from envs.melee.physics.stale import move_of, remember_move, stale_share
 from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, LASER_HIT, THROW_HIT
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
-STALE_FIRST = 0.09  # damage share that the newest entry of the staleness queue takes; each older one 0.01 less
-STALE_STEP = 0.01
+LOW_SHARE = 0.2  # of the height, below which a hit meets the legs
 LOW_HURT = 0.55  # height of a crouching player as a share
 LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
+CROUCH_HITLAG = 2.0 / 3.0
 PUSH_BASE = 0.24  # units a frame that a hit on a shield pushes its bearer, and
 PUSH_PER_DAMAGE = 0.18  # per damage and ``shield_give``; both measured from replays
 RECOIL_BASE = 0.02  # units a frame that it sends the attacker back, and
@@ -47,9 +65,9 @@ def resolve_hits(players, memory, tables):
     first_grabs = first != NO_HIT and tables.hits[first].kind == GRAB_HIT
     second_grabs = second != NO_HIT and tables.hits[second].kind == GRAB_HIT
     if first != NO_HIT:
-        _note_hit(players[0], memory[0], tables, first)
+        _note_hit(players[0], memory[0], tables, first, first_blocked)
     if second != NO_HIT:
-        _note_hit(players[1], memory[1], tables, second)
+        _note_hit(players[1], memory[1], tables, second, second_blocked)
     if first_grabs or second_grabs:
         # A grab loses to any attack, and two grabs cancel out.
         if first_grabs and second == NO_HIT:
@@ -78,7 +96,7 @@ def find_hit(p, m, victim, memory, tables):
         hit = tables.hits[row]
         if not hit.start <= frame <= hit.end or m.hit_groups & (1 << hit.group) or hit.kind >= THROW_HIT:
             continue
-        if hit.kind == GRAB_HIT and (not victim.on_ground or is_holding(victim)):
+        if hit.kind == GRAB_HIT and is_holding(victim):
             continue
         if hit.targets != EVERYBODY and (hit.targets == GROUNDED) != (victim.on_ground != 0):
             continue
@@ -156,50 +174,57 @@ def damage_of(p, m, tables, row):
     """Damage of a hit after staleness and charge."""
     if row == NO_HIT:
         return 0.0
-    return tables.hits[row].damage * stale_share(m, p.action) * charge_factor(m)
+    move = move_of(tables.characters[m.character_row], p.action)
+    return tables.hits[row].damage * stale_share(m, move) * charge_factor(m)
 
 
 @rule
-def stale_share(m, action):
-    """Share of its damage that a move keeps after its recent uses."""
-    share = 1.0
-    for i in range(STALE_QUEUE):
-        if m.stale[i] == action:
-            share -= STALE_FIRST - STALE_STEP * i
-    return share
-
-
-@rule
-def _note_hit(p, m, tables, row):
-    """Mark this hit group as connected, and stale the move once per use."""
+def _note_hit(p, m, tables, row, blocked):
+    """Mark this hit group as connected; a use that deals damage enters the staleness queue, once."""
     m.hit_groups |= 1 << tables.hits[row].group
-    if m.staled or tables.hits[row].kind == GRAB_HIT:
+    if m.staled or blocked or tables.hits[row].kind == GRAB_HIT:
         return
     m.staled = 1
-    remember_move(m, p.action)
-
-
-@rule
-def remember_move(m, action):
-    """Put a move that connected into the staleness queue."""
-    for i in range(STALE_QUEUE - 1, 0, -1):
-        m.stale[i] = m.stale[i - 1]
-    m.stale[0] = action
+    remember_move(m, move_of(tables.characters[m.character_row], p.action))
 
 
 @rule
 def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
     hit = tables.hits[row]
-    lag = float(hitlag(damage))
-    p.hitlag = max(p.hitlag, lag)
     # Both may hit each other: the longer lag counts, in either order.
-    victim.hitlag = max(victim.hitlag, math.floor(lag * ELECTRIC_HITLAG) if hit.electric else lag)
+    p.hitlag = max(p.hitlag, float(hitlag(damage)))
+    victim.hitlag = max(victim.hitlag, victim_hitlag(victim, damage, hit.electric))
     if blocked:
         if p.on_ground:
             m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
-    hurt(m, victim, memory, tables, row, side, damage)
+    _, y = _centre(p, tables, row)
+    hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, y))
+
+
+@rule
+def part_at(victim, memory, tables, y):
+    """The part of the body that a hit at this height meets; shares of the height were fitted to replays."""
+    height = tables.characters[memory.character_row].hurt_height
+    if y < victim.y + LOW_SHARE * height:
+        return LOW_PART
+    return MIDDLE_PART if y < victim.y + height else HIGH_PART
+
+
+@rule
+def victim_hitlag(victim, damage, electric):
+    """Frames for which a hit freezes the victim: longer by electric hits, shorter if it crouches."""
+    lag = float(hitlag(damage))
+    if electric:
+        lag = math.floor(lag * ELECTRIC_HITLAG)
+    return math.floor(lag * CROUCH_HITLAG) if is_crouching(victim) else lag
+
+
+@rule
+def is_crouching(p):
+    """Whether a crouch softens hits."""
+    return p.action == a.SQUAT or p.action == a.SQUAT_WAIT
 
 
 @rule
@@ -229,15 +254,13 @@ def _hold(memory):
 
 
 @rule
-def hurt(m, victim, memory, tables, row, side, damage):
-    """Apply damage and launch of a hit that was not blocked."""
+def hurt(m, victim, memory, tables, row, side, damage, part):
+    """Apply damage and launch of a hit on a ``part`` of the body."""
     hit = tables.hits[row]
     percent = math.floor(victim.percent) + damage
     note_damage(m, victim, memory, damage)
     value = knockback_on(m, victim, memory, tables, row, percent)
-    angle = math.radians(launch_angle(hit.angle, value, victim.on_ground != 0))
-    speed = launch_speed(value)
-    launch(victim, memory, value, side * speed * math.cos(angle), speed * math.sin(angle))
+    launch(victim, memory, value, launch_angle(hit.angle, value, victim.on_ground != 0), side, part)
     victim.facing = -side
 
 
@@ -253,8 +276,10 @@ def knockback_on(m, victim, memory, tables, row, percent):
     strength = hit.damage * charge_factor(m)
     weight = FULL_WEIGHT if hit.kind == THROW_HIT else c.weight
     value = knockback(percent, strength, weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
-    if victim.action == a.SQUAT or victim.action == a.SQUAT_WAIT:
+    if is_crouching(victim):
         value *= CROUCH_FACTOR
+    if is_charging(victim, memory, tables):
+        value *= CHARGING_FACTOR
     return value
 
 
@@ -283,27 +308,41 @@ def resolve_holds(players, memory, tables):
 
 @rule
 def hold_hits(players, memory, tables):
-    """Apply pummels and release throws before players move: a thrown player moves on the same frame."""
+    """Break grips, apply pummels and release throws before players move: they move on the same frame."""
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
-        if is_holding(p) and is_held(other) and p.hitlag <= 0.0:
+        if not (is_holding(p) and is_held(other)) or break_free(p, m, other, remembered):
+            continue
+        if m.frozen == 0:
             _hold_hits(p, m, other, remembered, tables)
 
 
 @rule
 def _hold_hits(p, m, other, remembered, tables):
-    """Apply a pummel, or release a throw, on this frame."""
+    """Apply a pummel, or hit and release with a throw, on this frame."""
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]
         if p.action_frame < hit.start or m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT:
             continue
         damage = damage_of(p, m, tables, row)
-        _note_hit(p, m, tables, row)
+        _note_hit(p, m, tables, row, False)
         if hit.kind == THROW_HIT:
             let_go(p, m, tables, other, hit.first_point)
-            hurt(m, other, remembered, tables, row, p.facing, damage)
+            hurt(m, other, remembered, tables, row, p.facing, damage, MIDDLE_PART)
             start_throw(other, remembered)
             return
         note_damage(m, other, remembered, damage)
+        p.hitlag = float(hitlag(damage))
+        if p.action == a.CATCH_ATTACK:
+            pummelled(other, remembered, victim_hitlag(other, damage, hit.electric))
+
+
+@rule
+def note_hold(p, m, tables):
+    """Mark the hits of a pummel or a throw that have come as connected."""
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        if p.action_frame >= tables.hits[row].start:
+            m.hit_groups |= 1 << tables.hits[row].group

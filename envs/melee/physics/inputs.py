@@ -53,6 +53,8 @@ def read_inputs(m, pad):
 
     m.trigger_before = m.trigger
     before = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
+    m.c_x_before = m.c_x
+    m.c_y_before = m.c_y
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
     out = max(abs(m.c_x), abs(m.c_y)) >= C_STICK
     m.c_age = NEVER if not out else min(m.c_age + 1, NEVER) if before else 0
@@ -98,14 +100,7 @@ def _age_presses(m):
         m.tech_lock = TECH_LOCK
     else:
         m.tech_age = min(m.tech_age + 1, NEVER)
-    presses = 0
-    bits = m.pressed
-    while bits:
-        bits &= bits - 1
-        presses += 1
-    if m.x_age == 0 or m.y_age == 0:
-        presses += 1
-    m.mashed = presses
+    m.mashed = 1 if m.pressed & ~BUTTON_D_UP else 0
 
 
 @rule

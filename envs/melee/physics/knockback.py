@@ -9,9 +9,9 @@ from envs.compile import rule
 LAUNCH_SPEED = 0.03  # units a frame per unit of knockback
 DECAY = 0.051  # of launch speed, units a frame a frame
 HITSTUN = 0.4  # frames per unit of knockback
-TUMBLE = 80.0  # knockback from which a launch ends in a tumble
 MAX_KNOCKBACK = 2500.0
-CROUCH_FACTOR = 0.67
+CROUCH_FACTOR = 2.0 / 3.0
+CHARGING_FACTOR = 1.2  # of a victim that charges a smash attack
 FIXED_PERCENT = 10.0  # percent that moves with set knockback assume
 SAKURAI_ANGLE = 361.0
 SAKURAI_GROUND_LIMIT = 32.1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics import damage, special
@@ -12,6 +14,7 @@ from envs.melee.tables.layout import PATH
 SOFT_LANDING = -1.0  # falling slower than this has no landing animation
 LANDING_FRAMES = 30.0  # of every landing animation; after a plain one the player may act long before its end
 L_CANCEL_WINDOW = 7
+SOFT_FALL, HARD_FALL = 0.5, 5.0  # speeds of a launch from which landing ends being hurt, and from which players fall
 
 
 @rule
@@ -22,6 +25,10 @@ def land(p, m, c, s, tables, surface, fall_speed):
         damage.meet_floor(p, m, s, surface)
         return
     frame = p.action_frame
+    launched = math.hypot(p.speed_attack_x, p.speed_attack_y)
+    if damage.is_hurt(action) and launched >= HARD_FALL:
+        damage.lie_down(p, m, s, surface)
+        return
     touch_ground(p, m, s, surface)
     p.speed_attack_y = 0.0
     if a.NAIR <= action <= a.DAIR:
@@ -35,8 +42,8 @@ def land(p, m, c, s, tables, surface, fall_speed):
     elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         enter(p, m, a.SHIELD_BREAK_DOWN)
         p.speed_ground_x = 0.0
-    elif a.DAMAGE_HIGH_1 <= action <= a.DAMAGE_AIR_3:
-        if p.hitstun > 0.0:
+    elif damage.is_hurt(action):
+        if launched >= SOFT_FALL:  # slower, the animation goes on
             p.hitstun = 0.0
             start_lag(p, m, a.LANDING, LANDING_FRAMES)
     elif fall_speed > SOFT_LANDING:

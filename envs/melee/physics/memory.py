@@ -20,6 +20,8 @@ MEMORY: Final = np.dtype(
         ("stick_x_before", "f8"),  # one frame ago
         ("stick_y_before", "f8"),
         ("c_x", "f8"),
+        ("c_x_before", "f8"),  # one frame ago
+        ("c_y_before", "f8"),
         ("c_y", "f8"),
         ("trigger", "f8"),
         ("trigger_before", "f8"),  # one frame ago
@@ -32,7 +34,9 @@ MEMORY: Final = np.dtype(
         ("shoulder_age", "i4"),  # frames since a trigger, if lightly, or Z was pressed, for L-cancels
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
-        ("mashed", "i4"),  # button presses and stick flicks on this frame
+        ("mashed", "i4"),  # a button was pressed on this frame
+        ("mash_x", "i4"),  # side on which the stick last was since a grab, 0 none
+        ("mash_y", "i4"),
         # The action that is under way.
         ("duration", "f8"),  # last frame of an action whose length is not in the tables
         ("rate", "f8"),  # frames of the animation that pass in a frame
@@ -49,7 +53,7 @@ MEMORY: Final = np.dtype(
         ("jab_again", "i4"),  # A was pressed again during a jab
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
-        ("staled", "i4"),  # this action already entered the staleness queue
+        ("staled", "i4"),  # this use of a move already entered the staleness queue
         ("landing_lag", "f8"),  # frames of landing lag after the current special fall
         ("fall_drift", "f8"),  # share of the drift that it leaves
         # Lasers on their way, see ``projectile``.
@@ -81,11 +85,12 @@ MEMORY: Final = np.dtype(
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units
+        ("since_launch", "i4"),  # frames since the last hit taken, hitlag left out
         ("launch", "i4"),  # hitlag will end with a launch
         ("shift_x", "f8"),  # how far the stick moves the player on top as the launch begins
         ("shift_y", "f8"),
         ("recoil", "f8"),  # units a frame that a shield, hit, sends this attacker back
-        ("stale", "i4", (STALE_QUEUE,)),  # actions that connected, newest first
+        ("stale", "i4", (STALE_QUEUE,)),  # moves that connected, newest first, see ``stale``
         # Counters of the game, for statistics.
         ("damage_dealt", "f8"),
         ("self_destructs", "i4"),

@@ -6,17 +6,24 @@ seat has an advantage. A laser without knockback, such as Fox's, only adds damag
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.grab import is_held
-from envs.melee.physics.hit import hit_shield, hurt, note_damage, stale_share, touches_body_at, touches_shield_at
+from envs.melee.physics.hit import (
+    hit_shield,
+    hurt,
+    note_damage,
+    part_at,
+    touches_body_at,
+    touches_shield_at,
+    victim_hitlag,
+)
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import inside_body
+from envs.melee.physics.stale import move_of, stale_share
 from envs.melee.tables.layout import LASER_HIT
 
 NONE = -1
@@ -156,7 +163,8 @@ def _meet(m, i, code, victim, memory, tables):
     if code == REFLECTOR:
         _send_back(m, i, memory)
         return
-    damage = hit.damage * m.laser_power[i] * stale_share(m, m.laser_action[i])
+    move = move_of(tables.characters[m.character_row], m.laser_action[i])
+    damage = hit.damage * m.laser_power[i] * stale_share(m, move)
     side = sign(m.laser_speed_x[i])
     if code == SHIELD:
         victim.hitlag = float(hitlag(damage))
@@ -164,9 +172,8 @@ def _meet(m, i, code, victim, memory, tables):
     elif hit.kb_growth == 0.0 and hit.kb_base == 0.0:
         note_damage(m, victim, memory, damage)
     else:
-        lag = float(hitlag(damage))
-        victim.hitlag = math.floor(lag)
-        hurt(m, victim, memory, tables, row, side, damage)
+        victim.hitlag = victim_hitlag(victim, damage, hit.electric)
+        hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, m.laser_y[i]))
 
 
 @rule

@@ -138,6 +138,6 @@ def broken(p, m):
         if p.action_frame > BREAK_STAND_FRAMES:
             enter(p, m, a.DIZZY)
     else:
-        m.dizzy_for -= 1.0 + MASH_RELIEF * m.mashed
+        m.dizzy_for -= 1.0 + MASH_RELIEF * (m.mashed + (1 if m.x_age == 0 or m.y_age == 0 else 0))
         if m.dizzy_for <= 0.0:
             enter(p, m, a.WAIT)

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.damage import start_throw
-from envs.melee.physics.hit import NO_HIT, damage_of, find_hit, hurt, note_damage
+from envs.melee.physics.damage import MIDDLE_PART, start_throw
+from envs.melee.physics.hit import NO_HIT, damage_of, find_hit, hurt, note_damage, victim_hitlag
 from envs.melee.physics.hit import _apply as apply_hit
 from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED
-from envs.melee.physics.knockback import hitlag as lag_of
 from envs.melee.state import NUM_SEATS, as_records
 from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 from scripts.studies.fidelity import coverage
@@ -177,12 +176,12 @@ def _strike(hit, p, m, victim, remembered, tables, row):
     damage = damage_of(p, m, tables, row)
     side = 1.0 if victim.x > p.x else -1.0
     if hit.kind == _THROW:
-        hurt(m, victim, remembered, tables, row, side, damage)
+        hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
         start_throw(victim, remembered)
     elif hit.kind == _PROJECTILE:
         if tables.hits[row].kb_growth > 0.0 or tables.hits[row].kb_base > 0.0:
-            victim.hitlag = lag_of(damage)
-            hurt(m, victim, remembered, tables, row, side, damage)
+            victim.hitlag = victim_hitlag(victim, damage, tables.hits[row].electric)
+            hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
         else:
             note_damage(m, victim, remembered, damage)
     else:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics import ledge
+from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
-from envs.melee.physics.damage import RECOIL_FRICTION
+from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, start_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
-from envs.melee.physics.hit import recoil, remember_move
+from envs.melee.physics.hit import note_hold, recoil
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
 from envs.melee.physics.knockback import LAUNCH_SPEED
 from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
@@ -31,6 +31,7 @@ from envs.melee.physics.run import RUN_LOCK
 from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
 from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
+from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move, same_use
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import Tables, load_tables
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 NEAR_FLOOR = 0.5  # units beyond an edge at which feet may still be on the surface
 
+OFFSCREEN_DAMAGE = 1.0  # percent that a player beyond the camera takes every second
+BURST = 8  # frames within which projectiles of one use of a move hit after each other
 SAME_SPEED = 1e-4  # a replay has single precision
 
 
@@ -98,6 +101,7 @@ def _follow(real, tables):
         if t > 0:
             for seat in range(2):
                 _note_hits(players, memory, t, seat, tables)
+                _note_hold(players, memory, t, seat, tables)
                 memory[t, seat].rival_ledge = memory[t - 1, 1 - seat].ledge
 
 
@@ -111,8 +115,12 @@ def _remember(before, p, m, s, tables):
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
     _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
-    m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL else 0
+    m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and is_hurt(p.action) else 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
+    if before.hitlag <= 1.0:
+        m.since_launch = min(m.since_launch + 1, NEVER)
+    elif before.hitstun > 0.0 and is_hurt(before.action):
+        spend_flick(m)
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
@@ -122,6 +130,8 @@ def _remember(before, p, m, s, tables):
         m.drop_from = before_surface if p.action == a.PLATFORM_DROP else -1
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
+        if a.FSMASH_HIGH <= p.action <= a.DSMASH and p.hitlag <= 0.0 and p.action_frame == before.action_frame:
+            m.charge += 1.0
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
             m.rate = p.action_frame - before.action_frame
         if p.action == a.JUMP_SQUAT and not jump_held(m):
@@ -137,7 +147,8 @@ def _begin(before, p, m, c, tables):
     m.age = 0
     m.duration = 0.0
     m.hit_groups = 0
-    m.staled = 0
+    if not same_use(before.action, p.action):
+        m.staled = 0
     m.charge = 0.0
     m.jab_again = 0
     if p.action == a.JUMP_SQUAT:
@@ -165,7 +176,7 @@ def _begin(before, p, m, c, tables):
         m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
     if a.CLIFF_CATCH <= before.action <= a.CLIFF_ATTACK_QUICK and p.action != a.CLIFF_WAIT:
         m.ledge_lock = ledge.REGRAB_FRAMES
-    if p.action <= a.DEAD_UP:
+    if p.action < a.REBIRTH:
         forget_moves(m)
     if a.REBIRTH <= before.action <= a.REBIRTH_WAIT < p.action:
         m.intangible = RESPAWN_INTANGIBLE
@@ -222,23 +233,28 @@ def _note_hits(players, memory, t, seat, tables):
     """Record a hit of this seat on the other one: hit groups, staleness, credit."""
     p, m = players[t, seat], memory[t, seat]
     victim, hurt = players[t, 1 - seat], memory[t, 1 - seat]
-    rose = victim.percent > players[t - 1, 1 - seat].percent
+    taken = victim.percent - players[t - 1, 1 - seat].percent
+    struck = p.hitlag > players[t - 1, seat].hitlag
+    holding = a.CATCH_ATTACK <= p.action <= a.THROW_D and p.action != a.CATCH_CUT
+    rose = taken > OFFSCREEN_DAMAGE or (taken > 0.0 and (struck or holding))
+    again = not struck and not holding and hurt.last_hit_by_frames < BURST
     if rose:
         hurt.last_hit_by_frames = 0
+        if is_hurt(victim.action) or a.DOWN_DAMAGE_UP <= victim.action <= a.DOWN_DAMAGE:
+            start_hurt(hurt)
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
     attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
-    if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL:
+    if is_hurt(p.action):
         m.recoil = 0.0
-    if attack and p.on_ground and victim.action == a.GUARD_STUN and p.hitlag > players[t - 1, seat].hitlag:
+    if attack and p.on_ground and victim.action == a.GUARD_STUN and struck:
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
-    if attack and p.hitlag > players[t - 1, seat].hitlag and victim.hitlag > 0.0:
+    if attack and struck and victim.hitlag > 0.0:
         m.hit_groups |= _active_groups(p, m, tables)
-    else:
-        attack = a.CATCH_ATTACK <= p.action <= a.THROW_D and p.action != a.CATCH_CUT
-    if attack and rose and not m.staled:
-        m.staled = 1
-        remember_move(m, p.action)
+    if rose and not again:
+        traded = struck and is_hurt(p.action) and p.percent > players[t - 1, seat].percent
+        user = players[t - 1, seat] if traded else p
+        _note_use(user, m, memory[t - 1, seat].staled if traded else m.staled, tables, struck or holding)
 
 
 @rule
@@ -250,3 +266,31 @@ def _active_groups(p, m, tables):
         if tables.hits[row].start <= int(p.action_frame) <= tables.hits[row].end:
             groups |= 1 << tables.hits[row].group
     return groups
+
+
+@rule
+def _note_use(p, m, staled, tables, direct):
+    """Put the move that dealt damage into the queue; a hit that its user does not feel is a projectile's."""
+    move = move_of(tables.characters[m.character_row], p.action)
+    if not direct:
+        remember_move(m, SPECIAL_MOVE)
+    elif staled == 0 and move != NO_MOVE:
+        m.staled = 1
+        remember_move(m, move)
+
+
+@rule
+def _note_hold(players, memory, t, seat, tables):
+    """Record how far a grab, a pummel or a throw of this seat has come."""
+    p, m = players[t, seat], memory[t, seat]
+    other, held = players[t, 1 - seat], memory[t, 1 - seat]
+    before = players[t - 1, 1 - seat]
+    if not (grab.is_holding(p) and grab.is_held(other)):
+        return
+    if not grab.is_held(before):
+        grab.take_grip(p, before, held)
+    elif grab.wears_out(before.action) and before.hitlag <= 1.0:
+        grab.loosen(held)
+    if other.hitlag > before.hitlag:
+        held.held_for -= 1.0
+    note_hold(p, m, tables)
