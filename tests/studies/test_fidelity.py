@@ -56,7 +56,7 @@ def test_the_mock_repeats_its_own_games(own):
     """What a file tells, and what ``reconstruct_memory`` works out, is enough to play on as the mock did."""
     measured = measure(own)
     made = of_file(measured)
-    assert measured.windows["moves"].sum() > 150
+    assert measured.windows["moves"].sum() > 100
     assert made["position_error_30_median"] < 1e-3
     assert made["position_error_30_p90"] < 0.05
     assert made["same_actions"] > 0.95
@@ -70,7 +70,7 @@ def test_contacts_and_landings_of_its_own_games_are_found(own):
     assert measured.contacts["real"].sum() >= 5
     assert made["contacts_recall"] == made["contacts_precision"] == 1.0
     assert len(measured.landings) >= 3
-    assert made["landing_exact"] > 0.95
+    assert made["landing_exact"] > 0.9
 
 
 def test_contacts_out_of_reach_are_missed(own):

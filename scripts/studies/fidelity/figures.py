@@ -53,7 +53,7 @@ def _error(frames: int, moving: bool) -> Values:
 
 def _with(*names: str) -> Callable[[NDArray[np.void]], NDArray[np.bool_]]:
     columns = [NAMES.index(name) for name in names]
-    return lambda windows: windows["mechanics"][:, columns].any(1)
+    return lambda windows: np.asarray(windows["mechanics"][:, columns].any(1))
 
 
 def _covered(file: Measured) -> NDArray[np.float64]:
@@ -71,19 +71,19 @@ def _recall(grab: bool) -> Values:
 
 def _precision(file: Measured) -> NDArray[np.float64]:
     part = file.contacts[file.contacts["found"] & ~file.contacts["grab"] & ~file.contacts["early"]]
-    return part["real"].astype(float)
+    return np.asarray(part["real"], float)
 
 
 def _on_time(file: Measured) -> NDArray[np.float64]:
     part = file.contacts[file.contacts["found"] & ~file.contacts["grab"]]
-    return (~part["early"][part["real"] | part["early"]]).astype(float)
+    return np.asarray(~part["early"][part["real"] | part["early"]], float)
 
 
 def _hits(name: str, close: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]) -> Values:
     def values(file: Measured) -> NDArray[np.float64]:
-        hits = file.hits[file.hits["known"] == 1]
-        launched = (hits["mock_hitlag"] > 0) | (hits["mock_hitstun"] > 0) | (name == "damage")
-        return close(hits[f"mock_{name}"], hits[f"real_{name}"])[launched].astype(float)
+        hits = file.hits  # one that the tables do not know is wrong
+        launched = (hits["real_hitlag"] > 0) | (hits["mock_hitstun"] > 0) | (name == "damage")
+        return np.asarray(close(hits[f"mock_{name}"], hits[f"real_{name}"])[launched], float)
 
     return values
 

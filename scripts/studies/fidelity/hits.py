@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.damage import start_throw
-from envs.melee.physics.hit import NO_HIT, damage_of, find_hit, hurt, note_damage
+from envs.melee.physics.damage import MIDDLE_PART, start_throw
+from envs.melee.physics.hit import NO_HIT, damage_of, find_hit, hurt, note_damage, victim_hitlag
 from envs.melee.physics.hit import _apply as apply_hit
 from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED
-from envs.melee.physics.knockback import hitlag as lag_of
 from envs.melee.state import NUM_SEATS, as_records
 from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 from scripts.studies.fidelity import coverage
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from envs.melee.replay import Replay
     from envs.melee.tables import Tables
 
+FLIGHT: Final = 120  # frames for which a projectile flies at most
 KINDS: Final = ("attack", "special", "projectile", "throw")
 COMPARED: Final = ("damage", "knockback", "hitlag", "hitstun")
 _SPECIAL, _PROJECTILE, _THROW = 1, 2, 3
@@ -53,7 +53,7 @@ def clean_hits(
     replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_], tables: Tables
 ) -> NDArray[np.void]:
     """HIT [K]: the clean hits on the frames of ``covered``, [T]; ``memory`` is what ``reconstruct_memory`` gives."""
-    found = sorted(hit for victim in range(NUM_SEATS) for hit in _clean(replay, covered, victim))
+    found = sorted(hit for victim in range(NUM_SEATS) for hit in _clean(replay, covered, victim, tables))
     hits = np.zeros(len(found), HIT)
     for i, (t, victim, kind, action) in enumerate(found):
         hits[i]["t"], hits[i]["attacker"], hits[i]["kind"], hits[i]["action"] = t, 1 - victim, kind, action
@@ -63,13 +63,14 @@ def clean_hits(
     return hits
 
 
-def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int) -> list[tuple[int, int, int, int]]:
+def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int, tables: Tables) -> list[tuple[int, int, int, int]]:
     p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
+    firing = np.isin(q["action"], _firing(tables, int(q["character"][0])))
     struck = fresh_hitlag(q["hitlag"])
     near = coverage.near_items(replay)
     found = []
     for t in (np.flatnonzero(p["percent"][1:] > p["percent"][:-1]) + 1).tolist():
-        kind, action = _cause(replay, t, victim, bool(struck[t]), bool(near[t - 1]))
+        kind, action = _cause(replay, t, victim, bool(struck[t]), firing if near[t - 1] else None)
         before, lag = p[t - 1], max(int(p["hitlag"][t]), 0)
         quiet = before["hitlag"] <= 0 and before["hitstun"] <= 0
         open_ = kind == _THROW or not (_is_shielding(before["action"]) or _is_held(before["action"]))
@@ -79,24 +80,29 @@ def _clean(replay: Replay, covered: NDArray[np.bool_], victim: int) -> list[tupl
     return found
 
 
-def _cause(replay: Replay, t: int, victim: int, struck: bool, near: bool) -> tuple[int, int]:
-    """Kind and action of what took percent from a player on frame ``t``; kind -1 if it is not clear."""
+def _cause(replay: Replay, t: int, victim: int, struck: bool, firing: NDArray[np.bool_] | None) -> tuple[int, int]:
+    """Kind and action of what took percent from a player on frame ``t``; kind -1 if it is not clear.
+
+    ``firing`` has the frames, [T], of actions that fire projectiles, None where none is near.
+    """
     p, q = replay.state.players[:, victim], replay.state.players[:, 1 - victim]
     action = int(q["action"][t])
     if a.THROWN_F <= p["action"][t - 1] <= a.THROWN_D:
-        return (_THROW, action) if a.THROW_F <= action <= a.THROW_D and not _is_held(p["action"][t]) else (-1, 0)
+        launched = a.DAMAGE_HIGH_1 <= p["action"][t] <= a.DAMAGE_FLY_ROLL
+        return (_THROW, action) if launched and a.THROW_F <= action <= a.THROW_D else (-1, 0)
     if struck and p["hitlag"][t] > 0:
+        if q["percent"][t] > q["percent"][t - 1]:  # a trade: the file shows the attacker as the other's hit left it
+            action = int(q["action"][t - 1])
         return (_SPECIAL if action >= a.FIRST_SPECIAL else 0, action)
-    fired = np.flatnonzero(_fires(q["action"][max(0, t - 100) : t + 1]))
-    if near and len(fired) and not struck:
-        return _PROJECTILE, int(q["action"][max(0, t - 100) + fired[-1]])
-    return -1, 0
+    fired = np.flatnonzero(firing[max(0, t - FLIGHT) : t]) if firing is not None and not struck else np.zeros(0, int)
+    return (_PROJECTILE, int(q["action"][max(0, t - FLIGHT) + fired[-1]])) if len(fired) else (-1, 0)
 
 
-def _fires(action: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether an action may fire a projectile: a neutral special of Fox and Falco."""
-    fires: NDArray[np.bool_] = (action == a.FIRST_SPECIAL + 1) | (action == a.FIRST_SPECIAL + 4)
-    return fires
+def _firing(tables: Tables, character: int) -> list[int]:
+    """Actions of a character that fire projectiles."""
+    entries = tables.actions[tables.character_rows[character]]
+    flying = tables.hits["kind"] >= LASER_HIT
+    return [i for i, e in enumerate(entries) if flying[e["first_hit"] : e["first_hit"] + e["num_hits"]].any()]
 
 
 def _is_shielding(action: int) -> bool:
@@ -148,6 +154,9 @@ def _before_hit(hit, real, ahead, board, tables):
         one_frame_on(real, t, ahead, tables)
         board.players[1] = ahead.players[1 - seat]
         board.memory[1] = ahead.memory[1 - seat]
+    if hit.kind <= _SPECIAL and hit.action != real.players[t, seat].action:
+        board.players[0] = ahead.players[seat]
+        board.memory[0] = ahead.memory[seat]
     p, m, victim = board.players[0], board.memory[0], board.players[1]
     m.hit_groups = 0
     for j in range(len(m.stale)):  # as it was before the hit itself went in
@@ -167,12 +176,12 @@ def _strike(hit, p, m, victim, remembered, tables, row):
     damage = damage_of(p, m, tables, row)
     side = 1.0 if victim.x > p.x else -1.0
     if hit.kind == _THROW:
-        hurt(m, victim, remembered, tables, row, side, damage)
+        hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
         start_throw(victim, remembered)
     elif hit.kind == _PROJECTILE:
         if tables.hits[row].kb_growth > 0.0 or tables.hits[row].kb_base > 0.0:
-            victim.hitlag = lag_of(damage)
-            hurt(m, victim, remembered, tables, row, side, damage)
+            victim.hitlag = victim_hitlag(victim, damage, tables.hits[row].electric)
+            hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
         else:
             note_damage(m, victim, remembered, damage)
     else:

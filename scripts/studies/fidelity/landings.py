@@ -54,7 +54,7 @@ def _of_seat(
     mechanic = mechanic_table()[np.clip(p["action"], 0, a.NUM_ACTIONS - 1)]
     down = np.flatnonzero((p["on_ground"][1:] != 0) & (p["on_ground"][:-1] == 0)) + 1
     gaps = np.flatnonzero(~covered)
-    found = []
+    found: list[tuple[float, ...]] = []
     for before, t in zip([0, *down.tolist()], down.tolist(), strict=False):
         last_gap = int(gaps[np.searchsorted(gaps, t, "right") - 1]) if len(gaps) and gaps[0] <= t else -1
         first = max(before, t - LENGTH, last_gap + 1)

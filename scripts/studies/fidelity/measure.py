@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.tables import Tables, load_tables
+from envs.melee.tables import CHARACTERS, Tables, load_tables
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.contacts import CONTACT, contacts
 from scripts.studies.fidelity.hits import HIT, clean_hits
@@ -73,7 +73,7 @@ def measure(replay: Replay, tables: Tables | None = None, everything: bool = Fal
     memory = reconstruct_memory(replay, tables) if playable else None
     played = None if memory is None else play_windows(replay, memory, tables)
     complete = replay.version[:2] >= JUDGED
-    names = {number: name for name, number in coverage.CHARACTERS.items()}
+    names = {number: name for name, number in CHARACTERS.items()}
     return Measured(
         Path(replay.path).name,
         replay.version,

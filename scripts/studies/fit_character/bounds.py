@@ -98,9 +98,12 @@ def _search(real, game, mock, remembered, above, tables, nowhere, out):
                     above[i] = 1
                 elif not above[i]:
                     continue
-                elif p.hitlag > 0.0 or m.drop_from == i or (i > 0 and falls_through(p, m)):
-                    above[i] = 0
-                elif not _is_over(p, before, m, s, i):
+                elif (
+                    p.hitlag > 0.0
+                    or m.drop_from == i
+                    or (i > 0 and falls_through(p, m))
+                    or not _is_over(p, before, m, s, i)
+                ):
                     above[i] = 0
                 else:
                     count = _add(out, count, t, seat, p, action, frame, 0, y - p.y, flight, i)
