@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +31,25 @@ class Seat:
     name: str  # display name, else name tag, else the name in the metadata, else ""
 
 
-@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A field that is given as an array or as a function that makes one, which is called on first use."""
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name
+
+    def __get__(self, replay: object, owner: type[object] | None = None) -> NDArray[np.void]:
+        if replay is None:
+            raise AttributeError(self._name)  # the field has no default
+        value: NDArray[np.void] | Callable[[], NDArray[np.void]] = replay.__dict__[self._name]
+        if not isinstance(value, np.ndarray):
+            value = replay.__dict__[self._name] = value()
+        return value
+
+    def __set__(self, replay: object, value: NDArray[np.void] | Callable[[], NDArray[np.void]]) -> None:
+        replay.__dict__[self._name] = value
+
+
+@dataclass(frozen=True)
 class Replay:
     """One game of two players: T frames, two seats.
 
@@ -46,10 +65,10 @@ class Replay:
     frozen_stadium: bool | None  # Stadium does not change; files of online games before 3.19 say False even so
     seats: tuple[Seat, Seat]
     state: GameState  # game [T] (frame -123 is the first, 0 is GO), players [T, 2], controllers [T, 2]
-    pre: NDArray[np.void]  # [T, 2] all of the pre-frame events (``slp.layout.PRE_FIELDS``)
-    post: NDArray[np.void]  # [T, 2] all of the post-frame events (``slp.layout.POST_FIELDS``)
-    items: NDArray[np.void]  # ITEM [K], column t rises (``slp.layout.ITEM_FIELDS``)
-    timing: NDArray[np.void]  # [T] random_seed, scene_frame and finalized_frame
+    pre: _Columns = _Columns()  # [T, 2] all of the pre-frame events (``slp.layout.PRE_FIELDS``)
+    post: _Columns = _Columns()  # [T, 2] all of the post-frame events (``slp.layout.POST_FIELDS``)
+    items: _Columns = _Columns()  # ITEM [K], column t rises (``slp.layout.ITEM_FIELDS``)
+    timing: _Columns = _Columns()  # [T] random_seed, scene_frame and finalized_frame
     fod_platforms: NDArray[np.float32]  # [T, 2] left, right as recorded, not in units; NaN before the first event
     whispy: NDArray[np.int16]  # [T] 0 no wind, 1 left, 2 right; -1 before the first event
     stadium: NDArray[np.int32]  # [T, 2] event and type of Stadium's transformation; -1 before the first event

@@ -1,157 +1,124 @@
-"""One compiled pass over the events of a replay file, which finds the events that count.
+"""Where the events of a replay file begin.
 
-A frame of a netplay game may be recorded several times; each time is a *recording* of the frame. A recording is
-whole when it has the pre-frame and the post-frame event of both players, and the last whole one counts.
+Only its first byte says how long an event is, so the place of one follows from those before it. Frames are found all
+at once: every place that looks like the start of a frame is followed, event by event, to the next such place, and
+the places are kept that are reached from the first event. The result is that of following all events in order,
+whatever the file contains; what is not found at once is followed one by one.
 """
 
 from __future__ import annotations
 
+from array import array
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled, rule
+from envs.melee.slp.layout import FRAME_START, PRE_FRAME
 
-MAX_FRAMES: Final = 1 << 19  # more than two hours of play
-GAPS: Final = 4  # frame numbers far beyond this multiple of the recorded frames count as damage
-
-# What the scan does with an event.
-SKIPPED, PLAYER_BEFORE, PLAYER_AFTER, IN_FRAME, OPENS_FRAME = range(5)
-
-# Columns of ``Choice.others``.
-OFFSET, SLOT, RECORDING = range(3)
+LONGEST_FRAME: Final = 64  # events of a frame that are followed at once
+CHUNK: Final = 1 << 18  # bytes that are searched at once: they and the result stay in the cache
 
 
 class Events(NamedTuple):
-    """The events of a replay file."""
+    """The whole events of a replay file."""
 
-    data: NDArray[np.uint8]  # the whole file
-    begin: int  # offset of the first event
+    offsets: NDArray[np.int64]  # [N] of their command bytes, rising
+    commands: NDArray[np.uint8]  # [N]
     end: int  # offset behind the last one
-    sizes: NDArray[np.int32]  # [256] bytes after each command byte, -1 not declared
 
 
-class Choice(NamedTuple):
-    """Which events count. S slots, slot s is frame ``first + s``; N other events of frames."""
+class _Stream(NamedTuple):
+    """Where events are looked for. A place is a *mark* if a frame may begin there, and if it is ``end`` or behind."""
 
-    offsets: NDArray[np.int64]  # [S + 1, 4] of pre 0, pre 1, post 0, post 1; the last row is scratch
-    recordings: NDArray[np.int32]  # [S] how often the frame was recorded
-    kept: NDArray[np.int32]  # [S] which recording counts, from 1; 0 none is whole
-    others: NDArray[np.int64]  # [N, 3] OFFSET, SLOT, RECORDING of the other events of frames
-
-
-@rule
-def _frame(data: NDArray[np.uint8], position: int) -> int:
-    value = 0
-    for i in range(1, 5):
-        value = value << 8 | int(data[position + i])
-    return value - (1 << 32) if value >= 1 << 31 else value
+    content: NDArray[np.uint8]  # the whole file
+    begin: int
+    end: int
+    steps: NDArray[np.int64]  # [256] bytes of each event; beyond the end if its size is not declared
+    opening: int  # command that begins a frame, if a pre-frame event is behind it
 
 
-@rule
-def _place(data: NDArray[np.uint8], position: int, ports: NDArray[np.uint8], kind: int) -> int:
-    """Column of ``Choice.offsets`` for a player's event, -1 for a follower or a player without a seat."""
-    if data[position + 6] != 0:
-        return -1
-    for seat in range(2):
-        if data[position + 5] == ports[seat]:
-            return seat + (2 if kind == PLAYER_AFTER else 0)
-    return -1
+class _Frames(NamedTuple):
+    """The F marks before the end, and the events from each to the next mark."""
+
+    starts: NDArray[np.int64]  # [F]
+    links: NDArray[np.int64]  # [F] offset behind the events
+    breaks: NDArray[np.int64]  # those whose link is not the next start, and the last
+    first: NDArray[np.int64]  # [F + 1] row of the first event of each in ``offsets``
+    offsets: NDArray[np.int64]
 
 
-@compiled
-def count_events(events: Events, counts: NDArray[np.int64], latest: NDArray[np.int64]) -> int:
-    """Count the events; the offset behind the last whole one.
+def find_events(data: bytes, begin: int, end: int, sizes: NDArray[np.int32]) -> Events:
+    """All whole events in ``data[begin:end]``, up to the first that has no declared size or is not whole.
 
-    Args:
-        events: What the file declares.
-        counts: [256] out: events of each command.
-        latest: [256] out: offset of the last event of each command.
+    ``sizes`` [256]: bytes after each command byte, -1 not declared.
     """
-    data, begin, end, sizes = events
-    position = begin
-    while position < end:
-        command = data[position]
-        size = sizes[command]
-        if size < 0 or size >= end - position:
+    steps = np.where(sizes < 0, end + 1, 1 + sizes.astype(np.int64))
+    opening = FRAME_START if sizes[FRAME_START] >= 0 else PRE_FRAME  # there is no frame start before version 2.2
+    stream = _Stream(np.frombuffer(data, np.uint8), begin, end, steps, opening)
+    frames = _follow(stream)
+    pieces = [np.empty(0, np.int64)]
+    at = begin
+    while at < end:
+        piece, at = _walk(data, stream, at)
+        pieces.append(piece)
+        if at < end:
+            last = int(frames.breaks[frames.breaks.searchsorted(first := int(frames.starts.searchsorted(at)))])
+            pieces.append(frames.offsets[frames.first[first] : frames.first[last + 1]])
+            at = int(frames.links[last])
+    offsets = np.concatenate(pieces)
+    if at > end:  # the last one is not whole
+        offsets, at = offsets[:-1], int(offsets[-1])
+    return Events(offsets, stream.content[offsets], at)
+
+
+def _starts(stream: _Stream) -> NDArray[np.int64]:
+    """All marks before the end."""
+    content, step = stream.content, int(stream.steps[stream.opening])
+    found = [np.empty(0, np.int64)]
+    for begin in range(stream.begin, stream.end - step, CHUNK):
+        there = content[begin : min(begin + CHUNK, stream.end - step)] == stream.opening
+        places = np.flatnonzero(there) + begin
+        found.append(places[content[places + step] == PRE_FRAME])
+    return np.concatenate(found)
+
+
+def _follow(stream: _Stream) -> _Frames:
+    """Follow the events from all marks to the next; a link of ``end + 1`` is behind an event that is not whole."""
+    content, _, end, steps, opening = stream
+    starts = _starts(stream)
+    links, lengths = starts.copy(), np.zeros(len(starts), np.int64)
+    which, at, commands = np.arange(len(starts)), starts, content[starts]
+    visited = []
+    while len(which) and len(visited) < LONGEST_FRAME:
+        visited.append((which, at))
+        at = np.minimum(at + steps[commands], end + 1)
+        commands = content.take(at, mode="clip")
+        going = (commands != opening) & (at < end)
+        if not going.all():
+            maybe = np.flatnonzero(~going)
+            behind = content.take(at[maybe] + steps[opening], mode="clip")
+            going[maybe] = (behind != PRE_FRAME) & (at[maybe] < end)
+            landed = which[~going]
+            links[landed], lengths[landed] = at[~going], len(visited)
+            which, at, commands = which[going], at[going], commands[going]
+    links[which], lengths[which] = at, len(visited)
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = np.empty(first[-1], np.int64)
+    for step, (seen, places) in enumerate(visited):
+        offsets[first[seen] + step] = places
+    breaks = np.flatnonzero(np.append(links[:-1] != starts[1:], True))
+    return _Frames(starts, links, breaks, first, offsets)
+
+
+def _walk(data: bytes, stream: _Stream, at: int) -> tuple[NDArray[np.int64], int]:
+    """Follow the events one by one to the next mark: their offsets, and the mark."""
+    found, end, steps, opening = array("q"), stream.end, stream.steps.tolist(), stream.opening
+    while at < end:
+        command = data[at]
+        behind = at + steps[command]
+        if command == opening and behind < end and data[behind] == PRE_FRAME:
             break
-        counts[command] += 1
-        latest[command] = position
-        position += 1 + size
-    return position
-
-
-@compiled
-def last_frame(events: Events, kinds: NDArray[np.uint8], first: int, limit: int) -> int:
-    """The greatest frame number in first..limit-1 of a post-frame event, first - 1 if there is none.
-
-    The events are whole, as ``count_events`` found them, and those of a kind that is not skipped have at least seven
-    bytes. ``kinds`` [256]: what the scan does with the events of a command.
-    """
-    data, begin, end, sizes = events
-    greatest = first - 1
-    position = begin
-    while position < end:
-        command = data[position]
-        if kinds[command] == PLAYER_AFTER:
-            frame = _frame(data, position)
-            if greatest < frame < limit:
-                greatest = frame
-        position += 1 + sizes[command]
-    return greatest
-
-
-@compiled
-def choose_events(
-    events: Events, kinds: NDArray[np.uint8], ports: NDArray[np.uint8], first: int, choice: Choice
-) -> tuple[int, int]:
-    """Fill ``choice``; the number of rows of ``choice.others``, and of events outside the slots.
-
-    Args:
-        events: See ``last_frame``.
-        kinds: See ``last_frame``.
-        ports: [2] of the seats.
-        first: Frame number of slot 0.
-        choice: Zeroed.
-    """
-    data, begin, end, sizes = events
-    slots = len(choice.recordings)
-    pending = choice.offsets[slots]
-    slot = -1
-    num_others, outside = 0, 0
-    position = begin
-    while position < end:
-        command = data[position]
-        kind = kinds[command]
-        if kind != SKIPPED:
-            at = _frame(data, position) - first
-            if 0 <= at < slots:
-                place = -1
-                if kind in (PLAYER_BEFORE, PLAYER_AFTER):
-                    place = _place(data, position, ports, kind)
-                if at != slot or kind == OPENS_FRAME or (kind == PLAYER_BEFORE and place >= 0 and pending[place] > 0):
-                    slot = at
-                    choice.recordings[slot] += 1
-                    pending[:] = 0
-                if place >= 0:
-                    _take(position, place, slot, pending, choice)
-                elif kind >= IN_FRAME:
-                    choice.others[num_others, OFFSET] = position
-                    choice.others[num_others, SLOT] = slot
-                    choice.others[num_others, RECORDING] = choice.recordings[slot]
-                    num_others += 1
-            else:
-                outside += 1
-        position += 1 + sizes[command]
-    return num_others, outside
-
-
-@rule
-def _take(position: int, place: int, slot: int, pending: NDArray[np.int64], choice: Choice) -> None:
-    """Store a player's event; a recording that is now whole replaces the previous one."""
-    pending[place] = position
-    if pending[0] > 0 and pending[1] > 0 and pending[2] > 0 and pending[3] > 0:
-        for i in range(4):
-            choice.offsets[slot, i] = pending[i]
-        choice.kept[slot] = choice.recordings[slot]
+        found.append(at)
+        at = min(behind, end + 1)
+    return np.frombuffer(found, np.int64), at
