@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.melee.slp.choose import MAX_FRAMES
+from envs.melee.slp.scan import MAX_FRAMES
 from envs.melee.slp.start import NUM_PORTS, recordable
 from envs.melee.state import NUM_SEATS
 from envs.melee.tables import CHARACTERS, STAGES

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.slp import layout
-from envs.melee.slp.choose import Chosen, choose_events
+from envs.melee.slp.choose import Chosen, choose_recordings
 from envs.melee.slp.columns import (
     Source,
     absence,
@@ -54,12 +54,12 @@ class Frames:
 
 def read_frames(opened: Opened) -> Frames:
     """Choose the events that count and turn them into columns."""
-    chosen = choose_events(opened)
+    chosen = choose_recordings(opened.found)
     pre, post = _source(opened, layout.PRE_FRAME), _source(opened, layout.POST_FRAME)
     inputs = pre.events(opened.data, chosen.offsets[:, :2])
-    states = post.events(opened.data, chosen.offsets[:, 2:])
+    states = post.events(opened.data, chosen.offsets[:, 2:4])
     items, item_events, item_rows = _others(opened, chosen, layout.ITEM)
-    opening, bookend = _others(opened, chosen, layout.FRAME_START), _others(opened, chosen, layout.FRAME_BOOKEND)
+    opening, bookend = _placed(opened, chosen, layout.FRAME_START, 4), _placed(opened, chosen, layout.FRAME_BOOKEND, 5)
     with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
         fod_platforms, whispy, stadium, absent = _stage(opened, chosen)
         players, controllers = player_columns(states, post.absent), controller_columns(inputs)
@@ -92,8 +92,16 @@ def _source(opened: Opened, command: int) -> Source:
 
 def _others(opened: Opened, chosen: Chosen, command: int) -> _Recorded:
     """The events of one command that belong to no player."""
-    found, which = _source(opened, command), chosen.commands == command
+    which = np.frombuffer(opened.data, np.uint8)[chosen.others] == command
+    found = _source(opened, command)
     return found, found.events(opened.data, chosen.others[which]), chosen.rows[which]
+
+
+def _placed(opened: Opened, chosen: Chosen, command: int, place: int) -> _Recorded:
+    """The events of one command that stand once in a recording."""
+    rows = np.flatnonzero(chosen.offsets[:, place])
+    found = _source(opened, command)
+    return found, found.events(opened.data, chosen.offsets[rows, place]), rows
 
 
 def _timing(opening: _Recorded, bookend: _Recorded, num_frames: int) -> NDArray[np.void]:

@@ -1,124 +1,254 @@
-"""Where the events of a replay file begin.
+"""Finds the recordings of frames in a replay file.
 
-Only its first byte says how long an event is, so the place of one follows from those before it. Frames are found all
-at once: every place that looks like the start of a frame is followed, event by event, to the next such place, and
-the places are kept that are reached from the first event. The result is that of following all events in order,
-whatever the file contains; what is not found at once is followed one by one.
+A frame of a netplay game may be recorded several times; each time is a *recording* of the frame. A recording begins
+with a frame start (before version 2.2 with the pre-frame event of the lower port), and wherever the frame number
+changes.
+
+Only its first byte says how long an event is, so events are followed one by one. That is done for a few recordings of
+each length; all others of that length are compared with them at once, and only those that differ are followed too.
 """
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.slp.layout import FRAME_START, PRE_FRAME
+from envs.melee.slp.layout import (
+    EVENTS,
+    FIRST_FRAME,
+    FRAME_BOOKEND,
+    FRAME_START,
+    GAME_END,
+    POST_FRAME,
+    PRE_FRAME,
+    smallest,
+)
 
-LONGEST_FRAME: Final = 64  # events of a frame that are followed at once
+PLACES: Final = 6  # of events in a recording: pre 0, pre 1, post 0, post 1, frame start, bookend
+MAX_FRAMES: Final = 1 << 19  # more than two hours of play
+GAPS: Final = 4  # frame numbers far beyond this multiple of the states that fit into the file are damage
+LONGEST: Final = 1 << 13  # bytes of a recording that is compared
+ALIKE: Final = 4  # recordings of one length that are worth a comparison
+TRIES: Final = 8  # recordings of one length that others are compared with
 CHUNK: Final = 1 << 18  # bytes that are searched at once: they and the result stay in the cache
 
+# The first eight bytes of an event as a little-endian number: the command, the frame number, port and follower.
+_COMMAND, _NUMBER, _PLAYER = 0xFF, 0xFFFFFFFF << 8, 0xFFFF << 40
 
-class Events(NamedTuple):
-    """The whole events of a replay file."""
 
-    offsets: NDArray[np.int64]  # [N] of their command bytes, rising
-    commands: NDArray[np.uint8]  # [N]
+class Stream(NamedTuple):
+    """The events of a replay file."""
+
+    data: bytes  # the whole file
+    begin: int  # offset of the first event
     end: int  # offset behind the last one
+    steps: list[int]  # [256] bytes of each event; beyond the end if its size is not declared
+    framed: frozenset[int]  # commands of events of a frame that are long enough to be read
+    ports: tuple[int, int]  # of the seats, lower port first
+    opening: int  # command that begins a recording
+    limit: int  # of frame numbers, from the first frame; greater ones are damage
 
 
-class _Stream(NamedTuple):
-    """Where events are looked for. A place is a *mark* if a frame may begin there, and if it is ``end`` or behind."""
+@dataclass(slots=True)
+class Found:
+    """R recordings in the order of the file, and N events of frames that have no place in them."""
 
-    content: NDArray[np.uint8]  # the whole file
-    begin: int
-    end: int
-    steps: NDArray[np.int64]  # [256] bytes of each event; beyond the end if its size is not declared
-    opening: int  # command that begins a frame, if a pre-frame event is behind it
-
-
-class _Frames(NamedTuple):
-    """The F marks before the end, and the events from each to the next mark."""
-
-    starts: NDArray[np.int64]  # [F]
-    links: NDArray[np.int64]  # [F] offset behind the events
-    breaks: NDArray[np.int64]  # those whose link is not the next start, and the last
-    first: NDArray[np.int64]  # [F + 1] row of the first event of each in ``offsets``
-    offsets: NDArray[np.int64]
+    begins: NDArray[np.int64]  # [R] offset of the first event
+    numbers: NDArray[np.int64]  # [R] of the frames
+    events: NDArray[np.int64]  # [R] how many
+    places: NDArray[np.int64]  # [R, PLACES] offsets, 0 not recorded
+    others: NDArray[np.int64]  # [N] offsets
+    counts: NDArray[np.int64]  # [256] of the events of each command
+    outside: int  # events with an impossible frame number, outside of recordings
+    game_end: int  # offset of the last game end event, 0 there is none
+    end: int  # offset behind the last whole event
 
 
-def find_events(data: bytes, begin: int, end: int, sizes: NDArray[np.int32]) -> Events:
-    """All whole events in ``data[begin:end]``, up to the first that has no declared size or is not whole.
+@dataclass(slots=True)
+class _Followed:
+    """Events that were followed one by one; see ``Found``."""
 
-    ``sizes`` [256]: bytes after each command byte, -1 not declared.
-    """
-    steps = np.where(sizes < 0, end + 1, 1 + sizes.astype(np.int64))
-    opening = FRAME_START if sizes[FRAME_START] >= 0 else PRE_FRAME  # there is no frame start before version 2.2
-    stream = _Stream(np.frombuffer(data, np.uint8), begin, end, steps, opening)
-    frames = _follow(stream)
-    pieces = [np.empty(0, np.int64)]
-    at = begin
-    while at < end:
-        piece, at = _walk(data, stream, at)
-        pieces.append(piece)
-        if at < end:
-            last = int(frames.breaks[frames.breaks.searchsorted(first := int(frames.starts.searchsorted(at)))])
-            pieces.append(frames.offsets[frames.first[first] : frames.first[last + 1]])
-            at = int(frames.links[last])
-    offsets = np.concatenate(pieces)
-    if at > end:  # the last one is not whole
-        offsets, at = offsets[:-1], int(offsets[-1])
-    return Events(offsets, stream.content[offsets], at)
+    recordings: list[list[int]] = field(default_factory=list)  # begin, number, events, *places
+    others: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=lambda: [0] * 256)
+    outside: int = 0
+    game_end: int = 0
 
 
-def _starts(stream: _Stream) -> NDArray[np.int64]:
-    """All marks before the end."""
-    content, step = stream.content, int(stream.steps[stream.opening])
+class _Alike(NamedTuple):
+    """Recordings with the same events in the same places."""
+
+    rows: NDArray[np.int64]  # of the starts
+    model: _Followed  # one of them
+
+
+def stream_of(data: bytes, begin: int, end: int, sizes: NDArray[np.int32], ports: tuple[int, int]) -> Stream:
+    """The events in ``data[begin:end]``; ``sizes`` [256]: bytes after each command byte, -1 not declared."""
+    steps = np.where(sizes < 0, end + 1, 1 + sizes.astype(np.int64)).tolist()
+    framed = frozenset(command for command, fields in EVENTS.items() if sizes[command] >= smallest(fields))
+    limit = min(MAX_FRAMES, 1024 + GAPS * ((end - begin) // (steps[PRE_FRAME] + steps[POST_FRAME])))
+    return Stream(
+        data, begin, end, steps, framed, ports, FRAME_START if FRAME_START in framed else PRE_FRAME, limit
+    )
+
+
+def find_recordings(stream: Stream) -> Found:
+    """All recordings, up to the first event that has no declared size or is not whole."""
+    starts = _starts(stream)
+    groups = _compare(stream, starts)
+    known, reached = np.zeros(len(starts), bool), np.zeros(len(starts), bool)
+    for group in groups:
+        known[group.rows] = True
+    strange = np.flatnonzero(~known)  # the last start is one of them
+
+    def is_known(at: int) -> bool:
+        row = int(starts.searchsorted(at))
+        return row < len(starts) and bool(starts[row] == at and known[row])
+
+    followed = _Followed()
+    at = _follow(stream, stream.begin, is_known, followed)
+    while at < stream.end and is_known(at):
+        first = int(starts.searchsorted(at))
+        behind = int(strange[strange.searchsorted(first)])
+        reached[first:behind] = True
+        at = _follow(stream, int(starts[behind]), is_known, followed)
+    return _joined(stream, starts, reached, groups, followed, at)
+
+
+def _starts(stream: Stream) -> NDArray[np.int64]:
+    """Offsets that look like the start of a recording. What is not found here is followed."""
+    content, step = np.frombuffer(stream.data, np.uint8), stream.steps[stream.opening]
+    end = min(stream.end - step, len(content) - 8)
     found = [np.empty(0, np.int64)]
-    for begin in range(stream.begin, stream.end - step, CHUNK):
-        there = content[begin : min(begin + CHUNK, stream.end - step)] == stream.opening
-        places = np.flatnonzero(there) + begin
-        found.append(places[content[places + step] == PRE_FRAME])
+    for begin in range(stream.begin, end, CHUNK):
+        places = np.flatnonzero(content[begin : min(begin + CHUNK, end)] == stream.opening) + begin
+        places = places[content[places + step] == PRE_FRAME]
+        if stream.opening == PRE_FRAME:
+            places = places[(content[places + 5] == stream.ports[0]) & (content[places + 6] == 0)]
+        found.append(places)
     return np.concatenate(found)
 
 
-def _follow(stream: _Stream) -> _Frames:
-    """Follow the events from all marks to the next; a link of ``end + 1`` is behind an event that is not whole."""
-    content, _, end, steps, opening = stream
-    starts = _starts(stream)
-    links, lengths = starts.copy(), np.zeros(len(starts), np.int64)
-    which, at, commands = np.arange(len(starts)), starts, content[starts]
-    visited = []
-    while len(which) and len(visited) < LONGEST_FRAME:
-        visited.append((which, at))
-        at = np.minimum(at + steps[commands], end + 1)
-        commands = content.take(at, mode="clip")
-        going = (commands != opening) & (at < end)
-        if not going.all():
-            maybe = np.flatnonzero(~going)
-            behind = content.take(at[maybe] + steps[opening], mode="clip")
-            going[maybe] = (behind != PRE_FRAME) & (at[maybe] < end)
-            landed = which[~going]
-            links[landed], lengths[landed] = at[~going], len(visited)
-            which, at, commands = which[going], at[going], commands[going]
-    links[which], lengths[which] = at, len(visited)
-    first = np.concatenate([[0], np.cumsum(lengths)])
-    offsets = np.empty(first[-1], np.int64)
-    for step, (seen, places) in enumerate(visited):
-        offsets[first[seen] + step] = places
-    breaks = np.flatnonzero(np.append(links[:-1] != starts[1:], True))
-    return _Frames(starts, links, breaks, first, offsets)
+def _compare(stream: Stream, starts: NDArray[np.int64]) -> list[_Alike]:
+    """Recordings from one start to the next that are alike."""
+    lengths = np.minimum(np.diff(starts), LONGEST)
+    groups = []
+    for length in np.flatnonzero(np.bincount(lengths)[:LONGEST] >= ALIKE).tolist():
+        rows = np.flatnonzero(lengths == length)
+        for _ in range(TRIES):
+            if len(rows) < ALIKE:
+                break
+            model = _model(stream, int(starts[rows[0]]), length)
+            same = _same(stream, starts[rows], length) if model else np.arange(len(rows)) < 0
+            if model:
+                groups.append(_Alike(rows[same], model))
+            rows = rows[~same] if model else rows[1:]
+    return groups
 
 
-def _walk(data: bytes, stream: _Stream, at: int) -> tuple[NDArray[np.int64], int]:
-    """Follow the events one by one to the next mark: their offsets, and the mark."""
-    found, end, steps, opening = array("q"), stream.end, stream.steps.tolist(), stream.opening
-    while at < end:
-        command = data[at]
-        behind = at + steps[command]
-        if command == opening and behind < end and data[behind] == PRE_FRAME:
+def _model(stream: Stream, start: int, length: int) -> _Followed | None:
+    """The one recording from ``start``, if it ends after ``length`` bytes."""
+    model = _Followed()
+    end = _follow(stream, start, lambda at: at >= start + length, model)
+    return model if end == start + length and len(model.recordings) == 1 and not (model.outside or model.game_end) else None
+
+
+def _same(stream: Stream, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+    """Which have the events of the first one: commands, ports, and throughout the frame number of their start."""
+    words: NDArray[np.uint64] = np.ndarray((len(stream.data) - 7,), "<u8", stream.data, 0, (1,))
+    numbers = words[starts] & _NUMBER
+    same = np.ones(len(starts), bool)
+    at = first = int(starts[0])
+    while at < first + length:
+        word = int(words[at])
+        command = word & _COMMAND
+        mask = _COMMAND | (_PLAYER if command in (PRE_FRAME, POST_FRAME) else 0)
+        if command in stream.framed:
+            same &= words[starts + (at - first)] & (mask | _NUMBER) == numbers | (word & mask)
+        else:
+            same &= words[starts + (at - first)] & mask == word & mask
+        at += stream.steps[command]
+    return same
+
+
+def _follow(stream: Stream, at: int, stop: Callable[[int], bool], found: _Followed) -> int:
+    """Follow the events to an opening at which to stop, or to one that is not whole; its offset."""
+    recording: list[int] | None = None
+    while at < stream.end:
+        command = stream.data[at]
+        if command == stream.opening and stop(at):
             break
-        found.append(at)
-        at = min(behind, end + 1)
-    return np.frombuffer(found, np.int64), at
+        behind = at + stream.steps[command]
+        if behind > stream.end:
+            break
+        found.counts[command] += 1
+        if command in stream.framed:
+            recording = _add(stream, at, command, recording, found)
+        elif command == GAME_END:
+            found.game_end = at
+        at = behind
+    return at
+
+
+def _add(stream: Stream, at: int, command: int, recording: list[int] | None, found: _Followed) -> list[int] | None:
+    """Add an event of a frame; the recording that it belongs to."""
+    number = int.from_bytes(stream.data[at + 1 : at + 5], "big", signed=True)
+    if not 0 <= number - FIRST_FRAME < stream.limit:
+        found.outside += 1
+        return recording
+    place = _place(stream, at, command)
+    opens = place == (4 if stream.opening == FRAME_START else 0)
+    if recording is None or opens or number != recording[1]:
+        recording = [at, number, 0, *[0] * PLACES]
+        found.recordings.append(recording)
+    recording[2] += 1
+    if place is not None:
+        recording[3 + place] = at
+    elif command not in (PRE_FRAME, POST_FRAME):
+        found.others.append(at)
+    return recording
+
+
+def _place(stream: Stream, at: int, command: int) -> int | None:
+    """Where an event belongs in its recording; None for an item, a part of the stage, a follower or another port."""
+    if command in (FRAME_START, FRAME_BOOKEND):
+        return 4 if command == FRAME_START else 5
+    if command in (PRE_FRAME, POST_FRAME) and stream.data[at + 6] == 0 and stream.data[at + 5] in stream.ports:
+        return stream.ports.index(stream.data[at + 5]) + (2 if command == POST_FRAME else 0)
+    return None
+
+
+def _joined(
+    stream: Stream,
+    starts: NDArray[np.int64],
+    reached: NDArray[np.bool_],
+    groups: list[_Alike],
+    followed: _Followed,
+    end: int,
+) -> Found:
+    """The recordings that are reached and those that were followed, in order."""
+    columns = np.zeros((3 + PLACES, len(starts)), np.int64)  # as ``_Followed.recordings``
+    others, counts = [np.array(followed.others, np.int64)], np.array(followed.counts)
+    everywhere: NDArray[np.int32] = np.ndarray((len(stream.data) - 4,), ">i4", stream.data, 1, (1,))
+    columns[0], columns[1] = starts, everywhere[starts]
+    for rows, model in groups:
+        rows = rows[reached[rows]]
+        begins, (recording,) = starts[rows], model.recordings
+        columns[2, rows] = recording[2]
+        for place in range(3, 3 + PLACES):
+            if recording[place]:
+                columns[place, rows] = begins + (recording[place] - recording[0])
+        others += [begins + (other - recording[0]) for other in model.others]
+        counts += np.array(model.counts) * len(rows)
+    more = np.array(followed.recordings, np.int64).reshape(-1, 3 + PLACES).T
+    columns = np.concatenate([columns[:, reached], more], axis=1)
+    if (np.diff(columns[0]) < 0).any():
+        columns = columns[:, np.argsort(columns[0], kind="stable")]
+    begins, numbers, events, places = columns[0], columns[1], columns[2], columns[3:].T
+    return Found(
+        begins, numbers, events, places, np.sort(np.concatenate(others)), counts, followed.outside, followed.game_end, end
+    )
