@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs.melee.controller import BUTTONS
 from envs.melee.slp.layout import EVENTS, FRAME_HEAD, Version, native, packed, recorded, size_of
-from envs.melee.state import CONTROLLER, GAME, PLAYER, as_records, records
+from envs.melee.state import GAME, PLAYER, as_records, records
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -29,6 +29,7 @@ SAME = {
 # Computed PLAYER column -> the post-frame field that it needs.
 WORKED_OUT = {"on_ground": "airborne", "invulnerable": "hurtbox_state", "hitstun": "misc"}
 HITSTUN_FLAG: Final = (3, 0x02)  # byte of the flags, bit
+BLOCK: Final = 2048
 
 # Fountain of Dreams: a platform of recorded height h stands at FLOOR + SCALE * h units, and starts at h = FIRST_HEIGHTS
 # (left, right). Seen in replays: players stand at 16.1251 and 22.1251 until the heights change from 20 and 28.
@@ -58,16 +59,25 @@ class Source:
         everywhere: NDArray[np.void] = np.ndarray((count,), f"V{self.size + 1}", data, strides=(1,))
         return everywhere[offsets].view(self.packed)
 
-    def columns(self, events: NDArray[np.void], rows: NDArray[np.int64] | None = None) -> NDArray[np.void]:
-        """The events [...] as native columns, NaN or -1 in what is absent; ``rows`` become a column ``t``."""
+    def columns(
+        self, data: bytes, offsets: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.void]:
+        """The events at the offsets [...] as native columns, NaN or -1 in what is absent; ``rows`` are a column t."""
         dtype = self.native if rows is None else np.dtype([("t", "i4"), *self.native.descr])
-        result = as_records(np.empty(events.shape, dtype))
+        result = as_records(np.empty(offsets.shape, dtype))
         if rows is not None:
             result["t"] = rows
-        with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
-            for name in self.native.names or ():
-                result[name] = absence(dtype[name]) if name in self.absent else events[name]
+        for part in blocks(len(offsets)):
+            events, into = self.events(data, offsets[part]), result[part]
+            with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
+                for name in self.native.names or ():
+                    into[name] = absence(dtype[name]) if name in self.absent else events[name]
         return result
+
+
+def blocks(count: int) -> list[slice]:
+    """Parts of ``count`` frames whose events stay in the cache while they are converted, column by column."""
+    return [slice(first, first + BLOCK) for first in range(0, count, BLOCK)]
 
 
 @lru_cache(maxsize=256)  # files of a version are alike, and the types take longer to make than a column
@@ -85,9 +95,8 @@ def absence(dtype: np.dtype[np.generic]) -> float | int:
     return np.nan if dtype.base.kind == "f" else -1
 
 
-def player_columns(post: NDArray[np.void], absent: frozenset[str]) -> NDArray[np.void]:
+def fill_players(players: NDArray[np.void], post: NDArray[np.void], absent: frozenset[str]) -> None:
     """PLAYER [T, 2] from post-frame events or columns, some of whose fields are absent."""
-    players = records(PLAYER, *post.shape)
     for column, name in SAME.items():
         players[column] = absence(PLAYER[column]) if name in absent else post[name]
     byte, bit = HITSTUN_FLAG
@@ -97,7 +106,6 @@ def player_columns(post: NDArray[np.void], absent: frozenset[str]) -> NDArray[np
     if "misc" not in absent:
         in_hitstun = post["flags"][..., byte] & bit != 0
         players["hitstun"] = np.where(in_hitstun, post["misc"], 0)
-    return players
 
 
 def absent_players(absent: frozenset[str]) -> frozenset[str]:
@@ -105,7 +113,7 @@ def absent_players(absent: frozenset[str]) -> frozenset[str]:
     return frozenset(column for column, name in (SAME | WORKED_OUT).items() if name in absent)
 
 
-def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
+def fill_controllers(controllers: NDArray[np.void], pre: NDArray[np.void]) -> None:
     """CONTROLLER [T, 2] of pre-frame events or columns.
 
     The shoulder is the *processed* trigger, after the game's dead zone: 1 for a digital press and 0.35 for Z. The
@@ -114,14 +122,12 @@ def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
     Buttons are the physical and the processed ones, because computer players and programs that write inputs into the
     game press no physical button. Z also sets A among the processed ones; that A is left out.
     """
-    controllers = records(CONTROLLER, *pre.shape)
     for axis in ("main_x", "main_y", "c_x", "c_y"):
         controllers[axis] = pre[axis]
     controllers["shoulder"] = pre["trigger"]
     physical, processed = pre["physical_buttons"].astype(np.int64), pre["processed_buttons"].astype(np.int64)
     implied = np.where(physical & BITS["Z"] != 0, BITS["A"], 0)
     controllers["buttons"] = BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF]
-    return controllers
 
 
 def game_columns(

@@ -16,29 +16,32 @@ from envs.melee.slp.columns import (
     Source,
     absence,
     absent_players,
+    blocks,
     carried_forward,
-    controller_columns,
+    fill_controllers,
+    fill_players,
+    game_columns,
     names,
-    player_columns,
     source,
 )
 from envs.melee.slp.layout import native
-from envs.melee.state import records
+from envs.melee.slp.start import STAGES
+from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, records
 
 if TYPE_CHECKING:
     from envs.melee.slp.stream import Opened
 
-_Columns = Callable[[], NDArray[np.void]]  # made on first use: most readers want the state only
-_Recorded = tuple[Source, NDArray[np.void], NDArray[np.int64]]  # events of one command, and the row of each
+_Columns = Callable[[], NDArray[np.void]]
+_Recorded = tuple[Source, NDArray[np.int64], NDArray[np.int64]]  # events of one command: offsets, and the row of each
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Columns over T frames; see ``Replay``."""
+    """Columns over T frames; see ``Replay``. Functions make them, from the file, when they are first used."""
 
     numbers: NDArray[np.int64]  # [T]
-    players: NDArray[np.void]  # PLAYER [T, 2]
-    controllers: NDArray[np.void]  # CONTROLLER [T, 2]
+    characters: tuple[int, int]  # on the first frame, -1 without one
+    state: Callable[[], GameState]
     pre: _Columns  # [T, 2]
     post: _Columns  # [T, 2]
     items: _Columns  # [K]
@@ -54,28 +57,33 @@ class Frames:
 
 def read_frames(opened: Opened) -> Frames:
     """Choose the events that count and turn them into columns."""
-    chosen = choose_recordings(opened.found)
+    chosen, data = choose_recordings(opened.found), opened.data
     pre, post = _source(opened, layout.PRE_FRAME), _source(opened, layout.POST_FRAME)
-    inputs = pre.events(opened.data, chosen.offsets[:, :2])
-    states = post.events(opened.data, chosen.offsets[:, 2:4])
-    items, item_events, item_rows = _others(opened, chosen, layout.ITEM)
+    inputs, states = chosen.offsets[:, :2], chosen.offsets[:, 2:4]
+    items, item_offsets, item_rows = _others(opened, chosen, layout.ITEM)
     opening, bookend = _placed(opened, chosen, layout.FRAME_START, 4), _placed(opened, chosen, layout.FRAME_BOOKEND, 5)
-    with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
-        fod_platforms, whispy, stadium, absent = _stage(opened, chosen)
-        players, controllers = player_columns(states, post.absent), controller_columns(inputs)
+    fod_platforms, whispy, stadium, absent = _stage(opened, chosen)
+    game = partial(
+        game_columns,
+        chosen.numbers,
+        STAGES.get(opened.start.stage, -1),
+        fod_platforms,
+        recorded="fod_platforms" not in absent,
+    )
     for part, absent_fields in (
         *(("players", absent_players(post.absent)), ("pre", pre.absent), ("post", post.absent)),
         *(("items", items.absent), ("timing", opening[0].absent | bookend[0].absent)),
     ):
         absent |= names(part, absent_fields)
+    first = post.events(data, states[:1])["character"].tolist()
     return Frames(
         chosen.numbers,
-        players,
-        controllers,
-        partial(pre.columns, inputs),
-        partial(post.columns, states),
-        partial(items.columns, item_events, item_rows),
-        partial(_timing, opening, bookend, len(chosen.numbers)),
+        tuple(first[0]) if first else (-1, -1),
+        partial(_state, data, game, (pre, inputs), (post, states)),
+        partial(pre.columns, data, inputs),
+        partial(post.columns, data, states),
+        partial(items.columns, data, item_offsets, item_rows),
+        partial(_timing, data, opening, bookend, len(chosen.numbers)),
         fod_platforms,
         whispy,
         stadium,
@@ -86,30 +94,45 @@ def read_frames(opened: Opened) -> Frames:
     )
 
 
+def _state(
+    data: bytes,
+    game: _Columns,
+    inputs: tuple[Source, NDArray[np.int64]],
+    states: tuple[Source, NDArray[np.int64]],
+) -> GameState:
+    (pre, pre_offsets), (post, post_offsets) = inputs, states
+    count = len(pre_offsets)
+    state = GameState(game(), records(PLAYER, count, NUM_SEATS), records(CONTROLLER, count, NUM_SEATS))
+    with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
+        for part in blocks(count):
+            fill_players(state.players[part], post.events(data, post_offsets[part]), post.absent)
+            fill_controllers(state.controllers[part], pre.events(data, pre_offsets[part]))
+    return state
+
+
 def _source(opened: Opened, command: int) -> Source:
     return source(command, opened.version, int(opened.sizes[command]))
 
 
 def _others(opened: Opened, chosen: Chosen, command: int) -> _Recorded:
-    """The events of one command that belong to no player."""
+    """The events of one command that belong to no player and may stand several times in a recording."""
     which = np.frombuffer(opened.data, np.uint8)[chosen.others] == command
-    found = _source(opened, command)
-    return found, found.events(opened.data, chosen.others[which]), chosen.rows[which]
+    return _source(opened, command), chosen.others[which], chosen.rows[which]
 
 
 def _placed(opened: Opened, chosen: Chosen, command: int, place: int) -> _Recorded:
     """The events of one command that stand once in a recording."""
     rows = np.flatnonzero(chosen.offsets[:, place])
-    found = _source(opened, command)
-    return found, found.events(opened.data, chosen.offsets[rows, place]), rows
+    return _source(opened, command), chosen.offsets[rows, place], rows
 
 
-def _timing(opening: _Recorded, bookend: _Recorded, num_frames: int) -> NDArray[np.void]:
+def _timing(data: bytes, opening: _Recorded, bookend: _Recorded, num_frames: int) -> NDArray[np.void]:
     timing = records(native(layout.TIMING_FIELDS), num_frames)
     for name in timing.dtype.names or ():
         timing[name] = absence(timing.dtype[name])
-    for found, events, rows in (opening, bookend):
-        for name in (found.native.names or ()) if len(rows) else ():
+    for found, offsets, rows in (opening, bookend):
+        events = found.events(data, offsets)
+        for name in found.native.names or ():
             if name not in found.absent:
                 timing[name][rows] = events[name]
     return timing
@@ -120,16 +143,21 @@ def _stage(
 ) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.int32], frozenset[str]]:
     """Moving parts of the stage, recorded when they change and carried forward, and names of those not recorded."""
     count = len(chosen.numbers)
-    fountain, events, rows = _others(opened, chosen, layout.FOUNTAIN)
+
+    def changes(command: int) -> tuple[Source, NDArray[np.void], NDArray[np.int64]]:
+        found, offsets, rows = _others(opened, chosen, command)
+        return found, found.events(opened.data, offsets), rows
+
+    fountain, events, rows = changes(layout.FOUNTAIN)
     heights = []
-    for platform in (layout.LEFT_PLATFORM, layout.RIGHT_PLATFORM):
-        which = events["platform"] == platform
-        heights.append(carried_forward(rows[which], events["height"][which].astype(np.float32), count))
-    trees, events, rows = _others(opened, chosen, layout.WHISPY)
+    with np.errstate(invalid="ignore"):
+        for platform in (layout.LEFT_PLATFORM, layout.RIGHT_PLATFORM):
+            which = events["platform"] == platform
+            heights.append(carried_forward(rows[which], events["height"][which].astype(np.float32), count))
+    trees, events, rows = changes(layout.WHISPY)
     whispy = carried_forward(rows, events["direction"].astype(np.int16), count)
-    screen, events, rows = _others(opened, chosen, layout.STADIUM)
-    changes = np.stack([events["event"], events["type"]], axis=-1).astype(np.int32)
-    stadium = carried_forward(rows, changes, count)
+    screen, events, rows = changes(layout.STADIUM)
+    stadium = carried_forward(rows, np.stack([events["event"], events["type"]], axis=-1).astype(np.int32), count)
     sources = {"fod_platforms": fountain, "whispy": trees, "stadium": screen}
     absent = frozenset(name for name, found in sources.items() if found.absent)
     return np.stack(heights, axis=-1), whispy, stadium, absent
