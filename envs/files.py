@@ -47,9 +47,9 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[int]:
         os.close(handle)
 
 
-def chunks(handle: int, limit: int) -> Iterator[bytes]:
-    """The content of an open file, never more than ``limit`` bytes even if it grows meanwhile."""
-    while limit > 0 and (chunk := os.read(handle, min(CHUNK, limit))):
+def chunks(handle: int, limit: int, most: int = CHUNK) -> Iterator[bytes]:
+    """The content of an open file, never more than ``limit`` bytes even if it grows meanwhile, ``most`` at once."""
+    while limit > 0 and (chunk := os.read(handle, min(most, limit))):
         limit -= len(chunk)
         yield chunk
 
@@ -60,7 +60,7 @@ def read_plain(path: Path, limit: int, *, follow: bool = False) -> bytes:
         size = os.fstat(handle).st_size
         if size > limit:
             raise NotPlain(f"has {size} bytes, the limit is {limit}")
-        return b"".join(chunks(handle, limit))
+        return b"".join(chunks(handle, limit, size + 1))  # one chunk unless the file grows: nothing is copied
 
 
 def last_line(log: Path) -> str:

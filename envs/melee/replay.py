@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from envs.errors import ReplayError
 from envs.files import printable, read_plain, replacing
-from envs.melee.slp.columns import game_columns
 from envs.melee.slp.container import MAX_FILE_BYTES, MetadataError, Value, read_metadata
 from envs.melee.slp.encode import encode
 from envs.melee.slp.frames import Frames, read_frames
@@ -62,18 +61,16 @@ def read_replay(source: str | Path | bytes, name: str | None = None) -> Replay:
     opened = open_stream(data, name or ("<bytes>" if isinstance(source, bytes) else str(source)))
     frames = read_frames(opened)
     names, problems = _names(opened)
-    stage, heights = STAGES.get(opened.start.stage, -1), frames.fod_platforms
-    game = game_columns(frames.numbers, stage, heights, recorded="fod_platforms" not in frames.absent)
-    first, second = (_seat(port, i, frames, names) for i, port in enumerate(opened.start.ports))
+    first, second = (_seat(port, frames.characters[i], names) for i, port in enumerate(opened.start.ports))
     return Replay(
         path=opened.file,
         version=opened.version,
-        stage=stage,
+        stage=STAGES.get(opened.start.stage, -1),
         external_stage=opened.start.stage,
         pal=opened.start.pal,
         frozen_stadium=opened.start.frozen_stadium,
         seats=(first, second),
-        state=GameState(game, frames.players, frames.controllers),
+        state=frames.state,
         pre=frames.pre,
         post=frames.post,
         items=frames.items,
@@ -147,8 +144,7 @@ def _load(path: Path) -> bytes:
         raise ReplayError(str(path), 0, error.strerror or str(error)) from error
 
 
-def _seat(start: PortStart, index: int, frames: Frames, names: dict[int, str]) -> Seat:
-    character = int(frames.players["character"][0, index]) if len(frames.numbers) else -1
+def _seat(start: PortStart, character: int, names: dict[int, str]) -> Seat:
     return Seat(
         start.port,
         character,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.controller import BUTTONS
-from envs.melee.slp.layout import FRAME_HEAD, Field, Version, native, packed, recorded
-from envs.melee.state import CONTROLLER, GAME, PLAYER, as_records, records
+from envs.melee.slp.layout import EVENTS, FRAME_HEAD, Version, native, packed, recorded, size_of
+from envs.melee.state import GAME, PLAYER, as_records, records
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -28,6 +29,7 @@ SAME = {
 # Computed PLAYER column -> the post-frame field that it needs.
 WORKED_OUT = {"on_ground": "airborne", "invulnerable": "hurtbox_state", "hitstun": "misc"}
 HITSTUN_FLAG: Final = (3, 0x02)  # byte of the flags, bit
+BLOCK: Final = 2048
 
 # Fountain of Dreams: a platform of recorded height h stands at FLOOR + SCALE * h units, and starts at h = FIRST_HEIGHTS
 # (left, right). Seen in replays: players stand at 16.1251 and 22.1251 until the heights change from 20 and 28.
@@ -41,36 +43,51 @@ BITS = {"A": 0x100, "B": 0x200, "X": 0x400, "Y": 0x800, "Z": 0x10, "L": 0x40, "R
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The events of one kind in one file."""
+    """How files of one version record events of one kind."""
 
-    data: bytes
-    version: Version
     size: int  # bytes after the command byte; -1: the file declares no such event
-    fields: tuple[Field, ...]  # all that are known
+    absent: frozenset[str]  # names of fields that are not recorded
+    packed: np.dtype[np.void]  # of an event
+    native: np.dtype[np.void]  # of columns
 
-    def recorded(self) -> tuple[Field, ...]:
-        return recorded(self.fields, self.version, self.size)
-
-    def absent(self) -> frozenset[str]:
-        return frozenset(f.name for f in self.fields) - {f.name for f in self.recorded()}
-
-    def events(self, offsets: NDArray[np.int64]) -> NDArray[np.void]:
+    def events(self, data: bytes, offsets: NDArray[np.int64]) -> NDArray[np.void]:
         """The events at the offsets [...], big-endian."""
-        fields = (*FRAME_HEAD, *self.recorded())
         if offsets.size == 0:
-            return np.zeros(offsets.shape, native(self.fields))
+            return np.zeros(offsets.shape, self.native)
         # one overlapping record at every byte of the file: indexing copies the selected ones, and checks bounds
-        count = len(self.data) - self.size
-        everywhere: NDArray[np.void] = np.ndarray((count,), f"V{self.size + 1}", self.data, strides=(1,))
-        return everywhere[offsets].view(packed(fields, self.size))
+        count = len(data) - self.size
+        everywhere: NDArray[np.void] = np.ndarray((count,), f"V{self.size + 1}", data, strides=(1,))
+        return everywhere[offsets].view(self.packed)
 
-    def columns(self, events: NDArray[np.void], *more: tuple[str, str]) -> NDArray[np.void]:
-        """The events [...] as native columns, NaN or -1 in what is absent; columns ``more`` are left to the caller."""
-        result = as_records(np.empty(events.shape, [*more, *native(self.fields).descr]))
-        absent = self.absent()
-        for f in self.fields:
-            result[f.name] = absence(result.dtype[f.name]) if f.name in absent else events[f.name]
+    def columns(
+        self, data: bytes, offsets: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.void]:
+        """The events at the offsets [...] as native columns, NaN or -1 in what is absent; ``rows`` are a column t."""
+        dtype = self.native if rows is None else np.dtype([("t", "i4"), *self.native.descr])
+        result = as_records(np.empty(offsets.shape, dtype))
+        if rows is not None:
+            result["t"] = rows
+        for part in blocks(len(offsets)):
+            events, into = self.events(data, offsets[part]), result[part]
+            with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
+                for name in self.native.names or ():
+                    into[name] = absence(dtype[name]) if name in self.absent else events[name]
         return result
+
+
+def blocks(count: int) -> list[slice]:
+    """Parts of ``count`` frames whose events stay in the cache while they are converted, column by column."""
+    return [slice(first, first + BLOCK) for first in range(0, count, BLOCK)]
+
+
+@lru_cache(maxsize=256)  # files of a version are alike, and the types take longer to make than a column
+def source(command: int, version: Version, size: int) -> Source:
+    """How a file of this version, whose events have ``size`` bytes after the command byte, records them."""
+    fields = tuple(EVENTS[command])
+    present = recorded(fields, version, size)
+    absent = frozenset(f.name for f in fields) - {f.name for f in present}
+    whole = packed((*FRAME_HEAD, *present), max(size, size_of(FRAME_HEAD, version)))  # shorter ones are not read
+    return Source(size, absent, whole, native(fields))
 
 
 def absence(dtype: np.dtype[np.generic]) -> float | int:
@@ -78,17 +95,17 @@ def absence(dtype: np.dtype[np.generic]) -> float | int:
     return np.nan if dtype.base.kind == "f" else -1
 
 
-def player_columns(post: NDArray[np.void], absent: frozenset[str]) -> NDArray[np.void]:
-    """PLAYER [T, 2] from native post-frame columns, some of which are absent."""
-    players = records(PLAYER, *post.shape)
+def fill_players(players: NDArray[np.void], post: NDArray[np.void], absent: frozenset[str]) -> None:
+    """PLAYER [T, 2] from post-frame events or columns, some of whose fields are absent."""
     for column, name in SAME.items():
-        players[column] = post[name]
+        players[column] = absence(PLAYER[column]) if name in absent else post[name]
     byte, bit = HITSTUN_FLAG
     players["on_ground"] = -1 if "airborne" in absent else post["airborne"] == 0
     players["invulnerable"] = -1 if "hurtbox_state" in absent else post["hurtbox_state"] != 0
-    in_hitstun = post["flags"][..., byte] & bit != 0
-    players["hitstun"] = np.nan if "misc" in absent else np.where(in_hitstun, post["misc"], 0)
-    return players
+    players["hitstun"] = np.nan
+    if "misc" not in absent:
+        in_hitstun = post["flags"][..., byte] & bit != 0
+        players["hitstun"] = np.where(in_hitstun, post["misc"], 0)
 
 
 def absent_players(absent: frozenset[str]) -> frozenset[str]:
@@ -96,8 +113,8 @@ def absent_players(absent: frozenset[str]) -> frozenset[str]:
     return frozenset(column for column, name in (SAME | WORKED_OUT).items() if name in absent)
 
 
-def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
-    """CONTROLLER [T, 2] of the native pre-frame columns.
+def fill_controllers(controllers: NDArray[np.void], pre: NDArray[np.void]) -> None:
+    """CONTROLLER [T, 2] of pre-frame events or columns.
 
     The shoulder is the *processed* trigger, after the game's dead zone: 1 for a digital press and 0.35 for Z. The
     physical triggers rest a little above 0, and a computer player has none.
@@ -105,14 +122,12 @@ def controller_columns(pre: NDArray[np.void]) -> NDArray[np.void]:
     Buttons are the physical and the processed ones, because computer players and programs that write inputs into the
     game press no physical button. Z also sets A among the processed ones; that A is left out.
     """
-    controllers = records(CONTROLLER, *pre.shape)
     for axis in ("main_x", "main_y", "c_x", "c_y"):
         controllers[axis] = pre[axis]
     controllers["shoulder"] = pre["trigger"]
-    physical = pre["physical_buttons"]
+    physical, processed = pre["physical_buttons"].astype(np.int64), pre["processed_buttons"].astype(np.int64)
     implied = np.where(physical & BITS["Z"] != 0, BITS["A"], 0)
-    controllers["buttons"] = BUTTON_ORDER[(physical | (pre["processed_buttons"] & ~implied)) & 0xFFF]
-    return controllers
+    controllers["buttons"] = BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF]
 
 
 def game_columns(
@@ -153,6 +168,8 @@ BUTTON_ORDER = _button_order()
 
 def carried_forward(rows: NDArray[np.int64], values: NDArray[_Number], num_frames: int) -> NDArray[_Number]:
     """Values [N, ...] that changed in rows [N] (rising), on every row: [num_frames, ...], absent until the first."""
+    if not len(rows):
+        return np.full((num_frames, *values.shape[1:]), absence(values.dtype), values.dtype)
     latest = np.full(num_frames, -1)
     latest[rows] = np.arange(len(rows))
     latest = np.maximum.accumulate(latest)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from envs.melee.slp.layout import Version
     from envs.melee.slp.start import End
     from envs.melee.state import GameState
+
+_Value = TypeVar("_Value")
 
 ITEM: Final = np.dtype([("t", "i4"), *native(ITEM_FIELDS).descr])  # t is the row of the frame
 
@@ -30,7 +33,26 @@ class Seat:
     name: str  # display name, else name tag, else the name in the metadata, else ""
 
 
-@dataclass(frozen=True, slots=True)
+class Later(Generic[_Value]):
+    """A field that is given as a value or as a function without arguments, which makes it on first use."""
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name
+
+    def __get__(self, replay: object, owner: type[object] | None = None) -> _Value:
+        if replay is None:
+            raise AttributeError(self._name)  # the field has no default
+        value = replay.__dict__[self._name]
+        if callable(value):
+            value = replay.__dict__[self._name] = value()
+        result: _Value = value
+        return result
+
+    def __set__(self, replay: object, value: _Value | Callable[[], _Value]) -> None:
+        replay.__dict__[self._name] = value
+
+
+@dataclass(frozen=True)
 class Replay:
     """One game of two players: T frames, two seats.
 
@@ -45,11 +67,11 @@ class Replay:
     pal: bool | None  # None: not recorded
     frozen_stadium: bool | None  # Stadium does not change; files of online games before 3.19 say False even so
     seats: tuple[Seat, Seat]
-    state: GameState  # game [T] (frame -123 is the first, 0 is GO), players [T, 2], controllers [T, 2]
-    pre: NDArray[np.void]  # [T, 2] all of the pre-frame events (``slp.layout.PRE_FIELDS``)
-    post: NDArray[np.void]  # [T, 2] all of the post-frame events (``slp.layout.POST_FIELDS``)
-    items: NDArray[np.void]  # ITEM [K], column t rises (``slp.layout.ITEM_FIELDS``)
-    timing: NDArray[np.void]  # [T] random_seed, scene_frame and finalized_frame
+    state: Later[GameState] = Later()  # game [T] (frame -123 is the first, 0 is GO), players [T, 2], controllers [T, 2]
+    pre: Later[NDArray[np.void]] = Later()  # [T, 2] all of the pre-frame events (``slp.layout.PRE_FIELDS``)
+    post: Later[NDArray[np.void]] = Later()  # [T, 2] all of the post-frame events (``slp.layout.POST_FIELDS``)
+    items: Later[NDArray[np.void]] = Later()  # ITEM [K], column t rises (``slp.layout.ITEM_FIELDS``)
+    timing: Later[NDArray[np.void]] = Later()  # [T] random_seed, scene_frame and finalized_frame
     fod_platforms: NDArray[np.float32]  # [T, 2] left, right as recorded, not in units; NaN before the first event
     whispy: NDArray[np.int16]  # [T] 0 no wind, 1 left, 2 right; -1 before the first event
     stadium: NDArray[np.int32]  # [T, 2] event and type of Stadium's transformation; -1 before the first event

@@ -15,15 +15,15 @@ from envs.melee.slp.columns import (
     FOUNTAIN_STAGE,
     HITSTUN_FLAG,
     SAME,
-    controller_columns,
+    fill_controllers,
+    fill_players,
     game_columns,
-    player_columns,
     recorded_heights,
 )
 from envs.melee.slp.layout import POST_FIELDS, PRE_FIELDS, TIMING_FIELDS, native
 from envs.melee.slp.model import ITEM, Replay, Seat
 from envs.melee.slp.start import CHARACTERS, STAGES, End, recordable
-from envs.melee.state import NUM_SEATS, GameState, as_records, records
+from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, as_records, records
 
 VERSION: Final = (3, 18, 0)
 STICK_STEPS: Final = 80  # positions of a stick from its centre to its rim
@@ -102,6 +102,9 @@ def replay_of(
     if stage == FOUNTAIN_STAGE:
         heights = recorded_heights(state.game)
     game = game_columns(state.game["frame"], stage, heights, recorded=True)
+    as_recorded = GameState(game, records(PLAYER, count, NUM_SEATS), records(CONTROLLER, count, NUM_SEATS))
+    fill_players(as_recorded.players, post, frozenset())
+    fill_controllers(as_recorded.controllers, pre)
     return Replay(
         path=path,
         version=VERSION,
@@ -110,7 +113,7 @@ def replay_of(
         pal=False,
         frozen_stadium=True,
         seats=(_recordable(seats[0]), _recordable(seats[1])),
-        state=GameState(game, player_columns(post, frozenset()), controller_columns(pre)),
+        state=as_recorded,
         pre=pre,
         post=post,
         items=records(ITEM, 0) if items is None else items,

@@ -1,157 +1,254 @@
-"""One compiled pass over the events of a replay file, which finds the events that count.
+"""Finds the recordings of frames in a replay file.
 
-A frame of a netplay game may be recorded several times; each time is a *recording* of the frame. A recording is
-whole when it has the pre-frame and the post-frame event of both players, and the last whole one counts.
+A frame of a netplay game may be recorded several times; each time is a *recording* of the frame. A recording begins
+with a frame start (before version 2.2 with the pre-frame event of the lower port), and wherever the frame number
+changes.
+
+Only its first byte says how long an event is, so events are followed one by one. That is done for a few recordings of
+each length; all others of that length are compared with them at once, and only those that differ are followed too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled, rule
+from envs.melee.slp.layout import (
+    EVENTS,
+    FIRST_FRAME,
+    FRAME_BOOKEND,
+    FRAME_START,
+    GAME_END,
+    POST_FRAME,
+    PRE_FRAME,
+    smallest,
+)
 
+PLACES: Final = 6  # of events in a recording: pre 0, pre 1, post 0, post 1, frame start, bookend
 MAX_FRAMES: Final = 1 << 19  # more than two hours of play
-GAPS: Final = 4  # frame numbers far beyond this multiple of the recorded frames count as damage
+GAPS: Final = 4  # frame numbers far beyond this multiple of the states that fit into the file are damage
+LONGEST: Final = 1 << 13  # bytes of a recording that is compared
+ALIKE: Final = 4  # recordings of one length that are worth a comparison
+TRIES: Final = 8  # recordings of one length that others are compared with
+CHUNK: Final = 1 << 18  # bytes that are searched at once: they and the result stay in the cache
 
-# What the scan does with an event.
-SKIPPED, PLAYER_BEFORE, PLAYER_AFTER, IN_FRAME, OPENS_FRAME = range(5)
-
-# Columns of ``Choice.others``.
-OFFSET, SLOT, RECORDING = range(3)
+# The first eight bytes of an event as a little-endian number: the command, the frame number, port and follower.
+_COMMAND, _NUMBER, _PLAYER = 0xFF, 0xFFFFFFFF << 8, 0xFFFF << 40
 
 
-class Events(NamedTuple):
+class Stream(NamedTuple):
     """The events of a replay file."""
 
-    data: NDArray[np.uint8]  # the whole file
+    data: bytes  # the whole file
     begin: int  # offset of the first event
     end: int  # offset behind the last one
-    sizes: NDArray[np.int32]  # [256] bytes after each command byte, -1 not declared
+    steps: list[int]  # [256] bytes of each event; beyond the end if its size is not declared
+    framed: frozenset[int]  # commands of events of a frame that are long enough to be read
+    ports: tuple[int, int]  # of the seats, lower port first
+    opening: int  # command that begins a recording
+    limit: int  # of frame numbers, from the first frame; greater ones are damage
 
 
-class Choice(NamedTuple):
-    """Which events count. S slots, slot s is frame ``first + s``; N other events of frames."""
+@dataclass(slots=True)
+class Found:
+    """R recordings in the order of the file, and N events of frames that have no place in them."""
 
-    offsets: NDArray[np.int64]  # [S + 1, 4] of pre 0, pre 1, post 0, post 1; the last row is scratch
-    recordings: NDArray[np.int32]  # [S] how often the frame was recorded
-    kept: NDArray[np.int32]  # [S] which recording counts, from 1; 0 none is whole
-    others: NDArray[np.int64]  # [N, 3] OFFSET, SLOT, RECORDING of the other events of frames
-
-
-@rule
-def _frame(data: NDArray[np.uint8], position: int) -> int:
-    value = 0
-    for i in range(1, 5):
-        value = value << 8 | int(data[position + i])
-    return value - (1 << 32) if value >= 1 << 31 else value
+    begins: NDArray[np.int64]  # [R] offset of the first event
+    numbers: NDArray[np.int64]  # [R] of the frames
+    events: NDArray[np.int64]  # [R] how many
+    places: NDArray[np.int64]  # [R, PLACES] offsets, 0 not recorded
+    others: NDArray[np.int64]  # [N] offsets
+    counts: NDArray[np.int64]  # [256] of the events of each command
+    outside: int  # events with an impossible frame number, outside of recordings
+    game_end: int  # offset of the last game end event, 0 there is none
+    end: int  # offset behind the last whole event
 
 
-@rule
-def _place(data: NDArray[np.uint8], position: int, ports: NDArray[np.uint8], kind: int) -> int:
-    """Column of ``Choice.offsets`` for a player's event, -1 for a follower or a player without a seat."""
-    if data[position + 6] != 0:
-        return -1
-    for seat in range(2):
-        if data[position + 5] == ports[seat]:
-            return seat + (2 if kind == PLAYER_AFTER else 0)
-    return -1
+@dataclass(slots=True)
+class _Followed:
+    """Events that were followed one by one; see ``Found``."""
+
+    recordings: list[list[int]] = field(default_factory=list)  # begin, number, events, *places
+    others: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=lambda: [0] * 256)
+    outside: int = 0
+    game_end: int = 0
 
 
-@compiled
-def count_events(events: Events, counts: NDArray[np.int64], latest: NDArray[np.int64]) -> int:
-    """Count the events; the offset behind the last whole one.
+class _Alike(NamedTuple):
+    """Recordings with the same events in the same places."""
 
-    Args:
-        events: What the file declares.
-        counts: [256] out: events of each command.
-        latest: [256] out: offset of the last event of each command.
-    """
-    data, begin, end, sizes = events
-    position = begin
-    while position < end:
-        command = data[position]
-        size = sizes[command]
-        if size < 0 or size >= end - position:
+    rows: NDArray[np.int64]  # of the starts
+    model: _Followed  # one of them
+
+
+def stream_of(data: bytes, begin: int, end: int, sizes: NDArray[np.int32], ports: tuple[int, int]) -> Stream:
+    """The events in ``data[begin:end]``; ``sizes`` [256]: bytes after each command byte, -1 not declared."""
+    steps = np.where(sizes < 0, end + 1, 1 + sizes.astype(np.int64)).tolist()
+    framed = frozenset(command for command, fields in EVENTS.items() if sizes[command] >= smallest(fields))
+    limit = min(MAX_FRAMES, 1024 + GAPS * ((end - begin) // (steps[PRE_FRAME] + steps[POST_FRAME])))
+    return Stream(
+        data, begin, end, steps, framed, ports, FRAME_START if FRAME_START in framed else PRE_FRAME, limit
+    )
+
+
+def find_recordings(stream: Stream) -> Found:
+    """All recordings, up to the first event that has no declared size or is not whole."""
+    starts = _starts(stream)
+    groups = _compare(stream, starts)
+    known, reached = np.zeros(len(starts), bool), np.zeros(len(starts), bool)
+    for group in groups:
+        known[group.rows] = True
+    strange = np.flatnonzero(~known)  # the last start is one of them
+
+    def is_known(at: int) -> bool:
+        row = int(starts.searchsorted(at))
+        return row < len(starts) and bool(starts[row] == at and known[row])
+
+    followed = _Followed()
+    at = _follow(stream, stream.begin, is_known, followed)
+    while at < stream.end and is_known(at):
+        first = int(starts.searchsorted(at))
+        behind = int(strange[strange.searchsorted(first)])
+        reached[first:behind] = True
+        at = _follow(stream, int(starts[behind]), is_known, followed)
+    return _joined(stream, starts, reached, groups, followed, at)
+
+
+def _starts(stream: Stream) -> NDArray[np.int64]:
+    """Offsets that look like the start of a recording. What is not found here is followed."""
+    content, step = np.frombuffer(stream.data, np.uint8), stream.steps[stream.opening]
+    end = min(stream.end - step, len(content) - 8)
+    found = [np.empty(0, np.int64)]
+    for begin in range(stream.begin, end, CHUNK):
+        places = np.flatnonzero(content[begin : min(begin + CHUNK, end)] == stream.opening) + begin
+        places = places[content[places + step] == PRE_FRAME]
+        if stream.opening == PRE_FRAME:
+            places = places[(content[places + 5] == stream.ports[0]) & (content[places + 6] == 0)]
+        found.append(places)
+    return np.concatenate(found)
+
+
+def _compare(stream: Stream, starts: NDArray[np.int64]) -> list[_Alike]:
+    """Recordings from one start to the next that are alike."""
+    lengths = np.minimum(np.diff(starts), LONGEST)
+    groups = []
+    for length in np.flatnonzero(np.bincount(lengths)[:LONGEST] >= ALIKE).tolist():
+        rows = np.flatnonzero(lengths == length)
+        for _ in range(TRIES):
+            if len(rows) < ALIKE:
+                break
+            model = _model(stream, int(starts[rows[0]]), length)
+            same = _same(stream, starts[rows], length) if model else np.arange(len(rows)) < 0
+            if model:
+                groups.append(_Alike(rows[same], model))
+            rows = rows[~same] if model else rows[1:]
+    return groups
+
+
+def _model(stream: Stream, start: int, length: int) -> _Followed | None:
+    """The one recording from ``start``, if it ends after ``length`` bytes."""
+    model = _Followed()
+    end = _follow(stream, start, lambda at: at >= start + length, model)
+    return model if end == start + length and len(model.recordings) == 1 and not (model.outside or model.game_end) else None
+
+
+def _same(stream: Stream, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+    """Which have the events of the first one: commands, ports, and throughout the frame number of their start."""
+    words: NDArray[np.uint64] = np.ndarray((len(stream.data) - 7,), "<u8", stream.data, 0, (1,))
+    numbers = words[starts] & _NUMBER
+    same = np.ones(len(starts), bool)
+    at = first = int(starts[0])
+    while at < first + length:
+        word = int(words[at])
+        command = word & _COMMAND
+        mask = _COMMAND | (_PLAYER if command in (PRE_FRAME, POST_FRAME) else 0)
+        if command in stream.framed:
+            same &= words[starts + (at - first)] & (mask | _NUMBER) == numbers | (word & mask)
+        else:
+            same &= words[starts + (at - first)] & mask == word & mask
+        at += stream.steps[command]
+    return same
+
+
+def _follow(stream: Stream, at: int, stop: Callable[[int], bool], found: _Followed) -> int:
+    """Follow the events to an opening at which to stop, or to one that is not whole; its offset."""
+    recording: list[int] | None = None
+    while at < stream.end:
+        command = stream.data[at]
+        if command == stream.opening and stop(at):
             break
-        counts[command] += 1
-        latest[command] = position
-        position += 1 + size
-    return position
+        behind = at + stream.steps[command]
+        if behind > stream.end:
+            break
+        found.counts[command] += 1
+        if command in stream.framed:
+            recording = _add(stream, at, command, recording, found)
+        elif command == GAME_END:
+            found.game_end = at
+        at = behind
+    return at
 
 
-@compiled
-def last_frame(events: Events, kinds: NDArray[np.uint8], first: int, limit: int) -> int:
-    """The greatest frame number in first..limit-1 of a post-frame event, first - 1 if there is none.
-
-    The events are whole, as ``count_events`` found them, and those of a kind that is not skipped have at least seven
-    bytes. ``kinds`` [256]: what the scan does with the events of a command.
-    """
-    data, begin, end, sizes = events
-    greatest = first - 1
-    position = begin
-    while position < end:
-        command = data[position]
-        if kinds[command] == PLAYER_AFTER:
-            frame = _frame(data, position)
-            if greatest < frame < limit:
-                greatest = frame
-        position += 1 + sizes[command]
-    return greatest
-
-
-@compiled
-def choose_events(
-    events: Events, kinds: NDArray[np.uint8], ports: NDArray[np.uint8], first: int, choice: Choice
-) -> tuple[int, int]:
-    """Fill ``choice``; the number of rows of ``choice.others``, and of events outside the slots.
-
-    Args:
-        events: See ``last_frame``.
-        kinds: See ``last_frame``.
-        ports: [2] of the seats.
-        first: Frame number of slot 0.
-        choice: Zeroed.
-    """
-    data, begin, end, sizes = events
-    slots = len(choice.recordings)
-    pending = choice.offsets[slots]
-    slot = -1
-    num_others, outside = 0, 0
-    position = begin
-    while position < end:
-        command = data[position]
-        kind = kinds[command]
-        if kind != SKIPPED:
-            at = _frame(data, position) - first
-            if 0 <= at < slots:
-                place = -1
-                if kind in (PLAYER_BEFORE, PLAYER_AFTER):
-                    place = _place(data, position, ports, kind)
-                if at != slot or kind == OPENS_FRAME or (kind == PLAYER_BEFORE and place >= 0 and pending[place] > 0):
-                    slot = at
-                    choice.recordings[slot] += 1
-                    pending[:] = 0
-                if place >= 0:
-                    _take(position, place, slot, pending, choice)
-                elif kind >= IN_FRAME:
-                    choice.others[num_others, OFFSET] = position
-                    choice.others[num_others, SLOT] = slot
-                    choice.others[num_others, RECORDING] = choice.recordings[slot]
-                    num_others += 1
-            else:
-                outside += 1
-        position += 1 + sizes[command]
-    return num_others, outside
+def _add(stream: Stream, at: int, command: int, recording: list[int] | None, found: _Followed) -> list[int] | None:
+    """Add an event of a frame; the recording that it belongs to."""
+    number = int.from_bytes(stream.data[at + 1 : at + 5], "big", signed=True)
+    if not 0 <= number - FIRST_FRAME < stream.limit:
+        found.outside += 1
+        return recording
+    place = _place(stream, at, command)
+    opens = place == (4 if stream.opening == FRAME_START else 0)
+    if recording is None or opens or number != recording[1]:
+        recording = [at, number, 0, *[0] * PLACES]
+        found.recordings.append(recording)
+    recording[2] += 1
+    if place is not None:
+        recording[3 + place] = at
+    elif command not in (PRE_FRAME, POST_FRAME):
+        found.others.append(at)
+    return recording
 
 
-@rule
-def _take(position: int, place: int, slot: int, pending: NDArray[np.int64], choice: Choice) -> None:
-    """Store a player's event; a recording that is now whole replaces the previous one."""
-    pending[place] = position
-    if pending[0] > 0 and pending[1] > 0 and pending[2] > 0 and pending[3] > 0:
-        for i in range(4):
-            choice.offsets[slot, i] = pending[i]
-        choice.kept[slot] = choice.recordings[slot]
+def _place(stream: Stream, at: int, command: int) -> int | None:
+    """Where an event belongs in its recording; None for an item, a part of the stage, a follower or another port."""
+    if command in (FRAME_START, FRAME_BOOKEND):
+        return 4 if command == FRAME_START else 5
+    if command in (PRE_FRAME, POST_FRAME) and stream.data[at + 6] == 0 and stream.data[at + 5] in stream.ports:
+        return stream.ports.index(stream.data[at + 5]) + (2 if command == POST_FRAME else 0)
+    return None
+
+
+def _joined(
+    stream: Stream,
+    starts: NDArray[np.int64],
+    reached: NDArray[np.bool_],
+    groups: list[_Alike],
+    followed: _Followed,
+    end: int,
+) -> Found:
+    """The recordings that are reached and those that were followed, in order."""
+    columns = np.zeros((3 + PLACES, len(starts)), np.int64)  # as ``_Followed.recordings``
+    others, counts = [np.array(followed.others, np.int64)], np.array(followed.counts)
+    everywhere: NDArray[np.int32] = np.ndarray((len(stream.data) - 4,), ">i4", stream.data, 1, (1,))
+    columns[0], columns[1] = starts, everywhere[starts]
+    for rows, model in groups:
+        rows = rows[reached[rows]]
+        begins, (recording,) = starts[rows], model.recordings
+        columns[2, rows] = recording[2]
+        for place in range(3, 3 + PLACES):
+            if recording[place]:
+                columns[place, rows] = begins + (recording[place] - recording[0])
+        others += [begins + (other - recording[0]) for other in model.others]
+        counts += np.array(model.counts) * len(rows)
+    more = np.array(followed.recordings, np.int64).reshape(-1, 3 + PLACES).T
+    columns = np.concatenate([columns[:, reached], more], axis=1)
+    if (np.diff(columns[0]) < 0).any():
+        columns = columns[:, np.argsort(columns[0], kind="stable")]
+    begins, numbers, events, places = columns[0], columns[1], columns[2], columns[3:].T
+    return Found(
+        begins, numbers, events, places, np.sort(np.concatenate(others)), counts, followed.outside, followed.game_end, end
+    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from envs.errors import ReplayError
 from envs.melee.slp import layout
 from envs.melee.slp.container import MAX_FILE_BYTES, Stream, find_stream
-from envs.melee.slp.scan import Events, count_events
+from envs.melee.slp.scan import Found, find_recordings, stream_of
 from envs.melee.slp.start import End, Start, read_end, read_start
 
 if TYPE_CHECKING:
@@ -36,16 +36,19 @@ class Opened:
 
     file: str
     data: bytes
-    array: NDArray[np.uint8]  # the same bytes
     stream: Stream
     first: int  # offset of the first event behind the table of sizes
-    whole: int  # offset behind the last whole event
     sizes: NDArray[np.int32]  # [256] bytes after the command byte, -1 not declared
-    counts: NDArray[np.int64]  # [256]
+    found: Found
     version: Version
     start: Start
     end: End | None
     problems: tuple[str, ...]
+
+    @property
+    def whole(self) -> int:
+        """Offset behind the last whole event."""
+        return self.found.end
 
     @property
     def complete(self) -> bool:
@@ -81,17 +84,13 @@ def open_stream(data: bytes, file: str) -> Opened:
     start = read_start(start_event, version)
     if len(start.ports) != NUM_SEATS:
         raise ReplayError(file, first + 0x65, f"a game of {len(start.ports)} players, games of two are read")
-    array = np.frombuffer(data, np.uint8)
-    counts = np.zeros(256, np.int64)
-    latest = np.zeros(256, np.int64)
-    whole = int(count_events(Events(array, first, stream.end, sizes), counts, latest))
     ports = (start.ports[0].port, start.ports[1].port)
-    end = None
-    if counts[layout.GAME_END]:  # some files hold it twice: the last counts
-        at = int(latest[layout.GAME_END])
+    found = find_recordings(stream_of(data, first, stream.end, sizes, ports))
+    end, at = None, found.game_end
+    if at:  # some files hold it twice: the last counts
         end = read_end(data[at : at + 1 + int(sizes[layout.GAME_END])], version, ports)
-    problems = _problems(data, stream, whole, sizes, counts)
-    return Opened(file, data, array, stream, first, whole, sizes, counts, version, start, end, problems)
+    problems = _problems(data, stream, sizes, found)
+    return Opened(file, data, stream, first, sizes, found, version, start, end, problems)
 
 
 def _declared_sizes(data: bytes, stream: Stream, file: str) -> tuple[NDArray[np.int32], int]:
@@ -116,23 +115,21 @@ def _check_sizes(sizes: NDArray[np.int32], offset: int, file: str) -> None:
             raise ReplayError(file, offset, f"{declared} declared for event 0x{command:02x}, {smallest} or more needed")
 
 
-def _problems(
-    data: bytes, stream: Stream, whole: int, sizes: NDArray[np.int32], counts: NDArray[np.int64]
-) -> tuple[str, ...]:
+def _problems(data: bytes, stream: Stream, sizes: NDArray[np.int32], found: Found) -> tuple[str, ...]:
     problems = []
     if stream.in_progress:
         problems.append("the file was still being written")
     if stream.missing:
         problems.append(f"truncated: {stream.missing} bytes are missing")
-    if whole < stream.end:
-        command = data[whole]
+    if found.end < stream.end:
+        command = data[found.end]
         what = "is not whole" if sizes[command] >= 0 else "has no declared size"
-        problems.append(f"byte {whole}: event 0x{command:02x} {what}, nothing behind it is read")
+        problems.append(f"byte {found.end}: event 0x{command:02x} {what}, nothing behind it is read")
     problems.extend(
-        f"{counts[command]} unknown events 0x{command:02x} skipped"
-        for command in np.flatnonzero(counts).tolist()
+        f"{found.counts[command]} unknown events 0x{command:02x} skipped"
+        for command in np.flatnonzero(found.counts).tolist()
         if command not in KNOWN
     )
-    if not counts[layout.GAME_END]:
+    if not found.game_end:
         problems.append("no game end event")
     return tuple(problems)
