@@ -66,7 +66,7 @@ class Measured:
 def measure(replay: Replay) -> Measured:
     """Measure one replay."""
     reasons, counted = coverage.reasons(replay), coverage.counted(replay)
-    known = bool(np.isin(reasons, (coverage.CHARACTER, coverage.STAGE)).sum() == 0)
+    known = int(replay.stage) in STAGES.values() and not (reasons == coverage.CHARACTER).any()
     memory = reconstruct_memory(replay) if known else None
     return Measured(
         Path(replay.path).name,
