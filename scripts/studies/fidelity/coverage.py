@@ -52,6 +52,7 @@ MECHANICS: Final[tuple[tuple[str, int, int], ...]] = (
     ("spot dodge", a.SPOT_DODGE, a.SPOT_DODGE),
     ("air dodge", a.AIR_DODGE, a.AIR_DODGE),
     ("platform drop", a.PLATFORM_DROP, a.PLATFORM_DROP),
+    ("teeter", a.TEETER, a.TEETER_WAIT),
     ("ledge hang", a.CLIFF_CATCH, a.CLIFF_WAIT),
 )
 NAMES: Final = tuple(dict.fromkeys(name for name, _, _ in MECHANICS))

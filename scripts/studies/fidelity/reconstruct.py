@@ -19,6 +19,7 @@ from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
 from envs.melee.physics.damage import RECOIL_FRICTION
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
+from envs.melee.physics.edge import TEETER_FRAMES
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.ground import PLATFORM_DROP_LOCK
 from envs.melee.physics.hit import recoil, remember_move
@@ -151,6 +152,8 @@ def _begin(before, p, m, c, tables):
         p.action <= a.JUMP_B and p.action >= a.JUMP_F and m.stick_jump
     ):
         m.y_age = NEVER
+    elif p.action == a.TEETER:
+        m.duration = TEETER_FRAMES
     elif p.action == a.RUN:
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
     elif p.action == a.PLATFORM_DROP:
