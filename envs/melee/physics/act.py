@@ -64,6 +64,8 @@ def _decide(p, m, c, s, tables, side):
         _decide_down(p, m, tables)
     elif action <= a.PLATFORM_DROP:
         _decide_grab_or_dodge(p, m, c, tables)
+    elif action <= a.TEETER_WAIT:
+        edge.teeter(p, m, c, tables)
     elif action <= a.TAUNT_LEFT:
         _decide_ledge(p, m, c, s, tables)
     else:
@@ -194,9 +196,7 @@ def _decide_grab_or_dodge(p, m, c, tables):
 
 @rule
 def _decide_ledge(p, m, c, s, tables):
-    if p.action <= a.TEETER_WAIT:
-        edge.teeter(p, m, c, tables)
-    elif p.action <= a.CLIFF_WAIT:
+    if p.action <= a.CLIFF_WAIT:
         ledge.hang(p, m, c, s, tables)
     elif p.action >= a.TAUNT_RIGHT:
         if finished(p, m, tables):

@@ -18,9 +18,14 @@ def edge_outcome(p, m, edge):
     action = p.action
     if p.hitstun > 0.0:
         return FALLS
+    lying = a.DOWN_BOUND_UP <= action <= a.DOWN_STAND_UP or a.DOWN_BOUND <= action <= a.DOWN_STAND
+    if lying or action == a.TECH:
+        return FALLS
     standing = action <= a.WALK_FAST or action == a.RUN_BRAKE
     landing = a.LANDING <= action <= a.LANDING_FALL_SPECIAL or a.LANDING_NAIR <= action <= a.LANDING_DAIR
     if standing or landing:
+        if m.push * p.facing < 0.0:  # pushed backwards
+            return STOPS
         return TEETERS if edge == p.facing and m.stick_x * edge < LEAVE_STICK else FALLS
     moving = action <= a.JUMP_SQUAT and action != a.TURN_RUN
     if moving or a.SQUAT <= action <= a.SQUAT_RISE or a.GUARD_ON <= action <= a.GUARD_REFLECT:

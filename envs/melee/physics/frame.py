@@ -167,7 +167,7 @@ def advance_frame(game, players, memory, controllers, tables):
         if memory[seat].frozen == 0:
             shoot(players[seat], memory[seat], tables.characters[memory[seat].character_row], tables)
     hold_hits(players, memory, tables)
-    push_apart(players, memory, s, tables)  # from where both stood a frame ago
+    push_apart(players, memory, tables)  # from where both stood a frame ago
     for seat in range(2):
         if memory[seat].frozen == 0:
             move(players[seat], memory[seat], tables.characters[memory[seat].character_row], s, tables)

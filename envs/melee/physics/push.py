@@ -13,15 +13,16 @@ from envs.melee import actions as a
 from envs.melee.physics.damage import is_bouncing
 from envs.melee.physics.grab import is_held, is_holding
 from envs.melee.physics.motion import sign
-from envs.melee.physics.stage import surface_height, surface_left, surface_right
 
 PUSH = 0.3  # units a frame
 
 
 @rule
-def push_apart(players, memory, s, tables):
-    """Move both by ``PUSH`` away from each other, not over an edge."""
+def push_apart(players, memory, tables):
+    """Move both by ``PUSH`` away from each other; what an edge does to them follows with their own motion."""
     p, other = players[0], players[1]
+    memory[0].push = 0.0
+    memory[1].push = 0.0
     if not (p.on_ground and other.on_ground) or memory[0].surface != memory[1].surface:
         return
     room = tables.characters[memory[0].character_row].push_width + tables.characters[memory[1].character_row].push_width
@@ -31,9 +32,9 @@ def push_apart(players, memory, s, tables):
     side = sign(gap)
     # Exactly on top of each other, each backs off the way it looks away from.
     if _is_pushed(p, memory[0]):
-        _push(p, memory[0], s, -side if side != 0.0 else -p.facing)
+        _push(p, memory[0], -side if side != 0.0 else -p.facing)
     if _is_pushed(other, memory[1]):
-        _push(other, memory[1], s, side if side != 0.0 else -other.facing)
+        _push(other, memory[1], side if side != 0.0 else -other.facing)
 
 
 @rule
@@ -50,6 +51,6 @@ def _is_pushed(p, m):
 
 
 @rule
-def _push(p, m, s, side):
-    p.x = min(max(p.x + PUSH * side, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
-    p.y = surface_height(m, s, m.surface, p.x)
+def _push(p, m, side):
+    m.push = PUSH * side
+    p.x += m.push

@@ -91,9 +91,7 @@ def stream_of(data: bytes, begin: int, end: int, sizes: NDArray[np.int32], ports
     steps = np.where(sizes < 0, end + 1, 1 + sizes.astype(np.int64)).tolist()
     framed = frozenset(command for command, fields in EVENTS.items() if sizes[command] >= smallest(fields))
     limit = min(MAX_FRAMES, 1024 + GAPS * ((end - begin) // (steps[PRE_FRAME] + steps[POST_FRAME])))
-    return Stream(
-        data, begin, end, steps, framed, ports, FRAME_START if FRAME_START in framed else PRE_FRAME, limit
-    )
+    return Stream(data, begin, end, steps, framed, ports, FRAME_START if FRAME_START in framed else PRE_FRAME, limit)
 
 
 def find_recordings(stream: Stream) -> Found:
@@ -154,7 +152,11 @@ def _model(stream: Stream, start: int, length: int) -> _Followed | None:
     """The one recording from ``start``, if it ends after ``length`` bytes."""
     model = _Followed()
     end = _follow(stream, start, lambda at: at >= start + length, model)
-    return model if end == start + length and len(model.recordings) == 1 and not (model.outside or model.game_end) else None
+    return (
+        model
+        if end == start + length and len(model.recordings) == 1 and not (model.outside or model.game_end)
+        else None
+    )
 
 
 def _same(stream: Stream, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
@@ -250,5 +252,13 @@ def _joined(
         columns = columns[:, np.argsort(columns[0], kind="stable")]
     begins, numbers, events, places = columns[0], columns[1], columns[2], columns[3:].T
     return Found(
-        begins, numbers, events, places, np.sort(np.concatenate(others)), counts, followed.outside, followed.game_end, end
+        begins,
+        numbers,
+        events,
+        places,
+        np.sort(np.concatenate(others)),
+        counts,
+        followed.outside,
+        followed.game_end,
+        end,
     )
