@@ -12,7 +12,7 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
-from envs.melee.physics.inputs import DROP_STICK, TILT, TRIGGERS, jump_pressed
+from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from envs.melee.physics.motion import drift, fall, fast_fall, ground_friction, sign, toward
 from envs.melee.physics.stage import on_platform
 from envs.melee.tables.layout import FALL, FLIGHT, FREE, FREE_FALL, HELD, HELPLESS, PATH, PRESSED
@@ -169,7 +169,7 @@ def _answer(p, m, tables, row):
     note_press(p, m, row)
     if (row.cut and m.pressed & BUTTON_B) or (row.repeats == HELD and row.least == 0 and not m.held & BUTTON_B):
         _follow(p, m, tables, row)
-    elif row.cancels_as > 0 and m.pressed & TRIGGERS:
+    elif row.cancels_as > 0 and m.trigger > 0.0 and m.trigger_before == 0.0:
         _continue(p, m, tables, row.cancels_as)
     elif row.turns_as > 0 and m.stick_x * p.facing <= -TILT:
         _continue(p, m, tables, row.turns_as)
@@ -270,8 +270,9 @@ def _aim(p, m, row):
         m.aim_x, m.aim_y = p.facing, 0.0
         p.speed_ground_x = p.facing * row.aim_speed
         return
-    p.speed_air_x = m.aim_x * row.aim_speed
-    p.speed_y = m.aim_y * row.aim_speed
+    speed = row.aim_speed + row.aim_stick * (length if length > 0.0 else 1.0)
+    p.speed_air_x = m.aim_x * speed
+    p.speed_y = m.aim_y * speed
 
 
 @rule

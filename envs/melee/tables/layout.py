@@ -134,6 +134,7 @@ SPECIAL: Final = np.dtype(
         ("start_x", "f8"),  # and what is added
         ("start_y", "f8"),
         ("aim_speed", "f8"),  # along the direction
+        ("aim_stick", "f8"),  # and added for the stick at the rim
         ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
