@@ -12,10 +12,10 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
-from envs.melee.physics.inputs import DROP_STICK, TILT, TRIGGERS, jump_pressed
+from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from envs.melee.physics.motion import drift, fall, fast_fall, ground_friction, sign, toward
 from envs.melee.physics.stage import on_platform
-from envs.melee.tables.layout import FALL, FLIGHT, FREE, FREE_FALL, HELD, HELPLESS, PATH, PRESSED
+from envs.melee.tables.layout import ALWAYS, FALL, FLIGHT, FREE, FREE_FALL, HELD, HELPLESS, PATH, PRESSED
 
 # Thresholds and times are the game's common constants, as melee-sim-light lists them.
 UP_STICK = 0.55  # from here on a B press is the up or down special
@@ -23,6 +23,7 @@ SIDE_STICK = 0.6
 REVERSE_AGE = 20  # frames after the stick pointed back for which a neutral special in the air turns around
 PASS_AGE = 6  # frames within which a flick down passes a platform
 FAST_FRICTION = 0.03  # in the air, above the character's top speed
+LEAN_STICK = 0.5
 MOST_STORED = 6  # shots
 NOTHING = 0
 
@@ -75,6 +76,7 @@ def begin_move(m):
     m.special_frames = 0
     m.b_let_go = 0
     m.stored = max(m.stored, 1)
+    m.lean = 0.0
 
 
 @rule
@@ -96,6 +98,9 @@ def go_on(p, m, tables):
     if row.aim_frame > 0 and p.action_frame == row.aim_frame:
         _aim(p, m, row)
     follow_move(m, row)
+    note_lean(p, m, row)
+    if p.on_ground and row.path_from > 0 and p.action_frame >= row.path_from:
+        leave_ground(p, m)
     if _let_go(m, row):
         _follow(p, m, tables, row)
     elif _is_over(p, m, row, tables):
@@ -116,6 +121,16 @@ def follow_move(m, row):
         m.special_frames += 1
     if m.held & BUTTON_B == 0:
         m.b_let_go = 1
+
+
+@rule
+def note_lean(p, m, row):
+    """Let the stick lean the path of a move, as far as it was ever pushed, and turn the player."""
+    push = (abs(m.stick_x) - LEAN_STICK) / (1.0 - LEAN_STICK)
+    if 1.0 < p.action_frame <= row.lean_to and push * row.lean > abs(m.lean):
+        m.lean = sign(m.stick_x) * push * row.lean
+    if row.turn_frame > 0 and p.action_frame == row.turn_frame and m.stick_x != 0.0:
+        p.facing = sign(m.stick_x)
 
 
 @rule
@@ -169,7 +184,7 @@ def _answer(p, m, tables, row):
     note_press(p, m, row)
     if (row.cut and m.pressed & BUTTON_B) or (row.repeats == HELD and row.least == 0 and not m.held & BUTTON_B):
         _follow(p, m, tables, row)
-    elif row.cancels_as > 0 and m.pressed & TRIGGERS:
+    elif row.cancels_as > 0 and m.trigger > 0.0 and m.trigger_before == 0.0:
         _continue(p, m, tables, row.cancels_as)
     elif row.turns_as > 0 and m.stick_x * p.facing <= -TILT:
         _continue(p, m, tables, row.turns_as)
@@ -270,8 +285,9 @@ def _aim(p, m, row):
         m.aim_x, m.aim_y = p.facing, 0.0
         p.speed_ground_x = p.facing * row.aim_speed
         return
-    p.speed_air_x = m.aim_x * row.aim_speed
-    p.speed_y = m.aim_y * row.aim_speed
+    speed = row.aim_speed + row.aim_stick * (length if length > 0.0 else 1.0)
+    p.speed_air_x = m.aim_x * speed
+    p.speed_y = m.aim_y * speed
 
 
 @rule
@@ -295,7 +311,10 @@ def special_speed(p, m, c, tables):
         if p.action_frame > row.glide:
             p.speed_air_x = toward(p.speed_air_x, 0.0, row.slowing * abs(m.aim_x))
             p.speed_y = toward(p.speed_y, 0.0, row.slowing * abs(m.aim_y))
-    elif row.drive == FALL or p.action_frame < row.path_from:
+    elif p.action_frame < row.path_from:
+        p.speed_air_x = toward(p.speed_air_x, 0.0, _air_friction(p, c, row))
+        fall(p, m, c)
+    elif row.drive == FALL:
         _fall(p, m, c, row)
     else:
         _path(p, m, c, row, tables)
@@ -312,8 +331,11 @@ def _fall(p, m, c, row):
                 p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         if p.action_frame >= row.aim_frame:
             return
-    if row.drifts:
+    if row.drifts and row.fall_drift == 1.0:
         drift(p, m, c)
+    elif row.drifts and m.stick_x != 0.0:
+        step = c.air_acceleration_stick * row.fall_drift * abs(m.stick_x)
+        p.speed_air_x = toward(p.speed_air_x, c.air_max * row.fall_drift * m.stick_x, step)
     else:
         p.speed_air_x = toward(p.speed_air_x, 0.0, _air_friction(p, c, row))
     if p.action_frame <= row.glide and m.special_frames == 0:
@@ -388,12 +410,16 @@ def _path(p, m, c, row, tables):
     if frame > entry.num_motion:
         _fall(p, m, c, row)
         return
-    x = tables.points[entry.first_motion + frame - 1, 0] if frame > 0 else 0.0
-    p.speed_y = tables.points[entry.first_motion + frame - 1, 1] if frame > 0 else 0.0
-    if row.drifts:
+    x = p.facing * tables.points[entry.first_motion + frame - 1, 0] if frame > 0 else 0.0
+    y = tables.points[entry.first_motion + frame - 1, 1] if frame > 0 else 0.0
+    if m.lean != 0.0:
+        lean = math.radians(m.lean)
+        x, y = x * math.cos(lean) + y * math.sin(lean), y * math.cos(lean) - x * math.sin(lean)
+    p.speed_y = y
+    if row.drifts == ALWAYS:
         drift(p, m, c)
     else:
-        p.speed_air_x = x * p.facing
+        p.speed_air_x = x
 
 
 @rule

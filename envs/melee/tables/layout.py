@@ -18,6 +18,7 @@ FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a speci
 PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
 HELPLESS = -1  # what follows a special action: a helpless fall
 FREE_FALL = -2  # or a fall in which the player may act
+ALWAYS, AFTERWARDS = 1, 2  # when the stick moves the player sideways during a special action
 STILL, FOUNTAIN, RANDALL, WIND = 0, 1, 2, 3  # what a stage does, see ``physics.platforms`` and ``physics.wind``
 EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # which victims a hit can touch
 
@@ -117,13 +118,15 @@ SPECIAL: Final = np.dtype(
         ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none
         ("reflects", "i4"),  # the action that shows that it sent a laser back, 1: it sends it back in this one
         ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
-        ("drifts", "i4"),  # 1: the stick moves the player sideways as in any fall
+        ("drifts", "i4"),  # the stick moves the player sideways as in any fall: ALWAYS, or after a path
         ("glide", "i4"),  # last frame without gravity, or of a flight at full speed
         ("path_from", "i4"),  # first frame on which the animation says how the player moves; before it falls
         ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
+        ("lean_to", "i4"),  # last frame on which the stick can lean the path of the animation
+        ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
-        ("fall_drift", "f8"),  # share of the character's speed in the air that the stick gives in that fall
+        ("fall_drift", "f8"),  # share of the character's drift in that fall, and in this action if it ``drifts``
         ("gravity", "f8"),
         ("fall_speed", "f8"),
         ("friction", "f8"),
@@ -132,7 +135,9 @@ SPECIAL: Final = np.dtype(
         ("start_x", "f8"),  # and what is added
         ("start_y", "f8"),
         ("aim_speed", "f8"),  # along the direction
+        ("aim_stick", "f8"),  # and added for the stick at the rim
         ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
+        ("lean", "f8"),  # degrees that the stick at the rim leans a path, from a half on
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
     ],

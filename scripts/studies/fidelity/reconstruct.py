@@ -45,7 +45,15 @@ from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
 from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
-from envs.melee.physics.special import begin_move, follow_move, is_special, note_press, special_row, store_shot
+from envs.melee.physics.special import (
+    begin_move,
+    follow_move,
+    is_special,
+    note_lean,
+    note_press,
+    special_row,
+    store_shot,
+)
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move, same_use
 from envs.melee.state import NUM_SEATS, as_records, records
@@ -176,6 +184,7 @@ def _follow_special(before, p, m, c, tables):
     if is_special(before, c):
         follow_move(m, special_row(before, m, tables))
     note_press(p, m, row)
+    note_lean(p, m, row)
     _note_shots(before, p, m, row, tables)
     if row.once:
         m.risen = 1
