@@ -55,7 +55,9 @@ def read_inputs(m, pad):
     x, y = _stick(pad.main_x, pad.main_y)
     m.x_age = _age(m.x_age, m.stick_x, x)
     m.y_age = _age(m.y_age, m.stick_y, y)
-    m.stick_x_earlier = m.stick_x_before
+    m.pad_x_earlier = m.pad_x_before
+    m.pad_x_before = m.pad_x
+    m.pad_x = pad.main_x
     m.stick_x_before = m.stick_x
     m.stick_y_before = m.stick_y
     m.stick_x = x
