@@ -23,6 +23,8 @@ Z_TRIGGER = 0.35  # Z counts as A and a trigger pressed this far
 C_STICK = 0.28  # the c-stick is out from here on, per axis
 C_SMASH = 0.8  # the c-stick asks for a forward smash
 RIM = 80  # steps from the middle of the stick to its rim
+GATE = 1.0001  # square of a stick beyond it; a recorded stick at the rim is not
+ROUNDING = 1e-6
 
 TILT = 0.25  # least stick for a tilt attack
 DASH_STICK = 0.8
@@ -97,13 +99,18 @@ def _went_out(before, now):
 
 @rule
 def _stick(x, y):
-    """Clamp to the unit circle, as the gate does, then drop the dead zone of each axis."""
+    """Clamp to the unit circle in whole steps, as the game does, then drop the dead zone of each axis."""
     square = x * x + y * y
-    if square > 1.0:
+    if square > GATE:
         length = math.sqrt(square)
-        x = x / length
-        y = y / length
+        x = _whole_steps(x / length)
+        y = _whole_steps(y / length)
     return (x if abs(x) >= DEAD_ZONE else 0.0), (y if abs(y) >= DEAD_ZONE else 0.0)
+
+
+@rule
+def _whole_steps(x):
+    return int(x * RIM + (ROUNDING if x > 0.0 else -ROUNDING)) / RIM
 
 
 @rule
