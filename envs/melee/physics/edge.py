@@ -1,4 +1,7 @@
-"""Edges: falling off, stopping and balancing on them (doldecomp/melee, ft_081B.c, ftCo_Ottotto.c)."""
+"""What happens to a player on the ground at an edge, and balancing on it.
+
+The rules follow the decompiled game (doldecomp/melee, ft_081B.c, mpcoll.c and ftCo_Ottotto.c).
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,9 @@ def clear_memory(m):
     m.stick_y = 0.0
     m.stick_x_before = 0.0
     m.stick_y_before = 0.0
-    m.stick_x_earlier = 0.0
+    m.pad_x = 0.0
+    m.pad_x_before = 0.0
+    m.pad_x_earlier = 0.0
     m.c_x = 0.0
     m.c_x_before = 0.0
     m.c_y_before = 0.0

@@ -248,7 +248,7 @@ def _turn_attacks(p, m, c):
 @rule
 def _swung(p, m):
     """Whether the stick flew across within two frames, which the Universal Controller Fix takes for a flick."""
-    swing = abs(m.stick_x - m.stick_x_earlier) > SWING
+    swing = abs(m.pad_x - m.pad_x_earlier) > SWING
     return m.stick_x * p.facing >= DASH_STICK and m.x_age < DASH_AGE and swing
 
 

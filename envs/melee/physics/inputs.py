@@ -23,6 +23,8 @@ Z_TRIGGER = 0.35  # Z counts as A and a trigger pressed this far
 C_STICK = 0.28  # the c-stick is out from here on, per axis
 C_SMASH = 0.8  # the c-stick asks for a forward smash
 RIM = 80  # steps from the middle of the stick to its rim
+GATE = 1.0001  # square of a stick beyond it; a recorded stick at the rim is not
+ROUNDING = 1e-6
 
 TILT = 0.25  # least stick for a tilt attack
 DASH_STICK = 0.8
@@ -59,7 +61,9 @@ def read_inputs(m, pad):
     if m.x_age == 0:
         m.side = 1 if x > 0.0 else -1
         m.side_age = 0
-    m.stick_x_earlier = m.stick_x_before
+    m.pad_x_earlier = m.pad_x_before
+    m.pad_x_before = m.pad_x
+    m.pad_x = pad.main_x
     m.stick_x_before = m.stick_x
     m.stick_y_before = m.stick_y
     m.stick_x = x
@@ -99,13 +103,18 @@ def _went_out(before, now):
 
 @rule
 def _stick(x, y):
-    """Clamp to the unit circle, as the gate does, then drop the dead zone of each axis."""
+    """Clamp to the unit circle in whole steps, as the game does, then drop the dead zone of each axis."""
     square = x * x + y * y
-    if square > 1.0:
+    if square > GATE:
         length = math.sqrt(square)
-        x = x / length
-        y = y / length
+        x = _whole_steps(x / length)
+        y = _whole_steps(y / length)
     return (x if abs(x) >= DEAD_ZONE else 0.0), (y if abs(y) >= DEAD_ZONE else 0.0)
+
+
+@rule
+def _whole_steps(x):
+    return int(x * RIM + (ROUNDING if x > 0.0 else -ROUNDING)) / RIM
 
 
 @rule

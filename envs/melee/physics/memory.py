@@ -19,7 +19,9 @@ MEMORY: Final = np.dtype(
         ("stick_y", "f8"),
         ("stick_x_before", "f8"),  # one frame ago
         ("stick_y_before", "f8"),
-        ("stick_x_earlier", "f8"),  # two frames ago
+        ("pad_x", "f8"),  # the stick before its dead zone
+        ("pad_x_before", "f8"),  # one frame ago
+        ("pad_x_earlier", "f8"),  # two frames ago
         ("c_x", "f8"),
         ("c_y", "f8"),
         ("c_x_before", "f8"),  # one frame ago

@@ -30,6 +30,8 @@ from envs.melee.physics.hurt import buffer_jump
 from envs.melee.physics.inputs import (
     DASH_AGE,
     DASH_STICK,
+    DEAD_ZONE,
+    RIM,
     RUN_JUMP_STICK,
     dash_direction,
     jump_asked,
@@ -70,6 +72,10 @@ NEAR_FLOOR = 0.5  # units beyond an edge at which feet may still be on the surfa
 OFFSCREEN_DAMAGE = 1.0  # percent that a player beyond the camera takes every second
 BURST = 8  # frames within which projectiles of one use of a move hit after each other
 SAME_SPEED = 1e-4  # a replay has single precision
+RAW_STICKS = {"main_x": "raw_x", "main_y": "raw_y"}
+CARDINALS_FROM = (3, 18, 0)  # the version of the recording
+CARDINAL_SLACK = 6  # steps
+MOST_REST = 0.27  # of a stick in its dead zone
 
 
 class ReplayArrays(NamedTuple):
@@ -93,7 +99,29 @@ def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[
 def replay_arrays(replay: Replay, memory: NDArray[np.void]) -> ReplayArrays:
     """A replay as compiled functions take it."""
     state = replay.state
-    return ReplayArrays(stage_state(replay), _players(replay), as_records(state.controllers), memory)
+    return ReplayArrays(stage_state(replay), _players(replay), _controllers(replay), memory)
+
+
+def _controllers(replay: Replay) -> NDArray[np.void]:
+    """CONTROLLER [T, 2] with what the game does not record of its inputs.
+
+    The game records a stick after its dead zone, where the Universal Controller Fix looks at it before; and from 3.18
+    on before the Fix takes a stick near a cardinal direction as exactly there.
+    """
+    controllers = as_records(replay.state.controllers.copy())
+    if "pre.raw_x" not in replay.absent:
+        over = replay.pre["raw_x"] / RIM - controllers["main_x"]
+        swing = over.copy()
+        swing[:-2] -= over[2:]  # so that two frames later the difference is exact, whatever the gate cuts off
+        rest = (controllers["main_x"] == 0.0) & (np.abs(over) < DEAD_ZONE)
+        controllers["main_x"] = np.where(rest, np.clip(swing, -MOST_REST, MOST_REST), controllers["main_x"])
+    if tuple(replay.version) >= CARDINALS_FROM:
+        for axis, other in (("main_x", "main_y"), ("main_y", "main_x")):
+            along, across = replay.pre[RAW_STICKS[axis]], replay.pre[RAW_STICKS[other]]
+            snapped = (np.abs(along) >= RIM) & (np.abs(across) <= CARDINAL_SLACK)
+            controllers[axis] = np.where(snapped, np.sign(along), controllers[axis])
+            controllers[other] = np.where(snapped, 0.0, controllers[other])
+    return controllers
 
 
 def _players(replay: Replay) -> NDArray[np.void]:
