@@ -33,7 +33,7 @@ def edge_outcome(p, m, edge):
     moving = action <= a.JUMP_SQUAT and action != a.TURN_RUN
     if moving or a.SQUAT <= action <= a.SQUAT_RISE or a.GUARD_ON <= action <= a.GUARD_REFLECT:
         return FALLS
-    return FALLS if edge != p.facing and action != a.TURN_RUN else STOPS
+    return STOPS
 
 
 @rule
