@@ -187,6 +187,8 @@ def test_the_report_names_everything(own):
     shown = text(made)
     assert "mock.slp" in shown
     assert "| stand |" in shown
+    assert "1 of 1 files count; each was scored with the tables of the mock." in shown
+    assert "of 5 folds" in text(report([measured], 5))
     assert set(closeness([measured])) <= {"fox", "mewtwo"}
     assert measured.windows.dtype == WINDOW
 

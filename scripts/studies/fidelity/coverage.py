@@ -177,6 +177,11 @@ def special_moves(character: NDArray[np.int32], action: NDArray[np.int32]) -> ND
     return moves
 
 
+def special_name(character: str, direction: int) -> str:
+    """Name of a group of special moves."""
+    return f"{character}: {DIRECTIONS[direction]} special"
+
+
 def counted(replay: Replay) -> NDArray[np.bool_]:
     """[T] frames of play: after GO, with no player dead, respawning or entering."""
     action = replay.state.players["action"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from envs.melee.replay import Replay
     from envs.melee.tables import Tables
 
+OFFSCREEN_DAMAGE: Final = 1.0  # percent that a player beyond the camera takes at a time
 FLIGHT: Final = 120  # frames for which a projectile flies at most
 KINDS: Final = ("attack", "special", "projectile", "throw")
 COMPARED: Final = ("damage", "knockback", "hitlag", "hitstun")
@@ -94,7 +95,9 @@ def _cause(replay: Replay, t: int, victim: int, struck: bool, firing: NDArray[np
         if q["percent"][t] > q["percent"][t - 1]:  # a trade: the file shows the attacker as the other's hit left it
             action = int(q["action"][t - 1])
         return (_SPECIAL if action >= a.FIRST_SPECIAL else 0, action)
-    fired = np.flatnonzero(firing[max(0, t - FLIGHT) : t]) if firing is not None and not struck else np.zeros(0, int)
+    if firing is None or struck or p["percent"][t] - p["percent"][t - 1] <= OFFSCREEN_DAMAGE:
+        return -1, 0
+    fired = np.flatnonzero(firing[max(0, t - FLIGHT) : t])
     return (_PROJECTILE, int(q["action"][max(0, t - FLIGHT) + fired[-1]])) if len(fired) else (-1, 0)
 
 

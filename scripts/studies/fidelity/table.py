@@ -37,11 +37,17 @@ MOST_LEFT_OUT: Final = 20  # rows of what is not covered
 
 def text(made: dict[str, Any]) -> str:
     """All tables of what ``report`` made."""
-    parts = [headline(made), _files(made)]
+    parts = [_about(made), headline(made), _files(made)]
     if made["mechanics"]:
         parts += [_windows(made["mechanics"], "windows with"), _windows(made["specials"], "windows with")]
         parts += [_contacts(made["contacts"]), _landings(made["landings"]), _hits(made["hits"]), _left_out(made)]
     return "\n\n".join([*(part for part in parts if part), _covered_list()])
+
+
+def _about(made: dict[str, Any]) -> str:
+    judged = sum(file["judged"] for file in made["files"])
+    tables = f"fitted on the other files of {made['folds']} folds" if made["folds"] else "of the mock"
+    return f"{judged} of {len(made['files'])} files count; each was scored with the tables {tables}."
 
 
 def headline(made: dict[str, Any]) -> str:
