@@ -66,7 +66,7 @@ GROUPS: Final[tuple[tuple[str, int, int, bool | None], ...]] = (
     ("clank", a.REBOUND_STOP, a.REBOUND, NOTHING),
     ("thrown", a.THROWN_F, a.THROWN_D, RULES),
     ("platform drop", a.PLATFORM_DROP, a.PLATFORM_DROP, RULES),
-    ("teeter", a.TEETER, a.TEETER_WAIT, NOTHING),
+    ("teeter", a.TEETER, a.TEETER_WAIT, RULES),
     ("wall, ceiling", 247, 249, NOTHING),
     ("slide off", a.SLIDE_OFF, a.SLIDE_OFF, NOTHING),
     ("ledge hang", a.CLIFF_CATCH, a.CLIFF_WAIT, RULES),
