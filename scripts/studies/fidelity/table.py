@@ -63,7 +63,7 @@ def _headline_row(figure: Figure, made: dict[str, Any] | None) -> tuple[str, ...
     bar = "" if made["bar"] is None else f"{'≥' if figure.quantile is None else '≤'} {_value(figure.key, made['bar'])}"
     return (
         figure.title,
-        f"**{_value(figure.key, made['value'])}**",
+        f"**{_exact(figure.key, made['value'])}**",
         f"{_value(figure.key, made['low'])} to {_value(figure.key, made['high'])}",
         _value(figure.key, made["median_file"]),
         f"{_value(figure.key, spread['10%'])} to {_value(figure.key, spread['90%'])}" if spread else "",
@@ -77,6 +77,11 @@ def _value(key: str, value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.3g}" if key in _ERRORS else _percent(value)
+
+
+def _exact(key: str, value: float) -> str:
+    """With one digit more, so that a figure just below its bar does not look as if it met it."""
+    return _value(key, value) if key in _ERRORS else f"{value:.2%}"
 
 
 def _percent(value: float | None) -> str:
