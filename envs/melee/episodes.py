@@ -30,6 +30,7 @@ def start_episode(b, games, tables, cap):
     """Start the next episode of a game; its seed follows from the game's seed and the episode's number."""
     offset = spawn_offset(games.episode[b].seed, games.episode[b].number)
     _reset_episode(b, games, cap)
+    games.game[b].seed = mix(mix(games.episode[b].seed, games.episode[b].number), 3)
     start_game(games.game[b], games.players[b], games.memory[b], tables, offset)
 
 

@@ -61,9 +61,17 @@ GAME = np.dtype(
     [
         ("frame", "i4"),  # frames played since GO; the timer is 28800 frames
         ("stage", "i4"),  # Melee's stage id
+        ("seed", "i8"),  # of what a stage does by chance
+        ("chance", "i8"),  # state of the generator that starts with it
+        ("wind", "i4"),  # of Dream Land's tree: -1 to the left, +1 to the right, 0 none
+        ("wind_frames", "i4"),  # frames until it changes, 0: never
         ("fountain_given", "i4"),  # 1: the heights below are set from outside; the mock does not move the platforms
         ("fountain_left", "f8"),  # height of Fountain of Dreams' left platform, units
         ("fountain_right", "f8"),
+        # What its platforms (left, right) do, see ``physics.fountain``.
+        ("fountain_moves", "i4", (2,)),  # 1: towards the target
+        ("fountain_target", "f8", (2,)),  # height, units
+        ("fountain_frames", "i4", (2,)),  # frames of rest left
     ],
     align=True,
 )

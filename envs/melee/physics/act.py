@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
+from envs.melee.physics.edge import FALLS, TEETERS, at_edge, start_teeter, teeter
 from envs.melee.physics.inputs import PASS_STICK
 from envs.melee.physics.landing import land
 from envs.melee.physics.motion import animated_step, drift, fall, fast_fall, ground_friction, is_animated, toward
@@ -14,10 +17,12 @@ from envs.melee.physics.stage import (
     fly,
     is_sloped,
     past_edge,
+    slope_at,
     surface_height,
     surface_left,
     surface_right,
 )
+from envs.melee.physics.wind import wind_at
 
 
 @rule
@@ -59,6 +64,8 @@ def _decide(p, m, c, s, tables, side):
         _decide_down(p, m, tables)
     elif action <= a.PLATFORM_DROP:
         _decide_grab_or_dodge(p, m, c, tables)
+    elif action <= a.TEETER_WAIT:
+        teeter(p, m, c, tables)
     elif action <= a.TAUNT_LEFT:
         _decide_ledge(p, m, c, s, tables)
     else:
@@ -234,6 +241,7 @@ def _move_on_ground(p, m, c, s, tables):
     damage.slow_launch(p, c)
     p.speed_air_x = speed
     x = p.x + speed + p.speed_attack_x + m.recoil
+    x += wind_at(m, x, p.y)
     if is_sloped(m, s):
         x = along_slope(s, p.x, x - p.x)
     edge = past_edge(m, s, x)
@@ -244,14 +252,19 @@ def _move_on_ground(p, m, c, s, tables):
         action, frame = special.special_row(p, m, tables).leaves_as, p.action_frame
         leave_ground(p, m)
         p.action, p.action_frame = action, frame
-    elif _falls_off(p, m, tables, edge):
+    elif at_edge(p, m, edge) == FALLS:
+        slope = slope_at(s, p.x) if is_sloped(m, s) else 0.0
+        p.y += slope * (x - p.x)
         p.x = x
         if p.hitstun > 0.0:
             leave_ground(p, m)
         else:
             start_fall(p, m)
+            p.speed_y = slope * p.speed_air_x / math.sqrt(1.0 + slope * slope)  # it goes on along the slope
             p.speed_air_x = min(max(p.speed_air_x, -c.air_max), c.air_max)
     else:
+        if at_edge(p, m, edge) == TEETERS:
+            start_teeter(p, m)
         p.x = surface_right(m, s, m.surface) if edge > 0.0 else surface_left(m, s, m.surface)
         p.speed_ground_x = 0.0
         p.speed_attack_x = 0.0
@@ -277,25 +290,12 @@ def _ground_speed(p, m, c):
 
 
 @rule
-def _falls_off(p, m, tables, edge):
-    """Whether the action can slide off an edge; most stop there."""
-    if p.hitstun > 0.0 or p.action == a.GUARD_STUN:
-        return True
-    if is_animated(p, m, tables):
-        return False
-    if edge * p.facing < 0.0:  # backwards
-        return True
-    moving = a.WALK_SLOW <= p.action <= a.RUN_BRAKE and p.action != a.TURN
-    landing = a.LANDING <= p.action <= a.LANDING_FALL_SPECIAL or a.LANDING_NAIR <= p.action <= a.LANDING_DAIR
-    return landing or (moving and edge * p.speed_ground_x > 0.0)
-
-
-@rule
 def _move_in_air(p, m, c, s, tables):
     _air_speed(p, m, c, tables)
     damage.slow_launch(p, c)
     dx = p.speed_air_x + p.speed_attack_x + m.recoil + m.shift_x
     dy = p.speed_y + p.speed_attack_y + m.shift_y
+    dx += wind_at(m, p.x + dx, p.y + dy)
     m.shift_x = 0.0
     m.shift_y = 0.0
     before = p.speed_y

@@ -12,6 +12,7 @@ import numpy as np
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
+from envs.melee.physics.chance import start_chance
 from envs.melee.physics.change import forget_moves, forget_presses, rest_hull
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
@@ -23,6 +24,7 @@ from envs.melee.physics.projectile import forget_lasers, move_lasers, shoot
 from envs.melee.physics.push import push_apart
 from envs.melee.physics.shield import FULL_SHIELD, heal_shield
 from envs.melee.physics.stage import surface_height, surface_left, surface_right, surface_under
+from envs.melee.physics.wind import blow, start_wind
 
 RUNNING, OVER = 0, 1
 
@@ -31,13 +33,15 @@ RUNNING, OVER = 0, 1
 def start_game(game, players, memory, tables, spawn_offset):
     """Put both players on the ground, facing each other, able to act.
 
-    ``game.stage`` and ``players[i].character`` must be set and in the tables. ``spawn_offset`` (units) moves both
-    outwards from the stage's spawn points, at most to the edge.
+    ``game.stage`` and ``players[i].character`` must be set and in the tables; ``game.seed`` may be. ``spawn_offset``
+    (units) moves both outwards from the stage's spawn points, at most to the edge.
     """
     game.frame = 0
     stage_row = tables.stage_rows[game.stage]
     s = tables.stages[stage_row]
+    start_chance(game)
     place_platforms(game, memory, s)
+    start_wind(game, s)
     for seat in range(2):
         _start_player(players[seat], memory[seat], s, stage_row, tables, 1.0 if seat else -1.0, spawn_offset)
 
@@ -139,6 +143,7 @@ def advance_frame(game, players, memory, controllers, tables):
     """Play one frame; RUNNING, or OVER when a seat has no stocks or the timer ran out."""
     s = tables.stages[memory[0].stage_row]
     move_platforms(game, players, memory, s)
+    blow(game, players, memory)
     memory[0].rival_ledge = memory[1].ledge
     memory[1].rival_ledge = memory[0].ledge
     for seat in range(2):
@@ -147,7 +152,7 @@ def advance_frame(game, players, memory, controllers, tables):
         if memory[seat].frozen == 0:
             shoot(players[seat], memory[seat], tables.characters[memory[seat].character_row], tables)
     hold_hits(players, memory, tables)
-    push_apart(players, memory, s, tables)  # from where both stood a frame ago
+    push_apart(players, memory, tables)  # from where both stood a frame ago
     for seat in range(2):
         if memory[seat].frozen == 0:
             move(players[seat], memory[seat], tables.characters[memory[seat].character_row], s, tables)

@@ -82,6 +82,8 @@ MEMORY: Final = np.dtype(
         ("platform_x", "f8", (2,)),
         ("platform_y", "f8", (2,)),
         ("platform_rise", "f8", (2,)),  # on this frame
+        ("wind", "f8"),  # units a frame that the wind of the stage moves who stands in it, see ``wind``
+        ("push", "f8"),  # units by which the other player pushed this one on this frame, see ``push``
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units

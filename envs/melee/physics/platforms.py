@@ -4,9 +4,8 @@
 read surfaces through ``stage.surface_height``, ``surface_left`` and ``surface_right``. Both players' memories hold the
 same offsets, so that a rule needs only one player's memory.
 
-Randall's place follows from the frame, in a loop of 1200 frames. The heights of the fountain are in the game's record:
-the mock moves them by its own schedule (the game's is random); with ``fountain_given`` they are set from outside.
-Sources: libmelee's stages.py (Randall), platform events and positions of players in replays (fountain).
+Randall's place follows from the frame, in a loop of 1200 frames (libmelee's stages.py). The heights of the fountain are
+in the game's record: see ``fountain``; with ``fountain_given`` they are set from outside.
 """
 
 from __future__ import annotations
@@ -14,10 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from envs.compile import rule
+from envs.melee.physics.change import start_fall
+from envs.melee.physics.fountain import move_fountain, start_fountain, under_water
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
-from envs.melee.tables.layout import FOUNTAIN, MAX_MOVERS, RANDALL, STILL
+from envs.melee.tables.layout import FOUNTAIN, MAX_MOVERS, RANDALL
 
 RANDALL_LOOP = 1200
+GONE = -1000.0  # height of a platform under water, far below the blast zone
 # Frame of the loop, then the left end and the height of the cloud there; between them it goes straight.
 RANDALL_PATH = np.array(
     [
@@ -62,23 +64,6 @@ RANDALL_PATH = np.array(
         [1076.0, -101.85, -33.2499],
     ]
 )
-# Frame of the loop, then the heights of the left and the right platform; between them they move evenly.
-FOUNTAIN_LOOP = 3000
-FOUNTAIN_PATH = np.array(
-    [
-        [0.0, 16.125, 22.125],
-        [600.0, 16.125, 22.125],
-        [670.0, 23.55, 16.9],
-        [1100.0, 23.55, 16.9],
-        [1220.0, 14.0, 26.0],
-        [1700.0, 14.0, 26.0],
-        [1800.0, 21.0, 18.5],
-        [2300.0, 21.0, 18.5],
-        [2380.0, 27.4, 13.0],
-        [2820.0, 27.4, 13.0],
-        [3000.0, 16.125, 22.125],
-    ]
-)
 
 
 @rule
@@ -102,9 +87,8 @@ def randall(frame):
 @rule
 def place_platforms(game, memory, s):
     """Put every platform where it is at the start of a game."""
-    game.fountain_left = FOUNTAIN_PATH[0, 1]
-    game.fountain_right = FOUNTAIN_PATH[0, 2]
     game.fountain_given = 0
+    start_fountain(game)
     for seat in range(2):
         platforms_at(game, memory[seat], s)
 
@@ -115,7 +99,7 @@ def platforms_at(game, m, s):
     for mover in range(MAX_MOVERS):
         m.platform_x[mover] = 0.0
         m.platform_y[mover] = 0.0
-    if s.movement != STILL:
+    if s.num_movers > 0:
         _place(game, m, s, game.frame)
     for mover in range(MAX_MOVERS):
         m.platform_rise[mover] = 0.0
@@ -131,25 +115,30 @@ def _place(game, m, s, frame):
             m.platform_x[mover] = left - s.surface_left[surface]
         else:
             y = game.fountain_right if mover else game.fountain_left
+            if under_water(y):
+                y = GONE
         m.platform_y[mover] = y - s.surface_y[surface]
-        m.platform_rise[mover] = m.platform_y[mover] - before
+        came_up = before + s.surface_y[surface] == GONE
+        m.platform_rise[mover] = 0.0 if came_up else m.platform_y[mover] - before
 
 
 @rule
 def move_platforms(game, players, memory, s):
     """Move the platforms of this stage and the players on them."""
-    if s.movement == STILL:
+    if s.num_movers == 0:
         return
     if s.movement == FOUNTAIN and not game.fountain_given:
-        at = float((game.frame + 1) % FOUNTAIN_LOOP)
-        game.fountain_left = _on_path(FOUNTAIN_PATH, at, 1)
-        game.fountain_right = _on_path(FOUNTAIN_PATH, at, 2)
+        move_fountain(game)
     for seat in range(2):
         p, m = players[seat], memory[seat]
         riding = p.on_ground and m.surface > 0 and s.surface_mover[m.surface] >= 0
         before = surface_left(m, s, m.surface) if riding else 0.0
         _place(game, m, s, game.frame + 1)
-        if riding:
-            p.x += surface_left(m, s, m.surface) - before
-            p.x = min(max(p.x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
-            p.y = surface_height(m, s, m.surface, p.x)
+        if not riding:
+            continue
+        if surface_height(m, s, m.surface, p.x) == GONE:
+            start_fall(p, m)
+            continue
+        p.x += surface_left(m, s, m.surface) - before
+        p.x = min(max(p.x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
+        p.y = surface_height(m, s, m.surface, p.x)

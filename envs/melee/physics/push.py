@@ -1,4 +1,10 @@
-"""Overlapping players push each other apart."""
+"""Players who stand on the same surface and overlap push each other apart.
+
+Source: doldecomp/melee, ftcommon.c (the "player nudge"); speed and widths measured from replays, where the rule holds
+on every frame: a player is pushed away from another one on the same surface whose half width and the player's own reach
+across the distance between them. Lying and frozen players push as others do; who holds the other or is held takes no
+part; who dodges or climbs a ledge pushes without being pushed.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +13,44 @@ from envs.melee import actions as a
 from envs.melee.physics.damage import is_bouncing
 from envs.melee.physics.grab import is_held, is_holding
 from envs.melee.physics.motion import sign
-from envs.melee.physics.stage import surface_height, surface_left, surface_right
 
-PUSH = 0.3  # units a frame, as measured from replays
-SAME_HEIGHT = 1.0
+PUSH = 0.3  # units a frame
 
 
 @rule
-def push_apart(players, memory, s, tables):
-    """Move both by ``PUSH`` away from each other, not over an edge."""
+def push_apart(players, memory, tables):
+    """Move both by ``PUSH`` away from each other; what an edge does to them follows with their own motion."""
     p, other = players[0], players[1]
-    if not _takes_room(p) or not _takes_room(other) or abs(p.y - other.y) > SAME_HEIGHT:
+    memory[0].push = 0.0
+    memory[1].push = 0.0
+    if not (p.on_ground and other.on_ground) or memory[0].surface != memory[1].surface:
         return
     room = tables.characters[memory[0].character_row].push_width + tables.characters[memory[1].character_row].push_width
     gap = other.x - p.x
-    if abs(gap) >= room:
+    if abs(gap) >= room or not _takes_room(p) or not _takes_room(other):
         return
     side = sign(gap)
     # Exactly on top of each other, each backs off the way it looks away from.
-    if not _slips_past(p):
-        _push(p, memory[0], s, -side if side != 0.0 else -p.facing)
-    if not _slips_past(other):
-        _push(other, memory[1], s, side if side != 0.0 else -other.facing)
+    if _is_pushed(p, memory[0]):
+        _push(p, memory[0], -side if side != 0.0 else -p.facing)
+    if _is_pushed(other, memory[1]):
+        _push(other, memory[1], side if side != 0.0 else -other.facing)
 
 
 @rule
 def _takes_room(p):
     bounced = is_bouncing(p.action, p.action_frame - 1.0)  # a frame ago
-    return p.on_ground and p.hitlag <= 0.0 and not bounced and not is_held(p) and not is_holding(p)
+    return not bounced and not is_held(p) and not is_holding(p)
 
 
 @rule
-def _slips_past(p):
-    """Whether the player pushes the other one without being pushed."""
-    return a.ROLL_F <= p.action <= a.ROLL_B
+def _is_pushed(p, m):
+    """Whether neither hitlag nor a dodge that began on an earlier frame keeps the player in its place."""
+    dodges = a.ROLL_F <= p.action <= a.SPOT_DODGE or a.CLIFF_CLIMB_SLOW <= p.action <= a.CLIFF_ROLL_QUICK
+    return m.frozen == 0 and not (dodges and m.age > 0)
 
 
 @rule
-def _push(p, m, s, side):
-    p.x = min(max(p.x + PUSH * side, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
-    p.y = surface_height(m, s, m.surface, p.x)
+def _push(p, m, side):
+    m.push = PUSH * side
+    p.x += m.push

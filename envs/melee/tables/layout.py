@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-
 MAX_SURFACES: Final = 8
 MAX_OUTLINE: Final = 12
 MAX_FLOOR: Final = 6
@@ -19,7 +17,7 @@ ATTACK_HIT, GRAB_HIT, THROW_HIT, LASER_HIT = 0, 1, 2, 3
 FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a special action
 PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
 HELPLESS = -1  # what follows a special action: a helpless fall
-STILL, FOUNTAIN, RANDALL = 0, 1, 2  # how platforms of a stage move, see ``physics.platforms``
+STILL, FOUNTAIN, RANDALL, WIND = 0, 1, 2, 3  # what a stage does, see ``physics.platforms`` and ``physics.wind``
 EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # which victims a hit can touch
 
 # Attributes of a character: speeds in units a frame, accelerations in units a frame a frame, times in frames.
@@ -140,7 +138,7 @@ STAGE: Final = np.dtype(
         ("num_outline", "i4"),
         ("num_floor", "i4"),  # points of the main floor; 2: flat
         ("num_movers", "i4"),  # the last so many surfaces move
-        ("movement", "i4"),  # STILL, FOUNTAIN or RANDALL
+        ("movement", "i4"),  # STILL, FOUNTAIN, RANDALL or WIND
         ("surface_mover", "i4", (MAX_SURFACES,)),  # which of the movers a surface is, -1 none
         ("surface_y", "f8", (MAX_SURFACES,)),  # surface 0 is the main floor, the others are platforms
         ("surface_left", "f8", (MAX_SURFACES,)),

@@ -29,6 +29,7 @@ MOVEMENTS: Final = {
     "still": (layout.STILL, 0),
     "fountain": (layout.FOUNTAIN, 2),
     "randall": (layout.RANDALL, 1),
+    "wind": (layout.WIND, 0),
 }  # and how many move
 MAX_GROUPS: Final = 31  # bits of ``MEMORY.hit_groups``
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from envs.melee import actions as a
 from envs.melee.tables import CHARACTERS, STAGES, Tables, load_tables
 from envs.melee.tables.layout import THROW_HIT
+from scripts.studies.fidelity.stadium import transformed
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -196,6 +197,7 @@ def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     unknown = [kind for kind in projectiles(replay) if not is_projectile_claimed(kind, tables)]
     result[near_items(replay, unknown)] = PROJECTILE
     result[~claims(replay, tables).all(1)] = ACTION
+    result[transformed(replay)] = STAGE
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))

@@ -19,6 +19,7 @@ from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
 from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, start_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
+from envs.melee.physics.edge import TEETER_FRAMES
 from envs.melee.physics.frame import clear_memory, tick
 from envs.melee.physics.hit import note_hold, recoil
 from envs.melee.physics.inputs import dash_direction, jump_held, jump_pressed, read_inputs
@@ -34,6 +35,7 @@ from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move, same_use
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import Tables, load_tables
+from scripts.studies.fidelity.stages import stage_state
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -64,7 +66,7 @@ def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[
 def replay_arrays(replay: Replay, memory: NDArray[np.void]) -> ReplayArrays:
     """A replay as compiled functions take it."""
     state = replay.state
-    return ReplayArrays(as_records(state.game), _players(replay), as_records(state.controllers), memory)
+    return ReplayArrays(stage_state(replay), _players(replay), as_records(state.controllers), memory)
 
 
 def _players(replay: Replay) -> NDArray[np.void]:
@@ -162,6 +164,8 @@ def _begin(before, p, m, c, tables):
         p.action <= a.JUMP_B and p.action >= a.JUMP_F and m.stick_jump
     ):
         m.y_age = NEVER
+    elif p.action == a.TEETER:
+        m.duration = TEETER_FRAMES
     elif p.action == a.RUN:
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
     elif p.action == a.PLATFORM_DROP:

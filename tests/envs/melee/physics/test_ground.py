@@ -116,6 +116,45 @@ def test_players_push_each_other_apart():
     assert arena.players.x[1] - arena.players.x[0] == pytest.approx(6.6, abs=0.6)
 
 
+def test_a_dodging_player_pushes_without_being_pushed():
+    arena = Arena("fox", "fox").place(0, 0.0).place(1, 2.0)
+    arena.play(1, pad("L"))
+    assert arena.play(1, pad("L", y=-1.0)).actions[0] == a.SPOT_DODGE
+    mine, other = arena.players.x.tolist()
+    arena.play(1)
+    assert arena.players.x.tolist() == pytest.approx([mine, other + 0.3])
+
+
+def test_a_frozen_player_pushes_and_stays():
+    arena = Arena("fox", "fox").place(0, 0.0).place(1, 2.0)
+    arena.players.hitlag[0] = 5.0
+    arena.play(1)
+    assert arena.players.x.tolist() == pytest.approx([0.0, 2.3])
+
+
+def test_a_lying_player_takes_room():
+    arena = Arena("fox", "fox").place(0, 0.0).place(1, 2.0)
+    arena.players.action[0], arena.players.action_frame[0] = a.DOWN_WAIT, 1.0
+    arena.play(1)
+    assert arena.players.x.tolist() == pytest.approx([-0.3, 2.3])
+
+
+@pytest.mark.parametrize(("gap", "pushed"), [(6.79, 0.3), (6.81, 0.0)])
+def test_players_push_across_the_sum_of_their_widths(gap, pushed):
+    arena = Arena("cptfalcon", "fox").place(0, 0.0).place(1, gap)
+    arena.play(1)
+    assert arena.players.x.tolist() == pytest.approx([-pushed, gap + pushed])
+
+
+def test_players_on_different_surfaces_do_not_push():
+    arena = Arena("fox", "fox", "battlefield").place(0, 40.0).surface(0, 2).place(1, 41.0).surface(1, 0)
+    arena.players.y[1] = arena.players.y[0] - 0.5  # as near as no stage has them
+    arena.memory.surface[1] = 0
+    before = arena.players.x.tolist()
+    arena.play(1)
+    assert arena.players.x.tolist() == pytest.approx(before)
+
+
 def test_rising_from_a_crouch_leaves_no_turn():
     arena = Arena().play(12, pad(y=-1.0)).play(1)
     assert arena.actions[0] == a.SQUAT_RISE

@@ -238,10 +238,3 @@ def test_heights_of_the_fountain_come_from_outside_when_given():
         assert arena.players.y[0] == height
         assert arena.players.y[1] == 22.125
         assert arena.players.on_ground[0]
-
-
-def test_the_fountain_moves_by_itself_and_lifts_who_stands_on_it():
-    arena = Arena("marth", "marth", "fountain_of_dreams").play(900)
-    assert arena.players.on_ground.all()
-    assert arena.players.y[0] == pytest.approx(23.55)
-    assert arena.players.y[1] == pytest.approx(16.9)
