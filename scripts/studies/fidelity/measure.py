@@ -69,7 +69,8 @@ def measure(replay: Replay, tables: Tables | None = None, everything: bool = Fal
     tables = tables or load_tables()
     reasons, counted = coverage.reasons(replay, tables), coverage.counted(replay)
     playable = coverage.is_playable(replay)
-    covered = counted & ((reasons == coverage.COVERED) | (everything & playable))
+    claimed = playable & everything & (reasons != coverage.STAGE)
+    covered = counted & ((reasons == coverage.COVERED) | claimed)
     memory = reconstruct_memory(replay, tables) if playable else None
     played = None if memory is None else play_windows(replay, memory, tables)
     complete = replay.version[:2] >= JUDGED
