@@ -28,7 +28,7 @@ def transformed(replay: Replay) -> NDArray[np.bool_]:
     if "stadium" not in replay.absent:
         event, kind = replay.stadium.T
         announced = (event > CHANGED) & (event < CHANGES) & (kind != NORMAL)
-        return (event >= 0) & ~announced & ~((event == CHANGED) & (kind == NORMAL))
+        return np.asarray((event >= 0) & ~announced & ~((event == CHANGED) & (kind == NORMAL)))
     for t in np.flatnonzero(_strange_floors(replay).any(1)):
         result[max(t - CHANGE_BEFORE, 0) : t + CHANGE_AFTER] = True
     return result
@@ -41,4 +41,4 @@ def _strange_floors(replay: Replay) -> NDArray[np.bool_]:
     p, floor = replay.state.players, replay.post["ground"]
     sinks = np.isin(floor, STADIUM_PLATFORMS) & (np.abs(p["y"] - STADIUM_PLATFORM_Y) > 0.1)
     strange = ~np.isin(floor, (*STADIUM_FLOORS, *STADIUM_PLATFORMS))
-    return (p["on_ground"] == 1) & (p["action"] > a.REBIRTH_WAIT) & (strange | sinks)
+    return np.asarray((p["on_ground"] == 1) & (p["action"] > a.REBIRTH_WAIT) & (strange | sinks))
