@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         for line in cases(options.list, files):
             print(line)
         return
-    made = report(files)
+    made = report(files, options.folds)
     print(json.dumps(made, indent=1) if options.json else text(made))
     if options.out:
         write_json(options.out, made)

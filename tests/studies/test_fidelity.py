@@ -118,7 +118,7 @@ def test_memory_follows_from_what_was_before(own):
 def test_what_is_covered_is_decided_from_the_real_game():
     replay = recorded(frames=60)
     assert (coverage.reasons(replay) == coverage.COVERED).all()
-    replay.state.players["action"][10, 1] = a.TEETER
+    replay.state.players["action"][10, 1] = a.SLIDE_OFF
     replay.state.players["character"][20, 0] = 0  # Mario, who has no table
     reasons = coverage.reasons(replay)
     assert reasons[10] == coverage.ACTION
@@ -129,7 +129,7 @@ def test_what_is_covered_is_decided_from_the_real_game():
 
 def test_everything_is_claimed_on_demand():
     replay = recorded(frames=60)
-    replay.state.players["action"][10, 1] = a.TEETER
+    replay.state.players["action"][10, 1] = a.SLIDE_OFF
     assert measure(replay).covered == 59
     assert measure(replay, everything=True).covered == 60
 
@@ -143,7 +143,7 @@ def test_special_moves_are_claimed_where_the_tables_have_them():
     without["frames"][fox, 360] = 0
     assert not coverage.claimed_actions(tables._replace(actions=without))[fox, 360]
     assert claimed[fox, a.WAIT]
-    assert not claimed[fox, a.TEETER]
+    assert not claimed[fox, a.SLIDE_OFF]
     assert not claimed[-1].any()
 
 
@@ -187,6 +187,8 @@ def test_the_report_names_everything(own):
     shown = text(made)
     assert "mock.slp" in shown
     assert "| stand |" in shown
+    assert "1 of 1 files count; each was scored with the tables of the mock." in shown
+    assert "of 5 folds" in text(report([measured], 5))
     assert set(closeness([measured])) <= {"fox", "mewtwo"}
     assert measured.windows.dtype == WINDOW
 

@@ -10,7 +10,7 @@ from envs.melee.replay import Recording, replay_of, seat_of
 from envs.melee.slp.columns import recorded_heights
 from envs.melee.state import GameState
 from envs.melee.tables import STAGES
-from scripts.studies.fidelity import coverage
+from scripts.studies.fidelity import coverage, stadium
 from scripts.studies.fidelity.stages import stage_state
 from tests.envs.melee.arena import Arena, random_pads
 
@@ -82,13 +82,13 @@ def test_who_stands_on_a_platform_shows_its_height():
         assert seen[name][above] == pytest.approx(true[name][above], abs=1e-3), i
 
 
-def stadium(frames=2000):
+def stadium_game(frames=2000):
     return played("pokemon_stadium", frames, still=True)[1]
 
 
 def test_a_stadium_of_another_shape_is_not_covered():
-    replay = stadium()
-    assert not coverage.transformed(replay).any()
+    replay = stadium_game()
+    assert not stadium.transformed(replay).any()
     events = np.full((2000, 2), -1, np.int32)
     events[100:] = 3, 9
     events[402:] = 4, 9
@@ -96,15 +96,15 @@ def test_a_stadium_of_another_shape_is_not_covered():
     events[1200:] = 3, 5
     events[1805:] = 0, 5
     known = replace(replay, stadium=events)
-    assert np.flatnonzero(coverage.transformed(known)).tolist() == list(range(402, 1805))
+    assert np.flatnonzero(stadium.transformed(known)).tolist() == list(range(402, 1805))
     assert set(coverage.reasons(known)[402:1805]) == {coverage.STAGE}
 
 
 def test_players_on_new_floors_show_a_change_that_is_not_recorded():
-    replay = unrecorded(stadium(), "stadium")
+    replay = unrecorded(stadium_game(), "stadium")
     post = replay.post.copy()
     post["ground"] = 34
-    assert not coverage.transformed(replace(replay, post=post)).any()
+    assert not stadium.transformed(replace(replay, post=post)).any()
     post["ground"][1000, 1] = 20
-    changed = np.flatnonzero(coverage.transformed(replace(replay, post=post)))
-    assert (changed[0], changed[-1]) == (1000 - coverage.CHANGE_BEFORE, 1000 + coverage.CHANGE_AFTER - 1)
+    changed = np.flatnonzero(stadium.transformed(replace(replay, post=post)))
+    assert (changed[0], changed[-1]) == (1000 - stadium.CHANGE_BEFORE, 1000 + stadium.CHANGE_AFTER - 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics import air, attack, crouch, damage, death, down, edge, grab, ground, ledge, run, shield, special
@@ -15,6 +17,7 @@ from envs.melee.physics.stage import (
     fly,
     is_sloped,
     past_edge,
+    slope_at,
     surface_height,
     surface_left,
     surface_right,
@@ -258,11 +261,14 @@ def _move_on_ground(p, m, c, s, tables):
         p.x = x
         special.leave_edge(p, m, tables)
     elif outcome == edge.FALLS:
+        slope = slope_at(s, p.x) if is_sloped(m, s) else 0.0
+        p.y += slope * (x - p.x)
         p.x = x
         if p.hitstun > 0.0:
             leave_ground(p, m)
         else:
             start_fall(p, m)
+            p.speed_y = slope * p.speed_air_x / math.sqrt(1.0 + slope * slope)  # it goes on along the slope
             p.speed_air_x = clamp(p.speed_air_x, c.air_max)
     else:
         p.x = surface_right(m, s, m.surface) if side > 0.0 else surface_left(m, s, m.surface)

@@ -66,6 +66,15 @@ def is_sloped(m, s):
 
 
 @rule
+def slope_at(s, x):
+    """Rise of a sloped floor for each unit to the right."""
+    k = 1
+    while k < s.num_floor - 1 and x > s.floor_x[k]:
+        k += 1
+    return (s.floor_y[k] - s.floor_y[k - 1]) / (s.floor_x[k] - s.floor_x[k - 1])
+
+
+@rule
 def along_slope(s, x, distance):
     """Place after ``distance`` along a sloped floor; as in the game, only the slope at the start counts."""
     for k in range(1, s.num_floor):

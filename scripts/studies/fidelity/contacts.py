@@ -21,7 +21,7 @@ from envs.melee.physics.hit import NO_HIT, find_hit
 from envs.melee.state import NUM_SEATS, records
 from envs.melee.tables.layout import GRAB_HIT
 from scripts.studies.fidelity import coverage
-from scripts.studies.fidelity.pose import empty_board, one_frame_on
+from scripts.studies.fidelity.pose import before_hits, empty_pose
 from scripts.studies.fidelity.reconstruct import replay_arrays
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def contacts(replay: Replay, memory: NDArray[np.void], covered: NDArray[np.bool_
     judged[0] = False
     counters = (np.zeros(NUM_SEATS, np.int64) for _ in range(2))
     found = Clashes(np.zeros(1, np.int64), records(CONTACT, 2 * len(covered)), *counters)
-    _search(replay_arrays(replay, memory), seen._replace(judged=judged), empty_board(), empty_board(), tables, found)
+    real = replay_arrays(replay, memory)
+    ahead = before_hits(real, np.flatnonzero(seen.touched.any(1) & judged.any(1)), tables)
+    _search(real, seen._replace(judged=judged), ahead, empty_pose(NUM_SEATS), tables, found)
     rows: NDArray[np.void] = found.rows[: found.number[0]].view(np.ndarray).view(CONTACT)
     on_ground = replay.state.players["on_ground"][rows["t"] - 1, 1 - rows["attacker"]]
     rows["state"] = state_of(rows["victim_action"], on_ground)
@@ -160,8 +162,6 @@ def _search(real, seen, ahead, pose, tables, found):
                 found.uses[seat] += 1
         if not (seen.judged[t, 0] or seen.judged[t, 1]) or not _may_meet(real, seen, t, tables):
             continue
-        if seen.touched[t, 0] or seen.touched[t, 1]:
-            one_frame_on(real, t, ahead, tables)
         for seat in range(2):
             _pose(real, seen, t, seat, ahead, pose)
         for seat in range(2):
@@ -184,8 +184,8 @@ def _pose(real, seen, t, seat, ahead, pose):
     """A player on frame ``t`` as it was before the hits of that frame."""
     now, before = real.players[t, seat], real.players[t - 1, seat]
     if seen.touched[t, seat]:
-        pose.players[seat] = ahead.players[seat]
-        pose.memory[seat] = ahead.memory[seat]
+        pose.players[seat] = ahead.players[t, seat]
+        pose.memory[seat] = ahead.memory[t, seat]
     else:
         pose.players[seat] = now
         pose.memory[seat] = real.memory[t, seat]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from envs.melee import actions as a
 from envs.melee.tables import CHARACTERS, STAGES, Tables, load_tables
 from envs.melee.tables.layout import THROW_HIT
+from scripts.studies.fidelity.stadium import transformed
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -115,12 +116,6 @@ SPECIALS: Final = {
 }
 DIRECTIONS: Final = ("neutral", "side", "up", "down")
 
-# Pokémon Stadium before it changes: the numbers of floor and platforms in a file. Events 1 to 3 announce a change, at 4
-# floors begin to move, 0 is its end; between two shapes there is always the normal one.
-STADIUM_FLOORS, STADIUM_PLATFORMS, STADIUM_PLATFORM_Y = (34, 51, 52, 53, 54), (35, 36), 25.0
-CHANGED, CHANGES, NORMAL = 0, 4, 5
-CHANGE_BEFORE, CHANGE_AFTER = 303, 605  # frames from event 4, and from the announcement, to the end of a change
-
 # Why a frame is not covered.
 REASONS: Final = ("covered", "character", "stage", "action", "projectile")
 COVERED, CHARACTER, STAGE, ACTION, PROJECTILE = range(len(REASONS))
@@ -183,6 +178,11 @@ def special_moves(character: NDArray[np.int32], action: NDArray[np.int32]) -> ND
     return moves
 
 
+def special_name(character: str, direction: int) -> str:
+    """Name of a group of special moves."""
+    return f"{character}: {DIRECTIONS[direction]} special"
+
+
 def counted(replay: Replay) -> NDArray[np.bool_]:
     """[T] frames of play: after GO, with no player dead, respawning or entering."""
     action = replay.state.players["action"]
@@ -224,30 +224,6 @@ def is_projectile_claimed(kind: int, tables: Tables) -> bool:
 def projectiles(replay: Replay) -> list[int]:
     """Item types of a replay that may touch a player."""
     return [kind for kind in np.unique(replay.items["type"]).tolist() if kind not in DECORATIONS]
-
-
-def transformed(replay: Replay) -> NDArray[np.bool_]:
-    """[T] frames on which Pokémon Stadium has, or may have, another shape than the mock's."""
-    result = np.zeros(len(replay.state.players), bool)
-    if replay.stage != STAGES["pokemon_stadium"]:
-        return result
-    if "stadium" not in replay.absent:
-        event, kind = replay.stadium.T
-        announced = (event > CHANGED) & (event < CHANGES) & (kind != NORMAL)
-        return (event >= 0) & ~announced & ~((event == CHANGED) & (kind == NORMAL))
-    for t in np.flatnonzero(_strange_floors(replay).any(1)):
-        result[max(t - CHANGE_BEFORE, 0) : t + CHANGE_AFTER] = True
-    return result
-
-
-def _strange_floors(replay: Replay) -> NDArray[np.bool_]:
-    """[T, 2] players who stand on a floor that Stadium has only during and after a change."""
-    if "post.ground" in replay.absent:
-        return np.zeros(replay.state.players.shape, bool)
-    p, floor = replay.state.players, replay.post["ground"]
-    sinks = np.isin(floor, STADIUM_PLATFORMS) & (np.abs(p["y"] - STADIUM_PLATFORM_Y) > 0.1)
-    strange = ~np.isin(floor, (*STADIUM_FLOORS, *STADIUM_PLATFORMS))
-    return (p["on_ground"] == 1) & (p["action"] > a.REBIRTH_WAIT) & (strange | sinks)
 
 
 def near_items(replay: Replay, kinds: list[int] | None = None) -> NDArray[np.bool_]:

@@ -42,9 +42,9 @@ def mechanic_rows(files: Sequence[Measured]) -> list[Row]:
 def special_rows(files: Sequence[Measured]) -> list[Row]:
     """Windows in which a special move occurs, by character."""
     groups = [
-        (f"{_NAMES[c]}: {direction} special", _equal("character", c, "specials", i))
+        (coverage.special_name(_NAMES[c], i), _equal("character", c, "specials", i))
         for c in _characters(files)
-        for i, direction in enumerate(coverage.DIRECTIONS)
+        for i in range(len(coverage.DIRECTIONS))
     ]
     return [row for name, select in groups if (row := _window_row(files, name, select))]
 

@@ -24,13 +24,14 @@ from envs.melee.state import NUM_SEATS, as_records
 from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.contacts import fresh_hitlag
-from scripts.studies.fidelity.pose import empty_board, one_frame_on
+from scripts.studies.fidelity.pose import before_hits, empty_pose
 from scripts.studies.fidelity.reconstruct import replay_arrays
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
     from envs.melee.tables import Tables
 
+OFFSCREEN_DAMAGE: Final = 1.0  # percent that a player beyond the camera takes at a time
 FLIGHT: Final = 120  # frames for which a projectile flies at most
 KINDS: Final = ("attack", "special", "projectile", "throw")
 COMPARED: Final = ("damage", "knockback", "hitlag", "hitstun")
@@ -59,7 +60,8 @@ def clean_hits(
         hits[i]["t"], hits[i]["attacker"], hits[i]["kind"], hits[i]["action"] = t, 1 - victim, kind, action
         hits[i]["character"] = replay.state.players["character"][t, 1 - victim]
         _real(replay, t, victim, hits[i])
-    _predict(as_records(hits), replay_arrays(replay, memory), empty_board(), empty_board(), tables)
+    real = replay_arrays(replay, memory)
+    _predict(as_records(hits), real, before_hits(real, hits["t"].astype(int), tables), empty_pose(NUM_SEATS), tables)
     return hits
 
 
@@ -94,7 +96,9 @@ def _cause(replay: Replay, t: int, victim: int, struck: bool, firing: NDArray[np
         if q["percent"][t] > q["percent"][t - 1]:  # a trade: the file shows the attacker as the other's hit left it
             action = int(q["action"][t - 1])
         return (_SPECIAL if action >= a.FIRST_SPECIAL else 0, action)
-    fired = np.flatnonzero(firing[max(0, t - FLIGHT) : t]) if firing is not None and not struck else np.zeros(0, int)
+    if firing is None or struck or p["percent"][t] - p["percent"][t - 1] <= OFFSCREEN_DAMAGE:
+        return -1, 0
+    fired = np.flatnonzero(firing[max(0, t - FLIGHT) : t])
     return (_PROJECTILE, int(q["action"][max(0, t - FLIGHT) + fired[-1]])) if len(fired) else (-1, 0)
 
 
@@ -123,11 +127,11 @@ def _real(replay: Replay, t: int, victim: int, hit: np.void) -> None:
 
 
 @compiled
-def _predict(hits, real, ahead, board, tables):
+def _predict(hits, real, ahead, pose, tables):
     for i in range(len(hits)):
         hit = hits[i]
-        _before_hit(hit, real, ahead, board, tables)
-        p, m, victim, remembered = board.players[0], board.memory[0], board.players[1], board.memory[1]
+        _before_hit(hit, real, ahead, pose)
+        p, m, victim, remembered = pose.players[0], pose.memory[0], pose.players[1], pose.memory[1]
         row = _circle(hit, p, m, tables)
         if row == NO_HIT:
             continue
@@ -143,21 +147,20 @@ def _predict(hits, real, ahead, board, tables):
 
 
 @rule
-def _before_hit(hit, real, ahead, board, tables):
-    """Put the attacker and the victim on the board, as they were before the hit."""
+def _before_hit(hit, real, ahead, pose):
+    """Attacker and victim as they were before the hit."""
     t, seat = hit.t, hit.attacker
-    board.players[0] = real.players[t, seat]
-    board.memory[0] = real.memory[t, seat]
-    board.players[1] = real.players[t - 1, 1 - seat]
-    board.memory[1] = real.memory[t - 1, 1 - seat]
+    pose.players[0] = real.players[t, seat]
+    pose.memory[0] = real.memory[t, seat]
+    pose.players[1] = real.players[t - 1, 1 - seat]
+    pose.memory[1] = real.memory[t - 1, 1 - seat]
     if hit.kind != _THROW:
-        one_frame_on(real, t, ahead, tables)
-        board.players[1] = ahead.players[1 - seat]
-        board.memory[1] = ahead.memory[1 - seat]
+        pose.players[1] = ahead.players[t, 1 - seat]
+        pose.memory[1] = ahead.memory[t, 1 - seat]
     if hit.kind <= _SPECIAL and hit.action != real.players[t, seat].action:
-        board.players[0] = ahead.players[seat]
-        board.memory[0] = ahead.memory[seat]
-    p, m, victim = board.players[0], board.memory[0], board.players[1]
+        pose.players[0] = ahead.players[t, seat]
+        pose.memory[0] = ahead.memory[t, seat]
+    p, m, victim = pose.players[0], pose.memory[0], pose.players[1]
     m.hit_groups = 0
     for j in range(len(m.stale)):  # as it was before the hit itself went in
         m.stale[j] = real.memory[t - 1, seat].stale[j]

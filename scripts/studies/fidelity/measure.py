@@ -69,7 +69,8 @@ def measure(replay: Replay, tables: Tables | None = None, everything: bool = Fal
     tables = tables or load_tables()
     reasons, counted = coverage.reasons(replay, tables), coverage.counted(replay)
     playable = coverage.is_playable(replay)
-    covered = counted & ((reasons == coverage.COVERED) | (everything & playable))
+    claimed = playable & everything & (reasons != coverage.STAGE)
+    covered = counted & ((reasons == coverage.COVERED) | claimed)
     memory = reconstruct_memory(replay, tables) if playable else None
     played = None if memory is None else play_windows(replay, memory, tables)
     complete = replay.version[:2] >= JUDGED
@@ -107,10 +108,15 @@ def _left_out(replay: Replay, reasons: NDArray[np.int8], counted: NDArray[np.boo
 def _groups(
     replay: Replay, counted: NDArray[np.bool_], covered: NDArray[np.bool_], tables: Tables
 ) -> dict[str, tuple[int, int]]:
-    mechanics = coverage.mechanics(replay, tables)
-    near = coverage.near_items(replay)
-    groups = {name: (mechanics == i).any(1) for i, name in enumerate(coverage.NAMES)} | {"projectile": near}
-    return {name: (int((counted & on).sum()), int((covered & on).sum())) for name, on in groups.items()}
+    p = replay.state.players
+    mechanics, specials = coverage.mechanics(replay, tables), coverage.special_moves(p["character"], p["action"])
+    groups = {name: mechanics == i for i, name in enumerate(coverage.NAMES)}
+    groups["projectile"] = coverage.near_items(replay)[:, None]
+    for name, number in CHARACTERS.items():
+        mine = (p["character"] == number) & (mechanics == coverage.NAMES.index("special"))
+        groups |= {coverage.special_name(name, i): mine & (specials == i) for i in range(len(coverage.DIRECTIONS))}
+    rows = {name: on.any(1) & counted for name, on in groups.items()}
+    return {name: (int(on.sum()), int((covered & on).sum())) for name, on in rows.items() if on.any()}
 
 
 def _windows(replay: Replay, played: Windows, covered: NDArray[np.bool_], tables: Tables) -> NDArray[np.void]:

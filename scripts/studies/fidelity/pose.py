@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import rule
+from envs.compile import compiled
 from envs.melee.physics.frame import advance_frame
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
 
-
-class Board(NamedTuple):
-    """A game that compiled functions write to."""
-
-    game: NDArray[np.void]  # GAME [1]
-    players: NDArray[np.void]  # PLAYER [2]
-    memory: NDArray[np.void]  # MEMORY [2]
+if TYPE_CHECKING:
+    from envs.melee.tables import Tables
+    from scripts.studies.fidelity.reconstruct import ReplayArrays
 
 
-def empty_board() -> Board:
-    """A board for two players."""
-    return Board(records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS))
+class Pose(NamedTuple):
+    """Players and what they remember: of one frame, [2], or of each frame of a replay, [T, 2]."""
+
+    players: NDArray[np.void]  # PLAYER
+    memory: NDArray[np.void]  # MEMORY
 
 
-@rule
-def one_frame_on(real, t, ahead, tables):
-    """Let the mock play from frame t - 1 to t, with hits switched off."""
-    ahead.game[0] = real.game[t - 1]
-    for seat in range(2):
-        ahead.players[seat] = real.players[t - 1, seat]
-        ahead.memory[seat] = real.memory[t - 1, seat]
-        ahead.players[seat].invulnerable = 1
-    advance_frame(ahead.game[0], ahead.players, ahead.memory, real.controllers[t], tables)
+def empty_pose(*shape: int) -> Pose:
+    """Zeroed players."""
+    return Pose(records(PLAYER, *shape), records(MEMORY, *shape))
+
+
+def before_hits(real: ReplayArrays, frames: NDArray[np.int64], tables: Tables) -> Pose:
+    """Both players on some frames, [T, 2] and zeros elsewhere: one frame of the mock on, with hits switched off."""
+    ahead = empty_pose(len(real.players), NUM_SEATS)
+    _advance(real, frames, ahead, records(GAME, 1), empty_pose(NUM_SEATS), tables)
+    return ahead
+
+
+@compiled
+def _advance(real, frames, ahead, game, pose, tables):
+    for t in frames:
+        game[0] = real.game[t - 1]
+        for seat in range(2):
+            pose.players[seat] = real.players[t - 1, seat]
+            pose.memory[seat] = real.memory[t - 1, seat]
+            pose.players[seat].invulnerable = 1
+        advance_frame(game[0], pose.players, pose.memory, real.controllers[t], tables)
+        for seat in range(2):
+            ahead.players[t, seat] = pose.players[seat]
+            ahead.memory[t, seat] = pose.memory[seat]

@@ -98,7 +98,6 @@ def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[
 
 def replay_arrays(replay: Replay, memory: NDArray[np.void]) -> ReplayArrays:
     """A replay as compiled functions take it."""
-    state = replay.state
     return ReplayArrays(stage_state(replay), _players(replay), _controllers(replay), memory)
 
 

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from scripts.studies.fidelity.measure import Measured
 
 
-def report(files: Sequence[Measured]) -> dict[str, Any]:
-    """The score of all judged files together, by file and by group; None or nothing where no case is."""
+def report(files: Sequence[Measured], folds: int = 0) -> dict[str, Any]:
+    """The score of all judged files together, by file and by group; None or nothing where no case is.
+
+    ``folds`` is the number of parts of which each was scored with tables fitted on the others, 0 none.
+    """
     judged = [file for file in files if file.judged]
     headline = {figure.key: pooled(figure, judged) for figure in HEADLINE}
     return {
         **{key: None if made is None else made["value"] for key, made in headline.items()},
+        "folds": folds,
         "headline": headline,
         "files": [_file(file) for file in files],
         "mechanics": groups.mechanic_rows(judged),

@@ -37,11 +37,17 @@ MOST_LEFT_OUT: Final = 20  # rows of what is not covered
 
 def text(made: dict[str, Any]) -> str:
     """All tables of what ``report`` made."""
-    parts = [headline(made), _files(made)]
+    parts = [_about(made), headline(made), _files(made)]
     if made["mechanics"]:
         parts += [_windows(made["mechanics"], "windows with"), _windows(made["specials"], "windows with")]
         parts += [_contacts(made["contacts"]), _landings(made["landings"]), _hits(made["hits"]), _left_out(made)]
     return "\n\n".join([*(part for part in parts if part), _covered_list()])
+
+
+def _about(made: dict[str, Any]) -> str:
+    judged = sum(file["judged"] for file in made["files"])
+    tables = f"fitted on the other files of {made['folds']} folds" if made["folds"] else "of the mock"
+    return f"{judged} of {len(made['files'])} files count; each was scored with the tables {tables}."
 
 
 def headline(made: dict[str, Any]) -> str:
@@ -57,7 +63,7 @@ def _headline_row(figure: Figure, made: dict[str, Any] | None) -> tuple[str, ...
     bar = "" if made["bar"] is None else f"{'≥' if figure.quantile is None else '≤'} {_value(figure.key, made['bar'])}"
     return (
         figure.title,
-        f"**{_value(figure.key, made['value'])}**",
+        f"**{_exact(figure.key, made['value'])}**",
         f"{_value(figure.key, made['low'])} to {_value(figure.key, made['high'])}",
         _value(figure.key, made["median_file"]),
         f"{_value(figure.key, spread['10%'])} to {_value(figure.key, spread['90%'])}" if spread else "",
@@ -71,6 +77,11 @@ def _value(key: str, value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.3g}" if key in _ERRORS else _percent(value)
+
+
+def _exact(key: str, value: float) -> str:
+    """With one digit more, so that a figure just below its bar does not look as if it met it."""
+    return _value(key, value) if key in _ERRORS else f"{value:.2%}"
 
 
 def _percent(value: float | None) -> str:

@@ -75,3 +75,15 @@ def test_a_push_takes_who_crouches_over_the_edge():
     arena.play(1, pad(y=-1.0))
     assert arena.actions[0] == a.FALL
     assert arena.players.x[0] == pytest.approx(EDGE + 0.2)
+
+
+def test_who_leaves_a_sloped_floor_goes_on_along_its_slope():
+    arena = Arena("fox", "fox", "yoshis_story").place(1, 0.0).surface(1, 0).place(0, 55.0).surface(0, 0)
+    arena.players.y[0] = -3.5 * (55.0 - 39.2) / 16.8
+    arena.players.facing[0], arena.players.action[0], arena.players.action_frame[0] = 1.0, a.DASH, 3.0
+    arena.players.speed_ground_x[0] = 1.8
+    arena.play(1, pad(x=1.0))
+    assert arena.actions[0] == a.FALL
+    slope = -3.5 / 16.8
+    assert arena.players.y[0] == pytest.approx(slope * (arena.players.x[0] - 39.2))
+    assert -0.5 < arena.players.speed_y[0] < -0.3
