@@ -125,8 +125,8 @@ def fill_controllers(controllers: NDArray[np.void], pre: NDArray[np.void]) -> No
     for axis in ("main_x", "main_y", "c_x", "c_y"):
         controllers[axis] = pre[axis]
     controllers["shoulder"] = pre["trigger"]
-    physical, processed = pre["physical_buttons"].astype(np.int64), pre["processed_buttons"].astype(np.int64)
-    implied = np.where(physical & BITS["Z"] != 0, BITS["A"], 0)
+    physical, processed = pre["physical_buttons"].astype(np.uint16), pre["processed_buttons"].astype(np.uint16)
+    implied = (physical & BITS["Z"]) * (BITS["A"] // BITS["Z"])
     controllers["buttons"] = BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF]
 
 
