@@ -29,7 +29,7 @@ SAME = {
 # Computed PLAYER column -> the post-frame field that it needs.
 WORKED_OUT = {"on_ground": "airborne", "invulnerable": "hurtbox_state", "hitstun": "misc"}
 HITSTUN_FLAG: Final = (3, 0x02)  # byte of the flags, bit
-BLOCK: Final = 2048
+BLOCK: Final = 1024
 
 # Fountain of Dreams: a platform of recorded height h stands at FLOOR + SCALE * h units, and starts at h = FIRST_HEIGHTS
 # (left, right). Seen in replays: players stand at 16.1251 and 22.1251 until the heights change from 20 and 28.
