@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,9 @@ from envs.melee.slp.record import Recording, end_of, replay_of, seat_of
 from envs.melee.slp.start import HUMAN, STAGES, End, PortStart
 from envs.melee.slp.stream import Opened, open_stream
 from envs.melee.slp.write import DoesNotFit
-from envs.melee.state import GameState
+
+if TYPE_CHECKING:
+    from envs.melee.state import GameState
 
 __all__ = [
     "ITEM",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.slp.layout import FIRST_FRAME
-from envs.melee.slp.scan import Found
+
+if TYPE_CHECKING:
+    from envs.melee.slp.scan import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,11 @@ class Chosen:
 def choose_recordings(found: Found) -> Chosen:
     """The recordings that count."""
     slots = found.numbers - FIRST_FRAME
-    played = slots[(found.places[:, 2:4] > 0).any(axis=1)]
+    there = found.places >= 0
+    played = slots[(there[:, 2] | there[:, 3])[found.shapes]]
     num_slots = int(played.max(initial=-1)) + 1
     possible = (slots >= 0) & (slots < num_slots)
-    whole = np.flatnonzero(possible & (found.places[:, :4] > 0).all(axis=1))
+    whole = np.flatnonzero(possible & np.logical_and.reduce(there[:, :4], axis=1)[found.shapes])
     kept = np.full(num_slots, -1)
     kept[slots[whole]] = whole  # of a frame that was recorded again, the last
     recorded = np.bincount(slots[possible], minlength=num_slots)
@@ -38,28 +42,25 @@ def choose_recordings(found: Found) -> Chosen:
     expected = recorded > 0
     if len(frames):  # a game of the mock has no countdown: frames before the first are not missing
         expected[frames[0] : frames[-1]] = True
-    others, rows = _others(found, slots, kept)
+    counting = kept[frames]
+    offsets = np.where(there, found.places, -(1 << 60))[found.shapes[counting]] + found.begins[counting, None]
+    others, rows = _others(found, counting)
     return Chosen(
         frames + FIRST_FRAME,
-        found.places[kept[frames]],
+        np.maximum(offsets, 0),
         recorded[frames] > 1,
         np.flatnonzero(expected & (kept < 0)) + FIRST_FRAME,
-        found.outside + int(found.events[~possible].sum()),
+        found.outside + int(found.events[found.shapes[~possible]].sum()),
         others,
         rows,
     )
 
 
-def _others(
-    found: Found, slots: NDArray[np.int64], kept: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _others(found: Found, counting: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The other events of the recordings that count, and the rows of their frames, which rise."""
-    recording = found.begins.searchsorted(found.others, "right") - 1
-    frame_rows = np.full(len(slots), -1)
-    whole = kept[kept >= 0]
-    frame_rows[whole] = np.arange(len(whole))
-    rows = frame_rows[recording]
-    counts = rows >= 0
-    others, rows = found.others[counts], rows[counts]
+    rows = np.full(len(found.begins), -1)
+    rows[counting] = np.arange(len(counting))
+    rows = rows[found.begins.searchsorted(found.others, "right") - 1]
+    others, rows = found.others[rows >= 0], rows[rows >= 0]
     order = np.argsort(rows, kind="stable")  # frames that were recorded again
     return others[order], rows[order]

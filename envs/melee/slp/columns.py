@@ -29,7 +29,7 @@ SAME = {
 # Computed PLAYER column -> the post-frame field that it needs.
 WORKED_OUT = {"on_ground": "airborne", "invulnerable": "hurtbox_state", "hitstun": "misc"}
 HITSTUN_FLAG: Final = (3, 0x02)  # byte of the flags, bit
-BLOCK: Final = 2048
+BLOCK: Final = 1024
 
 # Fountain of Dreams: a platform of recorded height h stands at FLOOR + SCALE * h units, and starts at h = FIRST_HEIGHTS
 # (left, right). Seen in replays: players stand at 16.1251 and 22.1251 until the heights change from 20 and 28.
@@ -125,8 +125,8 @@ def fill_controllers(controllers: NDArray[np.void], pre: NDArray[np.void]) -> No
     for axis in ("main_x", "main_y", "c_x", "c_y"):
         controllers[axis] = pre[axis]
     controllers["shoulder"] = pre["trigger"]
-    physical, processed = pre["physical_buttons"].astype(np.int64), pre["processed_buttons"].astype(np.int64)
-    implied = np.where(physical & BITS["Z"] != 0, BITS["A"], 0)
+    physical, processed = pre["physical_buttons"].astype(np.uint16), pre["processed_buttons"].astype(np.uint16)
+    implied = (physical & BITS["Z"]) * (BITS["A"] // BITS["Z"])
     controllers["buttons"] = BUTTON_ORDER[(physical | (processed & ~implied)) & 0xFFF]
 
 

@@ -134,7 +134,7 @@ def _timing(data: bytes, opening: _Recorded, bookend: _Recorded, num_frames: int
         events = found.events(data, offsets)
         for name in found.native.names or ():
             if name not in found.absent:
-                timing[name][rows] = events[name]
+                timing[name][rows if len(rows) < num_frames else slice(None)] = events[name]
     return timing
 
 

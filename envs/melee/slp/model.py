@@ -52,7 +52,7 @@ class Later(Generic[_Value]):
         replay.__dict__[self._name] = value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Replay:
     """One game of two players: T frames, two seats.
 

@@ -36,6 +36,8 @@ ALIKE: Final = 4  # recordings of one length that are worth a comparison
 TRIES: Final = 8  # recordings of one length that others are compared with
 CHUNK: Final = 1 << 18  # bytes that are searched at once: they and the result stay in the cache
 
+SMALLEST: Final = {command: smallest(fields) for command, fields in EVENTS.items()}
+
 # The first eight bytes of an event as a little-endian number: the command, the frame number, port and follower.
 _COMMAND, _NUMBER, _PLAYER = 0xFF, 0xFFFFFFFF << 8, 0xFFFF << 40
 
@@ -59,9 +61,10 @@ class Found:
 
     begins: NDArray[np.int64]  # [R] offset of the first event
     numbers: NDArray[np.int64]  # [R] of the frames
-    events: NDArray[np.int64]  # [R] how many
-    places: NDArray[np.int64]  # [R, PLACES] offsets, 0 not recorded
-    others: NDArray[np.int64]  # [N] offsets
+    shapes: NDArray[np.int64]  # [R] which of S
+    places: NDArray[np.int64]  # [S, PLACES] offsets from the first event, -1 not recorded
+    events: NDArray[np.int64]  # [S] how many
+    others: NDArray[np.int64]  # [N] offsets, rising
     counts: NDArray[np.int64]  # [256] of the events of each command
     outside: int  # events with an impossible frame number, outside of recordings
     game_end: int  # offset of the last game end event, 0 there is none
@@ -79,17 +82,10 @@ class _Followed:
     game_end: int = 0
 
 
-class _Alike(NamedTuple):
-    """Recordings with the same events in the same places."""
-
-    rows: NDArray[np.int64]  # of the starts
-    model: _Followed  # one of them
-
-
 def stream_of(data: bytes, begin: int, end: int, sizes: NDArray[np.int32], ports: tuple[int, int]) -> Stream:
     """The events in ``data[begin:end]``; ``sizes`` [256]: bytes after each command byte, -1 not declared."""
     steps = np.where(sizes < 0, end + 1, 1 + sizes.astype(np.int64)).tolist()
-    framed = frozenset(command for command, fields in EVENTS.items() if sizes[command] >= smallest(fields))
+    framed = frozenset(command for command, smallest in SMALLEST.items() if sizes[command] >= smallest)
     limit = min(MAX_FRAMES, 1024 + GAPS * ((end - begin) // (steps[PRE_FRAME] + steps[POST_FRAME])))
     return Stream(data, begin, end, steps, framed, ports, FRAME_START if FRAME_START in framed else PRE_FRAME, limit)
 
@@ -97,15 +93,13 @@ def stream_of(data: bytes, begin: int, end: int, sizes: NDArray[np.int32], ports
 def find_recordings(stream: Stream) -> Found:
     """All recordings, up to the first event that has no declared size or is not whole."""
     starts = _starts(stream)
-    groups = _compare(stream, starts)
-    known, reached = np.zeros(len(starts), bool), np.zeros(len(starts), bool)
-    for group in groups:
-        known[group.rows] = True
-    strange = np.flatnonzero(~known)  # the last start is one of them
+    shapes, models = _compare(stream, starts)
+    reached = np.zeros(len(starts), bool)
+    strange = np.flatnonzero(shapes < 0)  # the last start is one of them
 
     def is_known(at: int) -> bool:
         row = int(starts.searchsorted(at))
-        return row < len(starts) and bool(starts[row] == at and known[row])
+        return row < len(starts) and bool(starts[row] == at and shapes[row] >= 0)
 
     followed = _Followed()
     at = _follow(stream, stream.begin, is_known, followed)
@@ -114,7 +108,7 @@ def find_recordings(stream: Stream) -> Found:
         behind = int(strange[strange.searchsorted(first)])
         reached[first:behind] = True
         at = _follow(stream, int(starts[behind]), is_known, followed)
-    return _joined(stream, starts, reached, groups, followed, at)
+    return _joined(stream, starts[reached], shapes[reached], models, followed, at)
 
 
 def _starts(stream: Stream) -> NDArray[np.int64]:
@@ -131,32 +125,33 @@ def _starts(stream: Stream) -> NDArray[np.int64]:
     return np.concatenate(found)
 
 
-def _compare(stream: Stream, starts: NDArray[np.int64]) -> list[_Alike]:
-    """Recordings from one start to the next that are alike."""
+def _compare(stream: Stream, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[_Followed]]:
+    """Which recordings, from one start to the next, are like which model; -1 like none."""
+    shapes = np.full(len(starts), -1)
+    models: list[_Followed] = []
     lengths = np.minimum(np.diff(starts), LONGEST)
-    groups = []
     for length in np.flatnonzero(np.bincount(lengths)[:LONGEST] >= ALIKE).tolist():
         rows = np.flatnonzero(lengths == length)
         for _ in range(TRIES):
             if len(rows) < ALIKE:
                 break
             model = _model(stream, int(starts[rows[0]]), length)
-            same = _same(stream, starts[rows], length) if model else np.arange(len(rows)) < 0
+            same = np.arange(len(rows)) == 0
             if model:
-                groups.append(_Alike(rows[same], model))
-            rows = rows[~same] if model else rows[1:]
-    return groups
+                same = _same(stream, starts[rows], length)
+                shapes[rows[same]] = len(models)
+                models.append(model)
+            rows = rows[~same]
+    return shapes, models
 
 
 def _model(stream: Stream, start: int, length: int) -> _Followed | None:
     """The one recording from ``start``, if it ends after ``length`` bytes."""
     model = _Followed()
     end = _follow(stream, start, lambda at: at >= start + length, model)
-    return (
-        model
-        if end == start + length and len(model.recordings) == 1 and not (model.outside or model.game_end)
-        else None
-    )
+    if end != start + length or len(model.recordings) != 1 or model.outside or model.game_end:
+        return None
+    return model
 
 
 def _same(stream: Stream, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
@@ -205,11 +200,11 @@ def _add(stream: Stream, at: int, command: int, recording: list[int] | None, fou
     place = _place(stream, at, command)
     opens = place == (4 if stream.opening == FRAME_START else 0)
     if recording is None or opens or number != recording[1]:
-        recording = [at, number, 0, *[0] * PLACES]
+        recording = [at, number, 0, *[-1] * PLACES]
         found.recordings.append(recording)
     recording[2] += 1
     if place is not None:
-        recording[3 + place] = at
+        recording[3 + place] = at - recording[0]
     elif command not in (PRE_FRAME, POST_FRAME):
         found.others.append(at)
     return recording
@@ -226,36 +221,34 @@ def _place(stream: Stream, at: int, command: int) -> int | None:
 
 def _joined(
     stream: Stream,
-    starts: NDArray[np.int64],
-    reached: NDArray[np.bool_],
-    groups: list[_Alike],
+    begins: NDArray[np.int64],
+    shapes: NDArray[np.int64],
+    models: list[_Followed],
     followed: _Followed,
     end: int,
 ) -> Found:
-    """The recordings that are reached and those that were followed, in order."""
-    columns = np.zeros((3 + PLACES, len(starts)), np.int64)  # as ``_Followed.recordings``
+    """The recordings that are like models and those that were followed, in order."""
     others, counts = [np.array(followed.others, np.int64)], np.array(followed.counts)
-    everywhere: NDArray[np.int32] = np.ndarray((len(stream.data) - 4,), ">i4", stream.data, 1, (1,))
-    columns[0], columns[1] = starts, everywhere[starts]
-    for rows, model in groups:
-        rows = rows[reached[rows]]
-        begins, (recording,) = starts[rows], model.recordings
-        columns[2, rows] = recording[2]
-        for place in range(3, 3 + PLACES):
-            if recording[place]:
-                columns[place, rows] = begins + (recording[place] - recording[0])
-        others += [begins + (other - recording[0]) for other in model.others]
-        counts += np.array(model.counts) * len(rows)
-    more = np.array(followed.recordings, np.int64).reshape(-1, 3 + PLACES).T
-    columns = np.concatenate([columns[:, reached], more], axis=1)
-    if (np.diff(columns[0]) < 0).any():
-        columns = columns[:, np.argsort(columns[0], kind="stable")]
-    begins, numbers, events, places = columns[0], columns[1], columns[2], columns[3:].T
+    for shape, (model, count) in enumerate(zip(models, np.bincount(shapes, minlength=len(models)), strict=True)):
+        counts += np.array(model.counts) * count
+        if model.others:
+            alike = begins[shapes == shape]
+            others += [alike + (other - model.recordings[0][0]) for other in model.others]
+    numbers = np.frombuffer(stream.data, np.uint8)[begins[:, None] + np.arange(1, 5)].view(">i4")[:, 0]
+    recordings = [model.recordings[0] for model in models] + followed.recordings
+    table = np.array(recordings, np.int64).reshape(-1, 3 + PLACES)
+    more = table[len(models) :]
+    begins, numbers = np.concatenate([begins, more[:, 0]]), np.concatenate([numbers, more[:, 1]])
+    shapes = np.concatenate([shapes, np.arange(len(models), len(table))])
+    if (np.diff(begins) < 0).any():
+        order = np.argsort(begins, kind="stable")
+        begins, numbers, shapes = begins[order], numbers[order], shapes[order]
     return Found(
         begins,
         numbers,
-        events,
-        places,
+        shapes,
+        table[:, 3:],
+        table[:, 2],
         np.sort(np.concatenate(others)),
         counts,
         followed.outside,

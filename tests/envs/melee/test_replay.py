@@ -2,6 +2,9 @@
 
 import dataclasses
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +12,8 @@ import pytest
 from envs.melee.replay import End, read_replay
 from envs.melee.slp import layout
 from tests.envs.melee.slp_files import FOUNTAIN, VERSIONS, Parts, assert_same, file_bytes, synthetic
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -113,6 +118,32 @@ def test_unknown_events_are_skipped_by_their_size(made):
     read = read_replay(parts.bytes())
     assert_same(replay, read, skip=("path", "problems"))
     assert read.problems == ("2 unknown events 0xfd skipped", "1 unknown events 0xfe skipped")
+
+
+def test_what_only_looks_like_a_frame_start_is_none(made):
+    """An unknown event, in two of three frames, in which a start and the inputs behind it stand."""
+    replay, parts = made
+    parts.sizes[0x50] = 40
+    start = 1 + parts.sizes[layout.FRAME_START]
+    fake = b"\x50" + (b"\x3a" + b"\0" * (start - 1) + b"\x37").ljust(40, b"\0")
+    for frame in replay.state.game["frame"].tolist():
+        if frame % 3:
+            parts.events.insert(parts.of_frame(frame)[2], fake)
+    read = read_replay(parts.bytes())
+    assert_same(replay, read, skip=("path", "problems"))
+    (problem,) = read.problems
+    assert problem == f"{np.count_nonzero(replay.state.game['frame'] % 3)} unknown events 0x50 skipped"
+
+
+def test_columns_are_made_once(made):
+    read = read_replay(made[1].bytes())
+    for name in ("state", "pre", "post", "items", "timing"):
+        assert getattr(read, name) is getattr(read, name)
+
+
+def test_reading_needs_no_compiler():
+    script = "import sys, envs.melee.replay; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
 
 
 def test_the_last_recording_of_a_frame_counts(made):

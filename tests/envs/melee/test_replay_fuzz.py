@@ -4,16 +4,19 @@ from contextlib import suppress
 from functools import cache
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from envs.errors import ReplayError
 from envs.melee.replay import read_replay
+from envs.melee.slp import scan
 from envs.melee.slp.encode import encode
-from tests.envs.melee.slp_files import REAL, needs_real_files, synthetic
+from tests.envs.melee.slp_files import REAL, assert_same, needs_real_files, synthetic
 
 FUZZED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 HEAD_BYTES = 1500  # the table of sizes and the start event
+FOLLOWED_BYTES = 300_000  # larger files are not followed one by one: it takes time
 
 
 @cache
@@ -27,9 +30,15 @@ def real():
 
 
 def check(data):
-    """A replay or a ReplayError."""
+    """A replay or a ReplayError, and the same whether recordings are compared or followed one by one."""
     with suppress(ReplayError):
-        check_replay(read_replay(data), data)
+        replay = read_replay(data)
+        check_replay(replay, data)
+        if len(data) > FOLLOWED_BYTES:
+            return
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scan, "ALIKE", len(data))
+            assert_same(read_replay(data), replay)
 
 
 def check_replay(replay, data):
