@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special
+from envs.melee.physics import air, attack, damage, death, grab, ground, ledge, run, shield, special, special_motion
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
 from envs.melee.physics.inputs import PASS_STICK
 from envs.melee.physics.landing import land
@@ -82,19 +82,17 @@ def _decide_hurt(p, m, c):
 
 @rule
 def _decide_special(p, m, c, tables):
-    if special.is_air_jump(p, c):
+    if special_motion.is_air_jump(p, c):
         air.jump(p, m, c, tables)
         return
     special.go_on(p, m, tables)
-    if p.action < a.FIRST_SPECIAL:
-        return
-    if special.jump_cancels(p, m, tables) and (p.on_ground or p.jumps_left > 0):
+    if special.jump_cancels(p, m, tables):
         if p.on_ground:
             ground.start_jump_squat(p, m, c)
         else:
             air.double_jump(p, m, c)
     elif special.passes_platform(p, m, tables):
-        action, frame = special.special_row(p, m, tables).passes_as, p.action_frame
+        action, frame = special_motion.special_row(p, m, tables).passes_as, p.action_frame
         ground.drop_through(p, m)
         p.action, p.action_frame = action, frame
 
@@ -244,7 +242,7 @@ def _move_on_ground(p, m, c, s, tables):
     edge = past_edge(m, s, x)
     if edge == 0.0:
         p.x = x
-    elif special.is_special(p, c) and special.leaves_edge(p, m, tables):
+    elif special_motion.is_special(p, c) and special.leaves_edge(p, m, tables):
         p.x = x
         special.leave_edge(p, m, tables)
     elif _falls_off(p, m, tables, edge):
@@ -273,8 +271,8 @@ def _ground_speed(p, m, c, tables):
         run.dash_speed(p, m, c)
     elif action == a.TURN_RUN:
         run.turn_run_speed(p, m, c)
-    elif special.is_special(p, c):
-        special.ground_speed(p, m, c, tables)
+    elif special_motion.is_special(p, c):
+        special_motion.ground_speed(p, m, c, tables)
     else:
         fast = abs(p.speed_ground_x) > c.walk_max
         slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
@@ -325,8 +323,8 @@ def _air_speed(p, m, c, tables):
     action = p.action
     if action == a.AIR_DODGE:
         air.air_dodge_speed(p, m, c)
-    elif special.is_special(p, c):
-        special.special_speed(p, m, c, tables)
+    elif special_motion.is_special(p, c):
+        special_motion.special_speed(p, m, c, tables)
     elif p.hitstun > 0.0 or a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         fall(p, m, c)
