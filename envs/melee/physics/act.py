@@ -6,7 +6,22 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import air, attack, crouch, damage, death, down, edge, grab, ground, ledge, run, shield, special
+from envs.melee.physics import (
+    air,
+    attack,
+    crouch,
+    damage,
+    death,
+    down,
+    edge,
+    grab,
+    ground,
+    ledge,
+    run,
+    shield,
+    special,
+    special_motion,
+)
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
 from envs.melee.physics.hurt import decide_hurt
 from envs.melee.physics.inputs import PASS_STICK, shield_held
@@ -77,19 +92,17 @@ def _decide(p, m, c, s, tables, side):
 
 @rule
 def _decide_special(p, m, c, tables):
-    if special.is_air_jump(p, c):
+    if special_motion.is_air_jump(p, c):
         air.jump(p, m, c, tables)
         return
     special.go_on(p, m, tables)
-    if p.action < a.FIRST_SPECIAL:
-        return
-    if special.jump_cancels(p, m, tables) and (p.on_ground or p.jumps_left > 0):
+    if special.jump_cancels(p, m, tables):
         if p.on_ground:
             ground.start_jump_squat(p, m, c)
         else:
             air.double_jump(p, m, c)
     elif special.passes_platform(p, m, tables):
-        action, frame = special.special_row(p, m, tables).passes_as, p.action_frame
+        action, frame = special_motion.special_row(p, m, tables).passes_as, p.action_frame
         crouch.drop_through(p, m, c)
         p.action, p.action_frame = action, frame
 
@@ -257,7 +270,7 @@ def _move_on_ground(p, m, c, s, tables):
     outcome = edge.STOPS if is_animated(p, m, tables) and p.hitstun <= 0.0 else edge.edge_outcome(p, m, side)
     if side == 0.0:
         p.x = x
-    elif special.is_special(p, c) and special.leaves_edge(p, m, tables):
+    elif special_motion.is_special(p, c) and special.leaves_edge(p, m, tables):
         p.x = x
         special.leave_edge(p, m, tables)
     elif outcome == edge.FALLS:
@@ -288,8 +301,8 @@ def _ground_speed(p, m, c, tables):
         run.dash_speed(p, m, c)
     elif action == a.TURN_RUN:
         run.turn_run_speed(p, m, c)
-    elif special.is_special(p, c):
-        special.ground_speed(p, m, c, tables)
+    elif special_motion.is_special(p, c):
+        special_motion.ground_speed(p, m, c, tables)
     else:
         fast = abs(p.speed_ground_x) > c.walk_max
         slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
@@ -326,8 +339,8 @@ def _air_speed(p, m, c, tables):
     action = p.action
     if action == a.AIR_DODGE:
         air.air_dodge_speed(p, m, c)
-    elif special.is_special(p, c):
-        special.special_speed(p, m, c, tables)
+    elif special_motion.is_special(p, c):
+        special_motion.special_speed(p, m, c, tables)
     elif p.hitstun > 0.0 or a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         fall(p, m, c)

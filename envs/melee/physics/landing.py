@@ -6,7 +6,7 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import damage, down, special
+from envs.melee.physics import damage, down, special_motion
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import enter, touch_ground
 from envs.melee.tables.layout import PATH
@@ -39,7 +39,7 @@ def land(p, m, c, s, tables, surface, fall_speed):
         start_lag(p, m, a.LANDING_FALL_SPECIAL, m.landing_lag)
     elif action == a.AIR_DODGE:
         start_lag(p, m, a.LANDING_FALL_SPECIAL, AIR_DODGE_LANDING)
-    elif special.is_special(p, c):
+    elif special_motion.is_special(p, c):
         _land_special(p, m, tables, fall_speed)
     elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         enter(p, m, a.SHIELD_BREAK_DOWN)
@@ -77,7 +77,7 @@ def set_lag(m, action, frames):
 @rule
 def _land_special(p, m, tables, fall_speed):
     """Go on with the move on the ground, or land with its lag."""
-    row = special.special_row(p, m, tables)
+    row = special_motion.special_row(p, m, tables)
     if row.lands_as > 0:
         if row.drive == PATH:
             p.speed_ground_x = 0.0  # the animation goes on moving the player

@@ -8,7 +8,8 @@ from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.change import enter, finished, lock_hull, start_fall
 from envs.melee.physics.inputs import C_STICK, jump_pressed, shield_held
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import is_special, takes_ledge
+from envs.melee.physics.special import takes_ledge
+from envs.melee.physics.special_motion import is_special
 from envs.melee.physics.stage import surface_height
 
 HELD_DOWN = 0.66  # the stick this far down takes no ledge

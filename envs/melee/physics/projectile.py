@@ -21,7 +21,8 @@ from envs.melee.physics.hit import (
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import is_special, show_reflection, special_row
+from envs.melee.physics.special import show_reflection
+from envs.melee.physics.special_motion import is_special, special_row
 from envs.melee.physics.stage import inside_body
 from envs.melee.physics.stale import move_of, stale_share
 from envs.melee.tables.layout import LASER_HIT

@@ -80,7 +80,7 @@ HIT: Final = np.dtype(
         ("speed_x", "f8"),  # of a laser, forward
         ("speed_y", "f8"),
         ("life", "f8"),  # of a laser, frames
-        ("item", "i4"),  # type of a laser in replay files, 0 unknown
+        ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
     align=True,

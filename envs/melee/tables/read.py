@@ -221,7 +221,7 @@ def _read_hit(row: Row, start: int, end: int, group: int) -> HitEntry:
     targets = row.choice("targets", TARGETS, "everybody")
     numbers: dict[str, float] = {"start": start, "end": end, "group": group}
     numbers |= {"kind": KINDS[kind], "targets": TARGETS[targets], "electric": row.whole("electric", 0, highest=1)}
-    numbers |= {"stored": row.whole("stored", 0, highest=1), "item": row.whole("item", 0)}
+    numbers |= {"stored": row.whole("stored", 0, highest=1), "item_type": row.whole("item_type", 0)}
     for name in _HIT_NUMBERS:
         needed = name in _NEEDED_OF_ATTACKS and kind == "attack"
         numbers[name] = row.number(name, None if needed else 0.0)

@@ -47,15 +47,8 @@ from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
 from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
-from envs.melee.physics.special import (
-    begin_move,
-    follow_move,
-    is_special,
-    note_lean,
-    note_press,
-    special_row,
-    store_shot,
-)
+from envs.melee.physics.special import begin_move, follow_move, note_press, store_shot
+from envs.melee.physics.special_motion import is_special, note_lean, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move, same_use
 from envs.melee.state import NUM_SEATS, as_records, records

@@ -40,6 +40,6 @@ def _hits_by_item(tables: Tables, character: int) -> dict[int, tuple[int, int]]:
     for action, entry in enumerate(tables.actions[character]):
         for row in range(entry["first_hit"], entry["first_hit"] + entry["num_hits"]):
             hit = tables.hits[row]
-            if hit["kind"] == LASER_HIT and hit["item"] > 0:
-                found.setdefault(int(hit["item"]), (row, action))
+            if hit["kind"] == LASER_HIT and hit["item_type"] > 0:
+                found.setdefault(int(hit["item_type"]), (row, action))
     return found

@@ -47,7 +47,7 @@ def test_out_of_reach(reason, change):
 
 def test_holding_down_avoids_the_ledge():
     arena = Arena().place(1, -60.0).place(0, EDGE + 3.0, -2.0, facing=-1.0, grounded=False)
-    arena.play(12, pad(y=-0.5))
+    arena.play(12, pad(y=-0.7))
     assert arena.actions[0] != a.CLIFF_CATCH
 
 
