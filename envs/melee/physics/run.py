@@ -106,6 +106,7 @@ def start_dash_attack(p, m):
 @rule
 def run(p, m, c):
     """Running at full speed."""
+    m.run_lock = max(m.run_lock - 1, 0)
     if start_special(p, m, c):
         return
     if grab_pressed(m):
@@ -120,7 +121,6 @@ def run(p, m, c):
         start_turn_run(p, m, 0.0)
     elif m.run_lock <= 0 and abs(m.stick_x) < RUN_STICK:
         enter(p, m, a.RUN_BRAKE)
-    m.run_lock = max(m.run_lock - 1, 0)
 
 
 @rule

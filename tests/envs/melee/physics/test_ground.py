@@ -171,10 +171,7 @@ def test_a_flick_on_the_second_frame_of_a_turn_dashes_if_the_stick_flew_across(f
 
 def test_a_flick_during_a_slow_turn_dashes_as_it_ends():
     arena = Arena().play(3, pad(x=-0.5)).play(1)
-    seen = []
-    for _ in range(3):
-        seen.append(arena.play(1, pad(x=-1.0)).actions[0])
-    assert seen == [a.TURN, a.DASH, a.DASH]
+    assert [arena.play(1, pad(x=-1.0)).actions[0] for _ in range(3)] == [a.TURN, a.DASH, a.DASH]
 
 
 def test_a_walk_stops_before_it_turns():
