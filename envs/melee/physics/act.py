@@ -8,7 +8,7 @@ from envs.melee.physics import air, attack, crouch, damage, death, edge, grab, g
 from envs.melee.physics.change import enter, finished, hull_height, leave_ground, rest, start_fall, turn_around
 from envs.melee.physics.inputs import PASS_STICK, shield_held
 from envs.melee.physics.landing import land
-from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, ground_friction, is_animated, toward
+from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, is_animated, toward
 from envs.melee.physics.stage import (
     along_slope,
     fly,
@@ -249,7 +249,7 @@ def _move_on_ground(p, m, c, s, tables):
     if is_animated(p, m, tables):
         p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing
     else:
-        _ground_speed(p, m, c)
+        run.ground_speed(p, m, c)
     # The first frame of a dash still moves with the speed before it.
     speed = before if p.action == a.DASH and p.action_frame == 1.0 else p.speed_ground_x
     damage.slow_launch(p, c)
@@ -278,23 +278,6 @@ def _move_on_ground(p, m, c, s, tables):
         edge.stop_at_edge(p, m, outcome)
     if p.on_ground:
         p.y = surface_height(m, s, m.surface, p.x)
-
-
-@rule
-def _ground_speed(p, m, c):
-    action = p.action
-    if a.WALK_SLOW <= action <= a.WALK_FAST:
-        ground.walk_speed(p, m, c)
-    elif action == a.DASH and p.action_frame == 1.0:
-        run.start_dash_speed(p, c)
-    elif action == a.DASH or action == a.RUN:
-        run.dash_speed(p, m, c)
-    elif action == a.TURN_RUN:
-        run.turn_run_speed(p, m, c)
-    else:
-        fast = abs(p.speed_ground_x) > c.walk_max
-        slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
-        ground_friction(p, c, 2.0 if fast and not slides else 1.0)
 
 
 @rule

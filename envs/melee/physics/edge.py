@@ -28,7 +28,7 @@ def edge_outcome(p, m, edge):
     moving = action <= a.JUMP_SQUAT and action != a.TURN_RUN
     if moving or a.SQUAT <= action <= a.SQUAT_RISE or a.GUARD_ON <= action <= a.GUARD_REFLECT:
         return FALLS
-    return FALLS if edge != p.facing and action != a.TURN_RUN else STOPS
+    return FALLS if action >= a.FIRST_SPECIAL and edge != p.facing else STOPS
 
 
 @rule
