@@ -233,7 +233,7 @@ def test_a_run_out_of_a_turn_goes_on_for_a_moment():
     arena.play_until(lambda arena: arena.actions[0] == a.RUN, 30, pad(x=1.0))
     arena.play(1, pad(x=-1.0))
     arena.play_until(lambda arena: arena.actions[0] == a.RUN, 60, pad(x=-1.0))
-    assert arena.play_until(lambda arena: arena.actions[0] == a.RUN_BRAKE, 30) == 11
+    assert arena.play_until(lambda arena: arena.actions[0] == a.RUN_BRAKE, 30) == 10
 
 
 def test_grabs_slide_on_plain_friction():
@@ -242,3 +242,19 @@ def test_grabs_slide_on_plain_friction():
     arena.play(1, pad("Z"))
     assert arena.actions[0] == a.CATCH
     assert before - arena.players.speed_ground_x[0] == pytest.approx(0.08)
+
+
+def test_an_attack_stops_at_an_edge_behind_it():
+    arena = Arena(stage="battlefield", offset=100.0).place(0, -57.3).play(1, pad("A"))
+    arena.players.speed_ground_x[0] = -2.0
+    arena.play(3)
+    assert (arena.actions[0], arena.players.x[0], arena.players.y[0]) == (a.JAB_1, -57.6, 27.2)
+    assert arena.players.speed_ground_x[0] < 0.0
+
+
+def test_a_run_gains_less_the_nearer_it_is_to_its_speed():
+    """Falco, stick at 0.738, a frame of a real replay: 0.7802 becomes 0.7912."""
+    arena = Arena("falco").play(15, pad(x=1.0))
+    assert arena.actions[0] == a.RUN
+    arena.players.speed_ground_x[0] = 0.7802
+    assert arena.play(1, pad(x=0.7375)).players.speed_ground_x[0] == pytest.approx(0.7912, abs=1e-4)
