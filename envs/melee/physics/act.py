@@ -26,7 +26,7 @@ from envs.melee.physics.change import enter, finished, hull_height, leave_ground
 from envs.melee.physics.hurt import decide_hurt
 from envs.melee.physics.inputs import PASS_STICK, shield_held
 from envs.melee.physics.landing import land
-from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, ground_friction, is_animated, toward
+from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, is_animated, toward
 from envs.melee.physics.stage import (
     along_slope,
     fly,
@@ -256,8 +256,10 @@ def _move_on_ground(p, m, c, s, tables):
     before = p.speed_ground_x
     if is_animated(p, m, tables):
         p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing
+    elif special_motion.is_special(p, c):
+        special_motion.ground_speed(p, m, c, tables)
     else:
-        _ground_speed(p, m, c, tables)
+        run.ground_speed(p, m, c)
     # The first frame of a dash still moves with the speed before it.
     speed = before if p.action == a.DASH and p.action_frame == 1.0 else p.speed_ground_x
     damage.slow_launch(p, c)
@@ -288,25 +290,6 @@ def _move_on_ground(p, m, c, s, tables):
         edge.stop_at_edge(p, m, outcome)
     if p.on_ground:
         p.y = surface_height(m, s, m.surface, p.x)
-
-
-@rule
-def _ground_speed(p, m, c, tables):
-    action = p.action
-    if a.WALK_SLOW <= action <= a.WALK_FAST:
-        ground.walk_speed(p, m, c)
-    elif action == a.DASH and p.action_frame == 1.0:
-        run.start_dash_speed(p, c)
-    elif action == a.DASH or action == a.RUN:
-        run.dash_speed(p, m, c)
-    elif action == a.TURN_RUN:
-        run.turn_run_speed(p, m, c)
-    elif special_motion.is_special(p, c):
-        special_motion.ground_speed(p, m, c, tables)
-    else:
-        fast = abs(p.speed_ground_x) > c.walk_max
-        slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
-        ground_friction(p, c, 2.0 if fast and not slides else 1.0)
 
 
 @rule

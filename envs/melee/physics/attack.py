@@ -5,13 +5,12 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A
-from envs.melee.physics.change import enter, finished, rest
+from envs.melee.physics.change import enter, finished, rest, turn_around
 from envs.melee.physics.inputs import C_SMASH, DASH_AGE, DASH_STICK, JUMP_STICK, SMASH_AGE, TILT
 from envs.melee.physics.motion import sign
 
 MAX_CHARGE = 60.0  # frames that a smash attack can be charged
 CHARGE_DAMAGE = 0.3671  # damage that a full charge adds, as a share
-JAB_AGAIN_FRAMES = 2.0  # frames of a jab before another press counts
 NO_ACTION = -1
 STEEP = 1.19175  # tangent of 50 degrees: from there on the stick counts as up or down
 SLIGHT_ANGLE = 0.17633  # tangent of 10 degrees: from there on a forward tilt or smash is aimed a little
@@ -124,6 +123,7 @@ def _aerial(forward, up):
 @rule
 def keep_attacking(p, m, tables):
     """One frame of an attack; True while it goes on."""
+    turn_around(p, m, tables)
     entry = tables.actions[m.character_row, p.action]
     if entry.charge > 0 and p.action_frame == entry.charge + 1.0 and m.charge < MAX_CHARGE and m.held & BUTTON_A:
         m.charge += 1.0  # the animation waits on its charge frame
@@ -141,7 +141,7 @@ def keep_attacking(p, m, tables):
 
 @rule
 def _next_jab(p, m, tables):
-    if m.pressed & BUTTON_A and p.action_frame > JAB_AGAIN_FRAMES:
+    if m.pressed & BUTTON_A:
         m.jab_again = 1
     following = tables.actions[m.character_row, p.action + 1]
     last_hit_over = p.action_frame > _last_hit_frame(p, m, tables) + 2.0

@@ -33,7 +33,7 @@ def edge_outcome(p, m, edge):
     moving = action <= a.JUMP_SQUAT and action != a.TURN_RUN
     if moving or a.SQUAT <= action <= a.SQUAT_RISE or a.GUARD_ON <= action <= a.GUARD_REFLECT:
         return FALLS
-    return STOPS
+    return FALLS if action >= a.FIRST_SPECIAL and edge != p.facing else STOPS
 
 
 @rule

@@ -15,6 +15,7 @@ from envs.melee.physics.ground import (
     start_guard,
     start_jump_squat,
     start_squat,
+    walk_speed,
 )
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
@@ -31,6 +32,7 @@ from envs.melee.physics.special import SIDE_STICK, UP_STICK, start_special
 DASH_EARLY = 4.0  # up to this frame a dash that did not come out of a turn only smashes, grabs, jumps and rolls
 DASH_ROLL = 3.0  # up to this one it rolls
 RUN_LOCK = 10  # frames of a run out of a turn in which it goes on without the stick
+DASH_ATTACK_FRICTION = 0.625  # of the character's
 RUN_GAIN = 0.4  # of the acceleration of a dash, towards a speed not yet reached
 
 
@@ -106,6 +108,7 @@ def start_dash_attack(p, m):
 @rule
 def run(p, m, c):
     """Running at full speed."""
+    m.run_lock = max(m.run_lock - 1, 0)
     if start_special(p, m, c):
         return
     if grab_pressed(m):
@@ -120,7 +123,6 @@ def run(p, m, c):
         start_turn_run(p, m, 0.0)
     elif m.run_lock <= 0 and abs(m.stick_x) < RUN_STICK:
         enter(p, m, a.RUN_BRAKE)
-    m.run_lock = max(m.run_lock - 1, 0)
 
 
 @rule
@@ -195,3 +197,23 @@ def dash_speed(p, m, c):
     if p.action == a.RUN and 0.0 < reached < 1.0:
         step *= (1.0 - reached) * RUN_GAIN
     p.speed_ground_x = toward(p.speed_ground_x, target, c.traction if reached > 1.0 else step)
+
+
+@rule
+def ground_speed(p, m, c):
+    """Change the speed on the ground by the rule of the action."""
+    action = p.action
+    if a.WALK_SLOW <= action <= a.WALK_FAST:
+        walk_speed(p, m, c)
+    elif action == a.DASH and p.action_frame == 1.0:
+        start_dash_speed(p, c)
+    elif action == a.DASH or action == a.RUN:
+        dash_speed(p, m, c)
+    elif action == a.TURN_RUN:
+        turn_run_speed(p, m, c)
+    elif action == a.DASH_ATTACK:
+        ground_friction(p, c, DASH_ATTACK_FRICTION)
+    else:
+        fast = abs(p.speed_ground_x) > c.walk_max
+        slides = action == a.RUN_BRAKE or a.CATCH <= action <= a.CATCH_CUT
+        ground_friction(p, c, 2.0 if fast and not slides else 1.0)

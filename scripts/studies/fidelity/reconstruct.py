@@ -239,6 +239,8 @@ def _go_on(before, p, m, c):
         m.dash_turn = 2 if -m.stick_x * p.facing >= DASH_STICK and m.x_age < DASH_AGE else 0
     elif p.action == a.DASH_ATTACK:
         m.dash_grab = max(m.dash_grab - 1, 0)
+    elif p.action == a.RUN:
+        m.run_lock = max(m.run_lock - 1, 0)
     elif p.action == a.SQUAT:
         if m.drop_in > 0:
             m.drop_in -= 1

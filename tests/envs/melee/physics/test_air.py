@@ -194,3 +194,21 @@ def test_the_stick_has_to_stay_up_a_little_for_a_full_hop():
         arena = Arena().play(1, pad(y=1.0))
         arena.play_until(lambda arena: arena.actions[0] == a.JUMP_F, 9, pad(y=y))
         assert arena.players.speed_y[0] == pytest.approx(speed)
+
+
+def test_marths_back_aerial_turns_him_around():
+    arena = Arena("marth").place(0, 0.0, 150.0, grounded=False).play(1, pad("A", x=-1.0))
+    assert arena.play(30).players.facing[0] == 1.0
+    assert arena.play(1).players.facing[0] == -1.0
+
+
+def test_a_flick_that_starts_a_fast_fall_is_used_up():
+    arena = Arena("fox").place(0, 0.0, 60.0, grounded=False).play(2).play(1, pad(y=-1.0))
+    assert arena.memory.fast_fall[0]
+    assert arena.memory.y_age[0] > 100
+
+
+def test_an_aerial_needs_a_c_stick_that_goes_out_after_the_jump_squat():
+    arena = Arena("fox").play(2, pad("X")).play(3, pad("X", c_x=1.0))
+    assert arena.actions[0] == a.JUMP_F
+    assert arena.play(1).play(1, pad(c_x=1.0)).actions[0] == a.FAIR

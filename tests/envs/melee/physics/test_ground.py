@@ -155,12 +155,99 @@ def test_players_on_different_surfaces_do_not_push():
     assert arena.players.x.tolist() == pytest.approx(before)
 
 
-def test_rising_from_a_crouch_leaves_no_turn():
-    arena = Arena().play(12, pad(y=-1.0)).play(1)
-    assert arena.actions[0] == a.SQUAT_RISE
-    assert arena.play(1, pad(x=-1.0)).actions[0] == a.SQUAT_RISE
-    arena = Arena().play(12, pad(y=-1.0)).play(1)
-    assert arena.play(1, pad(x=1.0)).actions[0] == a.DASH
+def test_rising_from_a_crouch_only_walks():
+    for x, action in ((-1.0, a.SQUAT_RISE), (1.0, a.WALK_SLOW)):
+        arena = Arena().play(12, pad(y=-1.0)).play(1)
+        assert arena.actions[0] == a.SQUAT_RISE
+        assert arena.play(1, pad(x=x)).actions[0] == action
+
+
+def test_a_crouch_dashes_but_does_not_grab_or_use_a_neutral_special():
+    for inputs, action in ((pad(x=1.0), a.DASH), (pad("B"), a.SQUAT_RISE), (pad("Z", y=-1.0), a.DTILT)):
+        assert Arena("fox").play(12, pad(y=-1.0)).play(1, inputs).actions[0] == action
+
+
+@pytest.mark.parametrize(
+    ("frames", "inputs", "action"),
+    [
+        (2, pad("A", x=1.0), a.FSMASH),
+        (2, pad("A"), a.DASH),
+        (2, pad(x=1.0, c_x=-1.0), a.FSMASH),
+        (2, pad("R", x=1.0), a.ROLL_F),
+        (3, pad("R", x=1.0), a.DASH),
+        (3, pad(x=-1.0), a.DASH),
+        (4, pad(x=-1.0), a.TURN),
+        (4, pad("A", x=1.0), a.DASH_ATTACK),
+        (4, pad(x=1.0, c_x=-1.0), a.DASH),
+        (4, pad("R", x=1.0), a.GUARD_REFLECT),
+        (2, pad("Z", x=1.0), a.CATCH_DASH),
+        (4, pad("B", x=0.5), a.DASH),
+    ],
+)
+def test_what_a_dash_allows(frames, inputs, action):
+    """For its first 4 frames only smashes, grabs, jumps and, up to the third, a roll; never a neutral special."""
+    assert Arena("fox").play(frames, pad(x=1.0)).play(1, inputs).actions[0] == action
+
+
+def test_a_dash_out_of_a_turn_attacks_at_once():
+    arena = Arena().play(2, pad(x=-1.0))
+    assert arena.actions[0] == a.DASH
+    assert arena.play(1, pad("A", x=-1.0)).actions[0] == a.DASH_ATTACK
+
+
+def test_a_trigger_soon_after_a_dash_attack_grabs():
+    for wait, action in ((0, a.CATCH_DASH), (2, a.CATCH_DASH), (3, a.DASH_ATTACK)):
+        arena = Arena().play(5, pad(x=1.0)).play(1, pad("A")).play(wait)
+        assert arena.play(1, pad("Z")).actions[0] == action
+
+
+@pytest.mark.parametrize(("first", "action"), [(-0.5, a.DASH), (-0.9, a.TURN)])
+def test_a_flick_on_the_second_frame_of_a_turn_dashes_if_the_stick_flew_across(first, action):
+    """The Universal Controller Fix; here from a stick that was a little to the same side before."""
+    arena = Arena().play(1, pad(x=0.0 if first > -0.6 else -0.25)).play(1, pad(x=-0.5))
+    assert arena.play(1, pad(x=-1.0)).actions[0] == action
+
+
+def test_a_flick_during_a_slow_turn_dashes_as_it_ends():
+    arena = Arena().play(3, pad(x=-0.5)).play(1)
+    assert [arena.play(1, pad(x=-1.0)).actions[0] for _ in range(3)] == [a.TURN, a.DASH, a.DASH]
+
+
+def test_a_walk_stops_before_it_turns():
+    arena = Arena().play(5, pad(x=0.5))
+    assert [arena.play(1, pad(x=-0.5)).actions[0] for _ in range(2)] == [a.WAIT, a.TURN]
+
+
+def test_a_flick_drops_through_a_platform_even_if_the_stick_lets_go():
+    arena = Arena(stage="battlefield", offset=100.0).play(2, pad(y=-1.0))
+    assert [arena.play(1).actions[0] for _ in range(2)] == [a.SQUAT, a.PLATFORM_DROP]
+
+
+def test_a_platform_holds_a_player_at_its_edge_who_faces_it_and_does_not_push():
+    for x, action in ((0.5, a.TEETER), (0.78, a.FALL)):
+        arena = Arena(stage="battlefield", offset=100.0)
+        arena.play_until(lambda arena: arena.actions[0] in (a.TEETER, a.FALL), 200, pad(x=x))
+        assert arena.actions[0] == action
+
+
+def test_a_stick_beyond_the_gate_is_clamped_in_whole_steps():
+    arena = Arena().play(1, pad(x=1.0, y=1.0))
+    assert (arena.memory.stick_x[0], arena.memory.stick_y[0]) == (56 / 80, 56 / 80)
+
+
+def test_a_c_stick_smash_needs_more_than_an_aerial():
+    assert Arena().play(1, pad(c_x=0.75)).actions[0] == a.WAIT
+    assert Arena().play(1, pad(c_x=0.875)).actions[0] == a.FSMASH
+    assert Arena().play(1, pad(c_y=0.625)).actions[0] == a.WAIT
+    assert Arena().play(1, pad(c_y=0.75)).actions[0] == a.USMASH
+
+
+def test_forward_tilts_are_aimed_where_the_character_has_them():
+    def tilt(character, y):
+        return Arena(character).play(3, pad(x=0.5, y=y)).play(1, pad("A", x=0.5, y=y)).actions[0]
+
+    assert [tilt("fox", y) for y in (0.375, 0.0, -0.375)] == [a.FTILT_HIGH, a.FTILT, a.FTILT_LOW]
+    assert tilt("marth", 0.375) == a.FTILT
 
 
 def test_a_dash_that_is_faster_than_a_run_jumps_with_the_speed_of_a_run():
@@ -185,7 +272,7 @@ def test_a_run_out_of_a_turn_goes_on_for_a_moment():
     arena.play_until(lambda arena: arena.actions[0] == a.RUN, 30, pad(x=1.0))
     arena.play(1, pad(x=-1.0))
     arena.play_until(lambda arena: arena.actions[0] == a.RUN, 60, pad(x=-1.0))
-    assert arena.play_until(lambda arena: arena.actions[0] == a.RUN_BRAKE, 30) == 11
+    assert arena.play_until(lambda arena: arena.actions[0] == a.RUN_BRAKE, 30) == 10
 
 
 def test_grabs_slide_on_plain_friction():
@@ -194,3 +281,19 @@ def test_grabs_slide_on_plain_friction():
     arena.play(1, pad("Z"))
     assert arena.actions[0] == a.CATCH
     assert before - arena.players.speed_ground_x[0] == pytest.approx(0.08)
+
+
+def test_an_attack_stops_at_an_edge_behind_it():
+    arena = Arena(stage="battlefield", offset=100.0).place(0, -57.3).play(1, pad("A"))
+    arena.players.speed_ground_x[0] = -2.0
+    arena.play(3)
+    assert (arena.actions[0], arena.players.x[0], arena.players.y[0]) == (a.JAB_1, -57.6, 27.2)
+    assert arena.players.speed_ground_x[0] < 0.0
+
+
+def test_a_run_gains_less_the_nearer_it_is_to_its_speed():
+    """Falco, stick at 0.738, a frame of a real replay: 0.7802 becomes 0.7912."""
+    arena = Arena("falco").play(15, pad(x=1.0))
+    assert arena.actions[0] == a.RUN
+    arena.players.speed_ground_x[0] = 0.7802
+    assert arena.play(1, pad(x=0.7375)).players.speed_ground_x[0] == pytest.approx(0.7912, abs=1e-4)

@@ -65,7 +65,7 @@ def test_aerials_by_stick_and_c_stick(inputs, action):
 
 
 def test_dash_attack_and_dash_grab():
-    assert Arena().play(3, pad(x=1.0)).play(1, pad("A", x=1.0)).actions[0] == a.DASH_ATTACK
+    assert Arena().play(4, pad(x=1.0)).play(1, pad("A", x=1.0)).actions[0] == a.DASH_ATTACK
     assert Arena().play(3, pad(x=1.0)).play(1, pad("Z", x=1.0)).actions[0] == a.CATCH_DASH
 
 

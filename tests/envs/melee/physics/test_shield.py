@@ -13,7 +13,7 @@ def test_shield_drains_while_held_and_heals_after():
     assert drained == pytest.approx(60 - 0.28 * 29, abs=0.3)
     arena.play(1)
     assert arena.actions[0] == a.GUARD_OFF
-    assert arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 20) == 15
+    assert arena.play_until(lambda arena: arena.actions[0] == a.WAIT, 20) == 16
     healed = float(arena.players.shield[0])
     assert healed > drained
     assert arena.play(10).players.shield[0] == pytest.approx(healed + 0.7)
@@ -89,7 +89,9 @@ def test_hits_break_shields():
         (pad("R Z"), a.CATCH),
         (pad("R X"), a.JUMP_SQUAT),
         (pad("R", y=1.0), a.JUMP_SQUAT),
-        (pad("R B", y=1.0), 353),
+        (pad("R B", y=1.0), a.JUMP_SQUAT),
+        (pad("R", c_y=0.625), a.GUARD),
+        (pad("R", c_y=0.75), a.JUMP_SQUAT),
     ],
 )
 def test_options_out_of_shield(inputs, action):
@@ -150,3 +152,25 @@ def test_a_c_stick_that_is_out_already_rolls():
 def test_only_a_press_on_the_second_frame_reflects():
     assert Arena().play(1, pad(shoulder=0.5)).play(1, pad("R")).actions[0] == a.GUARD_REFLECT
     assert Arena().play(2, pad(shoulder=0.5)).play(1, pad("R")).actions[0] == a.GUARD_ON
+
+
+def test_a_shield_once_let_go_is_lowered():
+    arena = Arena().play(3, pad("R")).play(1).play(4, pad("R"))
+    assert arena.actions[0] == a.GUARD_REFLECT
+    assert arena.play(1, pad("R")).actions[0] == a.GUARD_OFF
+
+
+def test_lowering_a_shield_allows_a_spot_dodge():
+    assert Arena().play(10, pad("R")).play(2).play(1, pad(y=-1.0)).actions[0] == a.SPOT_DODGE
+
+
+def test_a_trigger_that_was_half_down_before_does_not_reflect():
+    assert Arena().play(4, pad(shoulder=0.5)).play(1, pad("R")).actions[0] == a.GUARD_ON
+    assert Arena().play(1, pad("R")).actions[0] == a.GUARD_REFLECT
+
+
+def test_rolling_the_stick_down_its_rim_drops_through_a_platform():
+    """The Universal Controller Fix; a straight flick down dodges."""
+    for x, action in ((0.0, a.SPOT_DODGE), (0.75, a.PLATFORM_DROP)):
+        arena = Arena(stage="battlefield", offset=100.0).play(6, pad("R", x=min(x, 0.625)))
+        assert arena.play(1, pad("R", x=x, y=-0.75)).actions[0] == action

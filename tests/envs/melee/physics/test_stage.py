@@ -76,7 +76,7 @@ def test_a_flick_down_drops_through_a_platform_but_not_the_floor():
 
 
 def test_a_shield_drops_through_a_platform():
-    arena = Arena(stage="battlefield").play(9, pad("R")).play(1, pad("R", y=-0.7))
+    arena = Arena(stage="battlefield").play(9, pad("R")).play(1, pad("R", y=-0.6875))
     assert arena.actions[0] == a.PLATFORM_DROP
 
 
