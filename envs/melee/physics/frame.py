@@ -10,7 +10,7 @@ from __future__ import annotations
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
-from envs.melee.physics.change import forget_moves, forget_presses, rest_hull
+from envs.melee.physics.change import forget_moves, forget_presses, lean, rest_hull
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import hold_hits, resolve_hits, resolve_holds
@@ -93,6 +93,8 @@ def clear_memory(m):
     m.age = 0
     m.hull = 0.0
     m.hull_lock = 0
+    m.lean = 0.0
+    m.lean_side = 0
     m.frozen = 0
     m.surface = 0
     m.short_hop = 0
@@ -174,7 +176,11 @@ def _begin(p, m, pad, s, tables, side):
     if m.launch:
         start_launch(p, m, s)
     p.action_frame += m.rate
+    loop = tables.actions[m.character_row, p.action].loop
+    if loop > 0 and p.action_frame >= loop:
+        p.action_frame -= loop
     m.age += 1
+    lean(p, m, c)
     decide(p, m, c, s, tables, side)
     heal_shield(p)
 

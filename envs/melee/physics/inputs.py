@@ -31,7 +31,7 @@ RUN_JUMP_STICK = 0.5625  # while dashing or running
 CROUCH_STICK = -0.6875
 STAY_DOWN_STICK = -0.625
 DROP_STICK = -0.6625  # fast fall and platform drop
-PASS_STICK = -0.65  # falling through platforms
+PASS_STICK = -0.6499  # falling through platforms: -0.65 in single precision
 DODGE_STICK = 0.6999  # 0.7 in single precision
 
 JUMP_BUTTONS = BUTTON_X | BUTTON_Y

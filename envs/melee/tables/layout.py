@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-
 MAX_SURFACES: Final = 8
 MAX_OUTLINE: Final = 12
 MAX_FLOOR: Final = 6
@@ -50,6 +48,7 @@ ACTION: Final = np.dtype(
         ("autocancel_after", "i4"),  # landing after this frame too
         ("intangible_from", "i4"),
         ("intangible_to", "i4"),
+        ("loop", "i4"),  # frames after which the animation begins again, 0: it does not
         ("turns", "i4"),  # frame on which the animation turns the player around
         ("by_weight", "i4"),  # 1: a throw that is slower the heavier its victim is: 100 / weight frames a frame
         ("first_hit", "i4"),

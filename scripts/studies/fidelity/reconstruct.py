@@ -16,7 +16,7 @@ from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
-from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
+from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
 from envs.melee.physics.damage import RECOIL_FRICTION
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.frame import clear_memory, tick
@@ -109,7 +109,6 @@ def _remember(before, p, m, s, tables):
     lying = a.DOWN_BOUND_UP <= p.action <= a.DOWN_ROLL_B
     before_surface = m.surface
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
-    _follow_hull(before, p, m, tables)
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL else 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
@@ -117,17 +116,28 @@ def _remember(before, p, m, s, tables):
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
         m.age += 1
-    elif p.action != before.action or p.action_frame < before.action_frame:
+    elif p.action != before.action or _restarts(before, p, m, tables):
         _begin(before, p, m, c, tables)
         m.drop_from = before_surface if p.action == a.PLATFORM_DROP else -1
+        m.lean = 0.0
+        m.lean_side = 0
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
+        if p.hitlag <= 0.0:
+            lean(before, m, c)
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
             m.rate = p.action_frame - before.action_frame
         if p.action == a.JUMP_SQUAT and not jump_held(m):
             m.short_hop = 1
         if p.action == a.TURN_RUN and p.facing != before.facing:
             m.dash_turn = 1
+    _follow_hull(before, p, m, tables)
+
+
+@rule
+def _restarts(before, p, m, tables):
+    """Whether the action begins anew, which is not its animation that goes on from its start."""
+    return p.action_frame < before.action_frame and tables.actions[m.character_row, p.action].loop == 0
 
 
 @rule

@@ -38,6 +38,7 @@ BOUND: Final = np.dtype(
         ("frame", "i4"),
         ("landing", "i4"),  # 1: the height is below ``height``, 0: at least that
         ("height", "f8"),
+        ("lean", "f8"),  # of a fall, see ``physics.change.lean``; above 0 forward
         ("flight", "i4"),  # counts the flights of a file
         ("landed_from", "i4"),  # action in which this flight ends on a surface, NONE if it does not
         ("surface", "i4"),
@@ -55,7 +56,10 @@ def bounds(replay: Replay) -> NDArray[np.void]:
     mock = records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS)
     above = np.zeros(MAX_SURFACES, np.int32)
     count = _search(replay_arrays(replay, memory), *mock, above, tables, nowhere, as_records(out))
-    return out[:count]
+    found = out[:count]
+    if "fod_platforms" in replay.absent:  # nobody knows where the platforms that move are
+        found = found[tables.stages[tables.stage_rows[int(replay.stage)]]["surface_mover"][found["surface"]] < 0]
+    return found
 
 
 @compiled
@@ -63,12 +67,12 @@ def _search(real, game, mock, remembered, above, tables, nowhere, out):
     s = tables.stages[tables.stage_rows[real.game[0].stage]]
     count = flight = 0
     for seat in range(2):
-        action, frame, start = NONE, 0, count
+        action, frame, leant, start = NONE, 0, 0.0, count
         for t in range(1, len(real.players)):
             p, m, before = real.players[t, seat], real.memory[t, seat], real.players[t - 1, seat]
             lands = p.on_ground or (_is_down(p) and not _is_down(before))
             if before.on_ground or is_placed(before) or is_climbing(before) or _is_down(before) or is_placed(p):
-                action, flight, start = NONE, flight + 1, count
+                action, leant, flight, start = NONE, 0.0, flight + 1, count
                 _place(p, m, s, above)
                 continue
             if lands:
@@ -82,16 +86,16 @@ def _search(real, game, mock, remembered, above, tables, nowhere, out):
                 if m.surface >= 0 and not mock[seat].on_ground and not jumped:
                     depth = surface_height(m, s, m.surface, p.x) - before.y
                     if depth > 0.0 and not above[m.surface]:
-                        count = _add(out, count, t - 1, seat, p, action, frame, 0, depth, flight, m.surface)
+                        count = _add(out, count, t - 1, seat, p, action, frame, leant, 0, depth, flight, m.surface)
                     if not locked:
-                        action, frame = mock[seat].action, mock[seat].action_frame
+                        action, frame, leant = mock[seat].action, mock[seat].action_frame, _leant(remembered[seat])
                     depth = surface_height(m, s, m.surface, p.x) - mock[seat].y
-                    count = _add(out, count, t, seat, p, action, frame, 1, depth, flight, m.surface)
+                    count = _add(out, count, t, seat, p, action, frame, leant, 1, depth, flight, m.surface)
                     for row in range(start, count):
                         out[row].landed_from = mock[seat].action
                 continue
             if m.hull_lock == 0:
-                action, frame = p.action, p.action_frame
+                action, frame, leant = p.action, p.action_frame, _leant(m)
             for i in range(s.num_surfaces):
                 y = surface_height(m, s, i, p.x)
                 if p.y >= y:
@@ -103,8 +107,13 @@ def _search(real, game, mock, remembered, above, tables, nowhere, out):
                 elif not _is_over(p, before, m, s, i):
                     above[i] = 0
                 else:
-                    count = _add(out, count, t, seat, p, action, frame, 0, y - p.y, flight, i)
+                    count = _add(out, count, t, seat, p, action, frame, leant, 0, y - p.y, flight, i)
     return count
+
+
+@rule
+def _leant(m):
+    return m.lean if m.lean_side == 1 else -m.lean if m.lean_side == 2 else 0.0  # noqa: PLR2004
 
 
 @rule
@@ -132,11 +141,11 @@ def _is_down(p):
 
 
 @rule
-def _add(out, count, t, seat, p, action, frame, landing, height, flight, surface):
+def _add(out, count, t, seat, p, action, frame, leant, landing, height, flight, surface):
     if height > DEEPEST or height < -DEEPEST:
         return count
     row = out[count]
     row.t, row.seat, row.character, row.landing, row.height = t, seat, p.character, landing, height
     row.action, row.frame = action, min(max(int(frame), 0), HULL_FRAMES - 1)
-    row.flight, row.surface, row.landed_from = flight, surface, NONE
+    row.lean, row.flight, row.surface, row.landed_from = leant, flight, surface, NONE
     return count + 1
