@@ -25,10 +25,10 @@ STEP: Final = 0.05  # units between the heights that are tried
 HIGHEST: Final = 16.0
 HEIGHTS: Final = np.arange(0.0, HIGHEST, STEP)
 WORST: Final = 1.0  # units: a bound that is broken by more counts no more, it is an error of the search
-STIFFNESS: Final = 0.5  # cost of a change of one unit from one frame to the next
+STIFFNESS: Final = 0.7  # cost of a change of one unit from one frame to the next
 LEANS: Final = np.arange(-4.0, 4.01, 0.5)  # units that leaning may add
-PULL: Final = 0.003  # cost, on each frame, of a unit away from the character with the same animations
-SPREAD: Final = 0.03  # added cost that makes a height less likely by a factor of e
+PULL: Final = 0.001  # cost, on each frame, of a unit away from the character with the same animations
+SPREAD: Final = 0.02  # added cost that makes a height less likely by a factor of e
 LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf"}
 """Characters with nearly the same animations."""
 
