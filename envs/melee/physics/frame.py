@@ -65,7 +65,7 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
     p.on_ground = 1
     p.invulnerable = 0
     clear_memory(m)
-    m.surface = max(surface_under(m, s, side * s.spawn_x, s.spawn_y, s.blast_bottom, -1), 0)
+    m.surface = max(surface_under(m, s, side * s.spawn_x, s.spawn_y, s.blast_bottom), 0)
     p.x = min(max(p.x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
     p.y = surface_height(m, s, m.surface, p.x)
 
