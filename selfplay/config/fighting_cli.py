@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from envs.melee.tables import check_readable
 from envs.registry import DIALOGUE, GAMES, find_game
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
@@ -34,6 +35,7 @@ def _imply(explicit: dict[str, Any]) -> None:
 def _check_names(config: Config) -> None:
     game = find_game(config.game.type)
     if game.fighter:
+        check_readable(config.game.character, config.game.opponent_character, config.game.stage)
         cast = [*sorted(game.characters), RANDOM]
         check_name("--character", config.game.character, cast)
         check_name("--opponent-character", config.game.opponent_character, cast)

@@ -313,8 +313,10 @@ def _move_in_air(p, m, c, s, tables):
 
 @rule
 def falls_through(p, m):
-    """Whether holding down keeps platforms from holding the player: in jumps and falls."""
-    return m.stick_y <= PASS_STICK and a.JUMP_F <= p.action <= a.FALL_SPECIAL_B
+    """Whether holding down keeps platforms from holding the player: in jumps and falls (their ``Coll`` in ftCo_*.c)."""
+    action = p.action
+    jumping = a.JUMP_F <= action <= a.FALL_SPECIAL_B or action == a.CLIFF_JUMP_SLOW_2 or action == a.CLIFF_JUMP_QUICK_2
+    return m.stick_y <= PASS_STICK and jumping
 
 
 @rule

@@ -42,6 +42,8 @@ def _first_frames():
 
 
 HULL_LOCK = 10  # frames; a jump begins before the first of them is counted (doldecomp/melee ftcommon.c, fighter.c)
+LEAN_FROM = 0.1  # share of the largest speed in the air; this and LEAN_SHARE fitted, the rule: ftCo_Fall.c
+LEAN_SHARE = 0.5  # of the way to the lean that the speed asks for, a frame
 FIRST_FRAME = _first_frames()
 FIRST_RATE = np.where(FIRST_FRAME < 0.0, 0.0, 1.0)
 
@@ -60,6 +62,8 @@ def enter(p, m, action):
     m.charge = 0.0
     m.jab_again = 0
     m.drop_from = -1
+    m.lean = 0.0
+    m.lean_side = 0
 
 
 @rule
@@ -86,10 +90,31 @@ def lock_hull(m):
 
 
 @rule
+def leans(action):
+    """Whether a fall leans the way it drifts: its animation is mixed with one that leans forward or backward."""
+    return action == a.FALL or action == a.FALL_AERIAL or action == a.FALL_SPECIAL
+
+
+@rule
+def lean(p, m, c):
+    """Lean further towards the sideways speed of the frame before."""
+    if not leans(p.action):
+        return
+    drift = min(abs(p.speed_air_x) / c.air_max, 1.0)
+    m.lean_side = 0 if drift <= LEAN_FROM else 1 if p.speed_air_x * p.facing > 0.0 else 2
+    m.lean += LEAN_SHARE * (max(drift - LEAN_FROM, 0.0) / (1.0 - LEAN_FROM) - m.lean)
+
+
+@rule
 def hull_height(p, m, tables):
     """Units from the feet up to the lowest point that meets floors, in the air."""
+    if m.hull_lock > 0:
+        return m.hull
     frame = min(max(int(p.action_frame), 0), HULL_FRAMES - 1)
-    return m.hull if m.hull_lock > 0 else tables.hull[m.character_row, p.action, frame]
+    height = tables.hull[m.character_row, p.action, frame]
+    if m.lean_side > 0:
+        height += m.lean * (tables.hull[m.character_row, p.action + m.lean_side, frame] - height)
+    return height
 
 
 @rule

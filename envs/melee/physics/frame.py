@@ -13,7 +13,7 @@ from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.act import decide, move
 from envs.melee.physics.chance import start_chance
-from envs.melee.physics.change import forget_moves, forget_presses, rest_hull
+from envs.melee.physics.change import forget_moves, forget_presses, lean, rest_hull
 from envs.melee.physics.damage import smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import resolve_hits
@@ -71,7 +71,7 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
     p.on_ground = 1
     p.invulnerable = 0
     clear_memory(m)
-    m.surface = max(surface_under(m, s, side * s.spawn_x, s.spawn_y, s.blast_bottom, -1), 0)
+    m.surface = max(surface_under(m, s, side * s.spawn_x, s.spawn_y, s.blast_bottom), 0)
     p.x = min(max(p.x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
     p.y = surface_height(m, s, m.surface, p.x)
 
@@ -108,6 +108,8 @@ def clear_memory(m):
     m.age = 0
     m.hull = 0.0
     m.hull_lock = 0
+    m.lean = 0.0
+    m.lean_side = 0
     m.frozen = 0
     m.surface = 0
     m.short_hop = 0
@@ -205,7 +207,11 @@ def _begin(p, m, pad, s, tables, side):
     if m.launch:
         start_launch(p, m, s)
     p.action_frame = float(np.float32(p.action_frame + m.rate))  # single precision decides when a slow throw lets go
+    loop = tables.actions[m.character_row, p.action].loop
+    if loop > 0 and p.action_frame >= loop:
+        p.action_frame -= loop
     m.age += 1
+    lean(p, m, c)
     decide(p, m, c, s, tables, side)
     heal_shield(p)
 

@@ -52,6 +52,8 @@ MEMORY: Final = np.dtype(
         ("jump_input", "i4"),  # what asked for the jump: BY_BUTTON, BY_STICK or BY_C_STICK
         ("hull", "f8"),  # units from the feet up to the lowest point that meets floors, 0 on the ground
         ("hull_lock", "i4"),  # frames for which that point stays where it is, see ``change.lock_hull``
+        ("lean", "f8"),  # of a fall towards its motion, 0 upright to 1
+        ("lean_side", "i4"),  # 0 upright, 1 forward, 2 backward
         ("fast_fall", "i4"),
         ("run_lock", "i4"),  # frames for which a run goes on without the stick
         ("dash_turn", "i4"),  # this turn becomes a dash if the stick stays

@@ -1,8 +1,9 @@
 """Collision with the stage: floors, platforms, the solid body, edges, ledges and blast zones.
 
 A player is a point (the bottom of its hull) that moves in short steps, so that no speed carries it through anything. A
-floor only stops movement from above, so a player under the stage never appears on top of it. The place of a surface is
-that of the tables plus its offset: see ``platforms``.
+floor only stops movement from above, so a player under the stage never appears on top of it. It holds a player whose
+way crosses it between its edges, at the edge if the way ends beyond. The place of a surface is that of the tables plus
+its offset: see ``platforms``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from envs.compile import rule
 from envs.melee.physics.motion import sign
 
 LONGEST_STEP = 4.0  # units that a player moves before collisions are looked at again
-EDGE_SLACK = 0.1  # units that feet may be beyond an edge, as measured from replays
+EDGE_SLACK = 0.1  # units beyond an edge at which a surface still holds (doldecomp/melee mplib.c, and replays)
+TOUCH = 1e-4  # units from a surface at which a way down meets it
 FLAT = 2  # points of a floor without slopes
 
 
@@ -86,30 +88,9 @@ def along_slope(s, x, distance):
 
 
 @rule
-def _is_over(m, s, i, x):
-    return surface_left(m, s, i) <= x <= surface_right(m, s, i)
-
-
-@rule
-def surface_under(m, s, x, y0, y1, ignored):
+def surface_under(m, s, x, y0, y1):
     """Index of the highest surface that a fall from y0 to y1 at x crosses, -1 none."""
-    best = -1
-    best_y = 0.0
-    for i in range(s.num_surfaces):
-        if i == ignored or (i > 0 and m.falls_through):
-            continue
-        y = surface_height(m, s, i, x)
-        if y0 >= _before(m, s, i, y) and y > y1 and _is_over(m, s, i, x) and (best < 0 or y > best_y):
-            best = i
-            best_y = y
-    return best
-
-
-@rule
-def _before(m, s, i, y):
-    """Height on the frame before of a surface that is at ``y`` now."""
-    mover = s.surface_mover[i]
-    return y if mover < 0 else y - m.platform_rise[mover]
+    return _crossed(m, s, x, y0, x, y1, -1)
 
 
 @rule
@@ -182,24 +163,43 @@ def _wall(s, y0, y1):
 
 @rule
 def _crossed(m, s, x0, y0, x1, y1, ignored):
-    """The surface crossed from (x0, y0) to (x1, y1), where the path meets it or at its end."""
+    """The highest surface that the way from (x0, y0) down to (x1, y1) meets, -1 none."""
     if y1 >= y0 and s.num_floor == FLAT and s.num_movers == 0:
         return -1
-    landed = surface_under(m, s, x1, y0, y1, ignored)
-    if landed > 0 or (landed == 0 and s.num_floor == FLAT):
-        return landed
-    if s.num_floor != FLAT and ignored != 0:
-        over = y0 - _floor_height(s, x0)
-        under = y1 - _floor_height(s, x1)
-        if over >= 0.0 > under and _is_over(m, s, 0, x0 + (x1 - x0) * over / (over - under)):
-            return 0
-    if y1 >= y0:
-        return -1
-    if s.num_floor == FLAT and ignored != 0:  # a platform only stops a move that ends over it
-        y = surface_height(m, s, 0, x1)
-        if y0 >= y > y1 and _is_over(m, s, 0, x0 + (x1 - x0) * ((y0 - y) / (y0 - y1))):
-            return 0
-    return -1
+    best = -1
+    best_y = 0.0
+    for i in range(s.num_surfaces):
+        if i == ignored or (i > 0 and m.falls_through):
+            continue
+        y = surface_height(m, s, i, x1)
+        meets = (
+            _meets_slope(s, x0, y0, x1, y1) if i == 0 and s.num_floor != FLAT else _meets(m, s, i, y, x0, y0, x1, y1)
+        )
+        if meets and (best < 0 or y > best_y):
+            best = i
+            best_y = y
+    return best
+
+
+@rule
+def _meets(m, s, i, y, x0, y0, x1, y1):
+    """Whether the way down meets the flat surface ``i`` at height y: where it crosses it, not where it ends, counts."""
+    mover = s.surface_mover[i]
+    if mover >= 0:
+        y0 += m.platform_rise[mover]  # a platform that moves takes along where the way began
+    if y0 < y - TOUCH or y1 > y + TOUCH or y0 - y1 < TOUCH:
+        return False
+    x = x0 + (x1 - x0) * (y0 - y) / (y0 - y1)
+    return surface_left(m, s, i) - EDGE_SLACK <= x <= surface_right(m, s, i) + EDGE_SLACK
+
+
+@rule
+def _meets_slope(s, x0, y0, x1, y1):
+    over = y0 - _floor_height(s, x0)
+    under = y1 - _floor_height(s, x1)
+    if over < 0.0 or under >= 0.0:
+        return False
+    return s.surface_left[0] <= x0 + (x1 - x0) * over / (over - under) <= s.surface_right[0]
 
 
 @rule

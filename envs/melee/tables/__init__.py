@@ -1,13 +1,17 @@
 """Data of characters, moves and stages, read and checked from the TOML files beside this module.
 
 A character is one file in ``characters/``, a stage one file in ``stages/``; new files are found by their
-folder. Each file names its sources. ``docs/mock_melee.md`` explains the fields.
+folder. Each file names its sources. ``docs/mock_melee.md`` explains the fields. What was fitted to replays stands in
+``fitted/``, one file a character. A file that cannot be read leaves out that character or stage only, with a warning.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -17,30 +21,60 @@ from envs.melee.state import as_records
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
-__all__ = ["CHARACTERS", "STAGES", "Tables", "load_tables"]
+__all__ = ["CHARACTERS", "STAGES", "UNREADABLE", "Tables", "check_readable", "load_tables"]
 
 _FOLDER = Path(__file__).resolve().parent
+UNREADABLE: Final[dict[str, str]] = {}
+"""Characters and stages of the game that are left out because their files cannot be read: name -> why."""
 
 
 def load_tables(folder: Path | None = None) -> Tables:
-    """All tables as read-only arrays.
+    """All tables as read-only arrays; without a folder the game's own, those of them that can be read.
 
     Raises:
-        TableError: a file is inconsistent; the message names the file, the row and the field.
+        TableError: a file of ``folder`` is inconsistent; the message names the file, the row and the field.
     """
     return _build(*_read(folder or _FOLDER))
 
 
+def check_readable(*names: str | None) -> None:
+    """Refuse characters and stages whose files could not be read.
+
+    Raises:
+        TableError: a name is among them; the message names the file, the row and the field.
+    """
+    for name in names:
+        if name in UNREADABLE:
+            raise TableError(UNREADABLE[name])
+
+
 @cache
 def _read(folder: Path) -> tuple[tuple[CharacterFile, ...], tuple[StageFile, ...]]:
-    characters = tuple(read_character(path) for path in sorted(folder.glob("characters/*.toml")))
-    stages = tuple(read_stage(path) for path in sorted(folder.glob("stages/*.toml")))
+    characters = _read_all(folder, "characters", read_character)
+    stages = _read_all(folder, "stages", read_stage)
     for kind, entries in (("character", characters), ("stage", stages)):
         ids = [entry.id for entry in entries]
         for entry in entries:
             if ids.count(entry.id) > 1:
                 raise TableError(f"{entry.name}.toml: {kind} id {entry.id} is used by more than one file")
     return characters, stages
+
+
+_File = TypeVar("_File")
+
+
+def _read_all(folder: Path, kind: str, read: Callable[[Path], _File]) -> tuple[_File, ...]:
+    """Every file of a kind; one of the game's own that cannot be read is left out."""
+    found = []
+    for path in sorted(folder.glob(f"{kind}/*.toml")):
+        try:
+            found.append(read(path))
+        except TableError as error:
+            if folder != _FOLDER:
+                raise
+            UNREADABLE[path.stem] = f"{path}: {error}"
+            warnings.warn(f"{kind}/{error}; {path.stem} is left out", stacklevel=2)
+    return tuple(found)
 
 
 def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...]) -> Tables:
@@ -53,6 +87,8 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
         rows[row]["id"] = character.id
         for name, value in character.attributes.items():
             rows[row][name] = value
+        for action, frames in character.fits.loops.items():
+            actions.records[row, action]["loop"] = frames
         hull[row] = character.fits.default_hull
         for action, heights in character.fits.hull.items():
             hull[row, action, : len(heights)] = heights

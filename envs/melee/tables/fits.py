@@ -20,6 +20,7 @@ class Fits:
     """Values of one character that replays gave."""
 
     default_hull: float = DEFAULT_HULL
+    loops: dict[int, int] = field(default_factory=dict)  # by action: frames after which its animation begins again
     hull: dict[int, list[float]] = field(default_factory=dict)  # by action: height of the hull's bottom on each frame
 
 
@@ -32,9 +33,11 @@ def read_fits(character: Path) -> Fits:
     head = top.table("fit")
     head.sources()
     head.done()
+    listed = Row(path.name, "loops", top.take("loops", {}))
+    loops = {action_id(listed, name): listed.whole(name) for name in list(listed.left)}
     hulls = top.table("hull")
     default = hulls.number("default")
-    fits = Fits(default, {action_id(hulls, name): _heights(hulls.table(name)) for name in list(hulls.left)})
+    fits = Fits(default, loops, {action_id(hulls, name): _heights(hulls.table(name)) for name in list(hulls.left)})
     top.done()
     return fits
 

@@ -50,6 +50,7 @@ ACTION: Final = np.dtype(
         ("autocancel_after", "i4"),  # landing after this frame too
         ("intangible_from", "i4"),
         ("intangible_to", "i4"),
+        ("loop", "i4"),  # frames after which the animation begins again, 0: it does not
         ("turns", "i4"),  # frame on which the animation turns the player around
         ("by_weight", "i4"),  # 1: a throw that is slower the heavier its victim is: 100 / weight frames a frame
         ("first_hit", "i4"),

@@ -38,7 +38,9 @@ MOVEMENTS: Final = {
 }  # and how many move
 MAX_GROUPS: Final = 31  # bits of ``MEMORY.hit_groups``
 
-_ACTION_NUMBERS: Final = tuple(name for name in layout.ACTION.names or () if not name.startswith(("first_", "num_")))
+_ACTION_NUMBERS: Final = tuple(
+    name for name in layout.ACTION.names or () if not name.startswith(("first_", "num_", "loop"))
+)
 _HIT_NUMBERS: Final = (
     *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
     *("speed_x", "speed_y", "life"),

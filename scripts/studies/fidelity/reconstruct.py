@@ -17,7 +17,7 @@ from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
-from envs.melee.physics.change import FIRST_RATE, forget_moves, lock_hull, rest_hull
+from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
 from envs.melee.physics.crouch import DROP_FRAMES, flicked_through
 from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, start_hurt
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
@@ -162,7 +162,6 @@ def _remember(before, p, m, s, tables):
     lying = a.DOWN_BOUND_UP <= p.action <= a.DOWN_ROLL_B
     before_surface = m.surface
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
-    _follow_hull(before, p, m, tables)
     fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     if fast_fall > m.fast_fall:
         m.y_age = NEVER
@@ -182,9 +181,11 @@ def _remember(before, p, m, s, tables):
         m.age += 1
         m.trigger_age = NEVER
         _follow_shield(p, m)
-    elif p.action != before.action or p.action_frame < before.action_frame:
+    elif p.action != before.action or _restarts(before, p, m, tables):
         _begin(before, p, m, c, tables)
         m.drop_from = before_surface if p.action == a.PLATFORM_DROP else -1
+        m.lean = 0.0
+        m.lean_side = 0
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
         if a.FSMASH_HIGH <= p.action <= a.DSMASH and p.hitlag <= 0.0 and p.action_frame == before.action_frame:
@@ -192,9 +193,11 @@ def _remember(before, p, m, s, tables):
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
             m.rate = p.action_frame - before.action_frame
         if p.hitlag <= 0.0:
+            lean(before, m, c)
             _go_on(before, p, m, c)
     if p.hitlag <= 0.0 and is_special(p, c):
         _follow_special(before, p, m, c, tables)
+    _follow_hull(before, p, m, tables)
 
 
 @rule
@@ -266,6 +269,12 @@ def _struggle(p, m):
         buffer_jump(p, m)
     elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B):
         m.jab_again = 1
+
+
+@rule
+def _restarts(before, p, m, tables):
+    """Whether the action begins anew, which is not its animation that goes on from its start."""
+    return p.action_frame < before.action_frame and tables.actions[m.character_row, p.action].loop == 0
 
 
 @rule

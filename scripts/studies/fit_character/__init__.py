@@ -1,8 +1,8 @@
 """Fit what no public table says about a character to real replays.
 
 ``fit`` writes one file a character, ``fitted/NAME.toml``, which ``envs.melee.tables`` reads beside
-``characters/NAME.toml``. Each module of ``PARTS`` turns all replays into tables of these files: ``hull`` the heights of
-the point that meets floors.
+``characters/NAME.toml``. Each module of ``PARTS`` turns all replays into tables of these files: ``loops`` the
+lengths of falls, ``hull`` the heights of the point that meets floors.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ import envs.melee.tables
 from envs.melee.replay import Replay, read_replay
 from envs.melee.tables.fits import FOLDER
 from scripts.studies.fit_character.hull import fit_hulls
+from scripts.studies.fit_character.loops import fit_loops
 from scripts.studies.fit_character.usable import usable
 from scripts.studies.fit_character.write import text
 
 OWN: Final = Path(envs.melee.tables.__file__).parent
-PARTS: Final[dict[str, Callable[[Sequence[Replay]], dict[str, dict[str, object]]]]] = {"hull": fit_hulls}
+PARTS: Final[dict[str, Callable[[Sequence[Replay]], dict[str, dict[str, object]]]]] = {
+    "loops": fit_loops,
+    "hull": fit_hulls,
+}
 """By name of the table in a file: from replays to the content of that table, by name of the character."""
 
 

@@ -25,9 +25,10 @@ STEP: Final = 0.05  # units between the heights that are tried
 HIGHEST: Final = 16.0
 HEIGHTS: Final = np.arange(0.0, HIGHEST, STEP)
 WORST: Final = 1.0  # units: a bound that is broken by more counts no more, it is an error of the search
-STIFFNESS: Final = 1.0  # cost of a change of one unit from one frame to the next
-PULL: Final = 0.01  # cost, on each frame, of a unit away from the character with the same animations
-CLOSE: Final = 0.3  # added cost up to which a height may be the right one
+STIFFNESS: Final = 0.7  # cost of a change of one unit from one frame to the next
+LEANS: Final = np.arange(-4.0, 4.01, 0.5)  # units that leaning may add
+PULL: Final = 0.001  # cost, on each frame, of a unit away from the character with the same animations
+SPREAD: Final = 0.02  # added cost that makes a height less likely by a factor of e
 LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf"}
 """Characters with nearly the same animations."""
 
@@ -38,7 +39,7 @@ class Fitted(NamedTuple):
     """The curve of one action."""
 
     heights: Curve
-    uncertainty: float  # units, half the width within which the heights may lie, on the median frame with bounds
+    uncertainty: float  # units, half the width within which a height lies with 80%, on the median frame with bounds
     landings: int
     misses: int
 
@@ -76,12 +77,53 @@ def _fit_all(rows: NDArray[np.void], prior: dict[int, Curve]) -> dict[int, Fitte
     landed = rows[rows["landing"] == 1]
     level = float(np.median(_fit(landed, None).heights)) if len(landed) else DEFAULT_HULL
     flat = np.full(HULL_FRAMES, level)
-    actions = sorted({*np.unique(rows["action"]).tolist(), *prior})
-    return {action: _fit(rows[rows["action"] == action], prior.get(action, flat)) for action in actions}
+    fits: dict[int, Fitted] = {}
+    for action in sorted({*np.unique(rows["action"]).tolist(), *prior}):
+        part, near = rows[rows["action"] == action], prior.get(action, flat)
+        if (part["lean"] == 0.0).all():
+            fits[action] = _fit(part, near)
+        else:
+            for side, fitted in enumerate(_fit_leaning(part, near)):
+                fits[action + side] = fitted
+    return fits
+
+
+def _fit_leaning(rows: NDArray[np.void], prior: Curve) -> tuple[Fitted, Fitted, Fitted]:
+    """Upright, forward and backward: two heights that are added to the curve, each the one that makes it fit best."""
+    added = np.zeros(2)
+    for side in (0, 1, 0, 1):
+        costs = []
+        for height in LEANS:
+            added[side] = height
+            costs.append(_best(_upright(rows, added), prior).min() + PULL * abs(height))
+        added[side] = LEANS[int(np.argmin(costs))]
+    fitted = _fit(_upright(rows, added), prior)
+    forward, backward = (fitted._replace(heights=np.maximum(fitted.heights + height, 0.0)) for height in added)
+    return fitted, forward, backward
+
+
+def _upright(rows: NDArray[np.void], added: NDArray[np.float64]) -> NDArray[np.void]:
+    """The bounds as they would be without leaning."""
+    lean = rows["lean"]
+    upright = rows.copy()
+    upright["height"] -= np.abs(lean) * np.where(lean > 0.0, added[0], added[1])
+    return upright
 
 
 def _fit(rows: NDArray[np.void], prior: Curve | None) -> Fitted:
     """The best curve for the bounds of one action."""
+    totals = _best(rows, prior)
+    weight = np.exp((totals.min(1, keepdims=True) - totals) / SPREAD)
+    share = np.cumsum(weight, axis=1) / weight.sum(1, keepdims=True)
+    low, best, high = (HEIGHTS[(share >= part).argmax(1)] for part in (0.1, 0.5, 0.9))
+    seen = np.unique(rows["frame"])
+    middle = float(np.median((high - low)[seen])) / 2 if len(seen) else HIGHEST / 2
+    landings = int(rows["landing"].sum())
+    return Fitted(best, middle, landings, len(rows) - landings)
+
+
+def _best(rows: NDArray[np.void], prior: Curve | None) -> NDArray[np.float64]:
+    """[frames, heights] least cost of a whole curve through each height on each frame."""
     cost = np.zeros((HULL_FRAMES, len(HEIGHTS)))
     for row in rows:
         gap = row["height"] - HEIGHTS
@@ -89,24 +131,22 @@ def _fit(rows: NDArray[np.void], prior: Curve | None) -> Fitted:
         cost[row["frame"]] += np.minimum(np.maximum(broken, 0.0), WORST) + 0.1 * (broken > 0.0)
     if prior is not None:
         cost += PULL * np.minimum(np.abs(HEIGHTS - prior[:, None]), WORST * 3)
-    totals = _totals(cost)
-    best = HEIGHTS[totals.argmin(1)]
-    near = totals <= totals.min(1, keepdims=True) + CLOSE
-    width = (near.shape[1] - near[:, ::-1].argmax(1) - near.argmax(1)) * STEP / 2
-    seen = np.unique(rows["frame"])
-    middle = float(np.median(width[seen])) if len(seen) else HIGHEST / 2
-    landings = int(rows["landing"].sum())
-    return Fitted(best, middle, landings, len(rows) - landings)
+    return _totals(cost)
 
 
 def _totals(cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[frames, heights] least cost of a whole curve through each height on each frame."""
-    change = STIFFNESS * np.abs(HEIGHTS[:, None] - HEIGHTS)
     forward, backward = cost.copy(), cost.copy()
     for frame in range(1, len(cost)):
-        forward[frame] += (forward[frame - 1] + change).min(1)
-        backward[-1 - frame] += (backward[-frame] + change).min(1)
+        forward[frame] += _reached(forward[frame - 1])
+        backward[-1 - frame] += _reached(backward[-frame])
     return forward + backward - cost
+
+
+def _reached(cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[heights] least cost of a height and of the change that leads from it to each height."""
+    up = np.minimum.accumulate(cost - STIFFNESS * HEIGHTS) + STIFFNESS * HEIGHTS
+    down = np.minimum.accumulate((cost + STIFFNESS * HEIGHTS)[::-1])[::-1] - STIFFNESS * HEIGHTS
+    return np.minimum(up, down)
 
 
 def _table(curves: dict[int, Fitted]) -> dict[str, object]:

@@ -1,5 +1,6 @@
-import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from envs.melee import actions, tables
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import CONTROLLER, GAME, PLAYER
 from envs.melee.tables import CHARACTERS, STAGES, layout, load_tables
+from envs.melee.tables.fits import DEFAULT_HULL
 from envs.melee.tables.layout import ACTION, CHARACTER, GRAB_HIT, HIT, STAGE
 
 FOLDER = Path(tables.__file__).parent
@@ -117,6 +119,7 @@ def test_hits_with_a_pause_between_them_connect_again():
 def folder(tmp_path):
     shutil.copytree(FOLDER / "characters", tmp_path / "characters")
     shutil.copytree(FOLDER / "stages", tmp_path / "stages")
+    shutil.copytree(FOLDER / "fitted", tmp_path / "fitted")
     return tmp_path
 
 
@@ -220,19 +223,80 @@ def test_fields_of_a_hit_are_named_in_the_file_as_in_the_table():
         assert f"{name} = " in text
 
 
-def test_a_hull_may_change_with_the_frames(folder):
-    path = folder / "characters/fox.toml"
-    text = path.read_text()
-    path.write_text(re.sub(r"^nair = .*$", "nair = [[0, 1.5], [20, 3.0]]", text, count=1, flags=re.MULTILINE))
+HULL = """
+[fit]
+sources = ["nobody"]
+[loops]
+fall = 8
+[hull]
+default = 2.5
+[hull.nair]
+heights = [1.5, 2.0, 3.0]
+landings = 4
+misses = 2
+uncertainty = 0.3
+"""
+
+
+def test_a_hull_changes_with_the_frames_and_keeps_its_last_height(folder):
+    (folder / "fitted/fox.toml").write_text(HULL)
     tables = load_tables(folder)
-    hull = tables.hull[tables.character_rows[CHARACTERS["fox"]]]
-    assert hull[actions.NAIR, [0, 19, 20, 63]].tolist() == [1.5, 1.5, 3.0, 3.0]
-    assert (hull[actions.FAIR] == hull[actions.FAIR, 0]).all()
+    row = tables.character_rows[CHARACTERS["fox"]]
+    assert tables.hull[row, actions.NAIR, [0, 1, 2, 3, 63]].tolist() == [1.5, 2.0, 3.0, 3.0, 3.0]
+    assert (tables.hull[row, actions.FAIR] == 2.5).all()
+    assert tables.actions[row, actions.FALL].loop == 8
 
 
-@pytest.mark.parametrize("steps", ["[]", "[[5, 1.0]]", "[[0, 1.0], [0, 2.0]]", "[[0, 1.0, 2.0]]", '"high"'])
-def test_a_bad_hull_is_named(folder, steps):
-    path = folder / "characters/fox.toml"
-    path.write_text(re.sub(r"^nair = .*$", f"nair = {steps}", path.read_text(), count=1, flags=re.MULTILINE))
-    with pytest.raises(TableError, match=r"fox.toml: hull(: |\.)nair"):
+def test_a_character_without_a_fitted_file_has_the_default_hull(folder):
+    (folder / "fitted/fox.toml").unlink()
+    tables = load_tables(folder)
+    assert (tables.hull[tables.character_rows[CHARACTERS["fox"]]] == DEFAULT_HULL).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[1.5, 2.0, 3.0]", "[]", r"hull.nair: heights has 0 frames"),
+        ("[1.5, 2.0, 3.0]", '"high"', r"hull.nair: heights must be a list of numbers"),
+        ("hull.nair", "hull.nairs", r"hull: nairs is not a known action"),
+        ("fall = 8", "fall = 0.5", r"loops: fall must be a whole number"),
+        ("landings = 4", "landing = 4", r"hull.nair: landings is missing"),
+    ],
+)
+def test_a_bad_fitted_file_is_named(folder, old, new, message):
+    (folder / "fitted/fox.toml").write_text(HULL.replace(old, new, 1))
+    with pytest.raises(TableError, match=f"fox.toml: {message}"):
         load_tables(folder)
+
+
+UNFINISHED = """
+import shutil, sys, warnings
+from pathlib import Path
+import envs
+package = Path(sys.argv[1])
+sys.path.insert(0, str(package.parent.parent))
+for name in [name for name in sys.modules if name.split(".")[0] == "envs"]:
+    del sys.modules[name]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from envs.melee import tables
+print([str(warning.message) for warning in caught], sorted(tables.CHARACTERS))
+try:
+    tables.check_readable("marth", "fox")
+except tables.TableError as error:
+    print(error)
+"""
+
+
+def test_an_unfinished_file_of_the_game_costs_that_character_only(tmp_path):
+    copy = tmp_path / "envs/melee"
+    shutil.copytree(FOLDER.parent.parent, tmp_path / "envs", ignore=shutil.ignore_patterns("__pycache__"))
+    path = copy / "tables/characters/fox.toml"
+    path.write_text(path.read_text().replace("weight = ", "weigh = ", 1))
+    run = [sys.executable, "-c", UNFINISHED, str(copy)]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=FOLDER.parents[2], check=True)
+    warned, refused = done.stdout.splitlines()
+    assert "fox.toml: attributes: weight is missing; fox is left out" in warned
+    assert "'fox'" not in warned.split("[")[2]
+    assert "'marth'" in warned
+    assert refused.endswith("fox.toml: attributes: weight is missing")
