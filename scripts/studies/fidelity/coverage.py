@@ -114,7 +114,8 @@ def transformed(replay: Replay) -> NDArray[np.bool_]:
     if "stadium" not in replay.absent:
         event, kind = replay.stadium.T
         announced = (event > CHANGED) & (event < CHANGES) & (kind != NORMAL)
-        return (event >= 0) & ~announced & ~((event == CHANGED) & (kind == NORMAL))
+        result |= (event >= 0) & ~announced & ~((event == CHANGED) & (kind == NORMAL))
+        return result
     for t in np.flatnonzero(_strange_floors(replay).any(1)):
         result[max(t - CHANGE_BEFORE, 0) : t + CHANGE_AFTER] = True
     return result
@@ -122,12 +123,14 @@ def transformed(replay: Replay) -> NDArray[np.bool_]:
 
 def _strange_floors(replay: Replay) -> NDArray[np.bool_]:
     """[T, 2] players who stand on a floor that Stadium has only during and after a change."""
+    result = np.zeros(replay.state.players.shape, bool)
     if "post.ground" in replay.absent:
-        return np.zeros(replay.state.players.shape, bool)
+        return result
     p, floor = replay.state.players, replay.post["ground"]
     sinks = np.isin(floor, STADIUM_PLATFORMS) & (np.abs(p["y"] - STADIUM_PLATFORM_Y) > 0.1)
     strange = ~np.isin(floor, (*STADIUM_FLOORS, *STADIUM_PLATFORMS))
-    return (p["on_ground"] == 1) & (p["action"] > a.REBIRTH_WAIT) & (strange | sinks)
+    result |= (p["on_ground"] == 1) & (p["action"] > a.REBIRTH_WAIT) & (strange | sinks)
+    return result
 
 
 def _near_items(replay: Replay) -> NDArray[np.bool_]:
