@@ -16,6 +16,7 @@ from envs.melee.physics.motion import sign
 LONGEST_STEP = 4.0  # units that a player moves before collisions are looked at again
 EDGE_SLACK = 0.1  # units beyond an edge at which a surface still holds (doldecomp/melee mplib.c, and replays)
 TOUCH = 1e-4  # units from a surface at which a way down meets it
+DEEPEST, BESIDE = 10.0, 4.0  # units under the floor, and from a wall, where a player may be by a wrong hull
 FLAT = 2  # points of a floor without slopes
 
 
@@ -117,13 +118,18 @@ def fly(p, m, s, dx, dy, hull):
     """Move through the air by (dx, dy); the surface landed on, or -1.
 
     What meets the stage is the bottom of the player's hull: ``hull`` units over the feet now, ``m.hull`` a frame ago.
-    Walls and the underside stop the speed against them.
+    Walls stop the move but not the speed, as replays show; the underside stops both. Who is well inside the body, which
+    only a hull that is not the mock's explains, lands.
     """
     steps = int(max(abs(dx), abs(dy)) / LONGEST_STEP) + 1
     step_x = dx / steps
     step_y = (dy + hull - m.hull) / steps
     p.y += m.hull
     m.hull = hull
+    if p.y < s.ledge_y and p.y > s.ledge_y - DEEPEST and abs(p.x) < half_width(s, p.y) - BESIDE:
+        p.y = surface_height(m, s, 0, p.x)
+        m.hull = 0.0
+        return 0
     for _ in range(steps):
         x = p.x + step_x
         y = p.y + step_y
@@ -144,8 +150,6 @@ def fly(p, m, s, dx, dy, hull):
             else:
                 x = sign(p.x) * wall
                 step_x = 0.0
-                p.speed_air_x = 0.0
-                p.speed_attack_x = 0.0
         p.x = x
         p.y = y
     p.y -= hull

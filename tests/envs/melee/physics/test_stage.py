@@ -108,7 +108,13 @@ def test_a_player_beside_the_stage_meets_its_wall(stage):
         player.speed_air_x = -side * 30.0
         fly_by(player, memory, record, -side * 300.0, 0.0)
         assert player.x == pytest.approx(side * width_at(record, -5.0))
-        assert player.speed_air_x == 0
+        assert player.speed_air_x == -side * 30.0
+
+
+def test_who_is_under_the_floor_by_a_wrong_hull_lands():
+    player, memory, record = flier("battlefield", 10.0, -3.0)
+    assert fly_by(player, memory, record, 0.5, -2.0) == 0
+    assert (player.x, player.y) == (10.0, 0.0)
 
 
 places = st.tuples(st.floats(-240, 240), st.floats(-100, 180))
