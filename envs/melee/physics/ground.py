@@ -100,6 +100,8 @@ def start_guard(p, m):
     if p.action == a.DASH:
         p.speed_ground_x *= DASH_STOP
     enter(p, m, a.GUARD_REFLECT if m.pressed & TRIGGERS else a.GUARD_ON)
+    m.tilt_x = 0.0
+    m.tilt_y = 0.0
 
 
 @rule

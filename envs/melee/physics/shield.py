@@ -8,7 +8,15 @@ from envs.melee.controller import BUTTON_A, BUTTON_Z
 from envs.melee.physics.attack import up_smash_asked
 from envs.melee.physics.change import enter, leave_ground
 from envs.melee.physics.ground import drop_through, platform_drop_asked, start_jump_squat
-from envs.melee.physics.inputs import C_STICK, DODGE_STICK, SMASH_AGE, TRIGGERS, jump_pressed, shield_held
+from envs.melee.physics.inputs import (
+    C_STICK,
+    DODGE_STICK,
+    SMASH_AGE,
+    TRIGGER_DEAD_ZONE,
+    TRIGGERS,
+    jump_pressed,
+    shield_held,
+)
 from envs.melee.physics.special import start_special, up_special_asked
 
 SPOT_DODGE_STICK = -0.8  # on a platform a flick not so far down drops through it
@@ -26,12 +34,41 @@ GUARD_ON_FRAMES = 8  # before the shield can be let down
 REFLECT_AGE = 1  # frames within which a press still reflects
 STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
 GUARD_OFF_FRAMES = 14.0
+# Place and size of the bubble; constants of the game's common data (ftCo_Guard.c), the reach of the tilt from Marth's
+# Guard animation.
+SHIELD_LEAST = 0.15  # share of its full size that a spent shield has
+HARD_SHIELD = 0.5  # share of the rest that a shield loses with a full trigger
+SHIELD_SIZE = 2.0  # its full radius over ``shield_radius``
+TILT_STEP = 0.5  # share of the way to the stick that the bubble goes in a frame
+TILT_REACH = 0.13  # of the bubble at most, as a share of the player's height
 
 
 @rule
 def is_shielding(p):
     """Whether the shield is up."""
     return a.GUARD_ON <= p.action <= a.GUARD_REFLECT and p.action != a.GUARD_OFF
+
+
+@rule
+def shield_size(p, m, c):
+    """Radius of the bubble in units, by the shield's health and the trigger."""
+    hold = (max(m.trigger, TRIGGER_DEAD_ZONE) - TRIGGER_DEAD_ZONE) / (1.0 - TRIGGER_DEAD_ZONE)
+    share = p.shield / FULL_SHIELD * (1.0 - HARD_SHIELD * hold)
+    return SHIELD_SIZE * c.shield_radius * (SHIELD_LEAST + (1.0 - SHIELD_LEAST) * share)
+
+
+@rule
+def shield_place(p, m, c):
+    """Centre of the bubble."""
+    reach = TILT_REACH * c.hurt_height
+    return p.x + reach * m.tilt_x, p.y + c.shield_y + reach * m.tilt_y
+
+
+@rule
+def tilt_shield(m):
+    """Move the bubble towards the stick."""
+    m.tilt_x += TILT_STEP * (m.stick_x - m.tilt_x)
+    m.tilt_y += TILT_STEP * (m.stick_y - m.tilt_y)
 
 
 @rule
@@ -75,6 +112,7 @@ def dodge(p, m):
 @rule
 def guard(p, m, c):
     """Hold the shield."""
+    tilt_shield(m)
     p.shield -= SHIELD_DRAIN * m.trigger_before
     if p.shield <= 0.0:
         break_shield(p, m)
@@ -94,6 +132,7 @@ def guard(p, m, c):
 @rule
 def guard_stun(p, m):
     """Stunned behind the shield."""
+    tilt_shield(m)
     if p.action_frame >= STUN_LENGTH:
         enter(p, m, a.GUARD if shield_held(m) else a.GUARD_OFF)
 

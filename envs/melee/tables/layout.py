@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-
 MAX_SURFACES: Final = 8
 MAX_OUTLINE: Final = 12
 MAX_FLOOR: Final = 6
@@ -174,6 +172,9 @@ class Tables(NamedTuple):
     specials: NDArray[np.void]  # SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
     hits: NDArray[np.void]  # HIT [H]
     hull: NDArray[np.float64]  # [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
+    poses: NDArray[np.int32]  # [C, NUM_ACTIONS, HULL_FRAMES] which of the poses below the body has
+    capsules: NDArray[np.float64]  # [POSES, CAPSULES, 5] two points forward and up, radius; shares of ``hurt_height``
+    bounds: NDArray[np.float64]  # [POSES, 4] left, bottom, right and top of a pose
     points: NDArray[np.float64]  # [N, 2] hit circle centres and motions, x forward, y up
     stages: NDArray[np.void]  # STAGE [S]
     character_rows: NDArray[np.int32]  # [NUM_IDS] row of an internal character id, -1 none

@@ -28,7 +28,7 @@ from envs.melee.physics.memory import MEMORY, NEVER
 from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
-from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
+from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN, is_shielding, tilt_shield
 from envs.melee.physics.special import is_special, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import NUM_SEATS, as_records, records
@@ -113,6 +113,7 @@ def _remember(before, p, m, s, tables):
     m.fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     m.launch = 1 if p.hitlag > 0.0 and p.hitstun > 0.0 and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL else 0
     m.ledge = int(sign(p.x)) if a.CLIFF_CATCH <= p.action <= a.CLIFF_JUMP_QUICK_1 else 0
+    _follow_shield(before, p, m)
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
@@ -195,6 +196,15 @@ def _surface_under(p, m, s):
             best = i
             gap = abs(p.y - surface_height(m, s, i, p.x))
     return best
+
+
+@rule
+def _follow_shield(before, p, m):
+    """Update the tilt of a shield."""
+    if not is_shielding(before):
+        m.tilt_x = m.tilt_y = 0.0
+    elif is_shielding(p) and p.hitlag <= 0.0:
+        tilt_shield(m)
 
 
 @rule
