@@ -34,13 +34,11 @@ GUARD_ON_FRAMES = 8  # before the shield can be let down
 REFLECT_AGE = 1  # frames within which a press still reflects
 STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
 GUARD_OFF_FRAMES = 14.0
-# Place and size of the bubble; constants of the game's common data (ftCo_Guard.c), the reach of the tilt from Marth's
-# Guard animation.
+# Size of the bubble and speed of its tilt: constants of the game's common data (ftCo_Guard.c).
 SHIELD_LEAST = 0.15  # share of its full size that a spent shield has
 HARD_SHIELD = 0.5  # share of the rest that a shield loses with a full trigger
 SHIELD_SIZE = 2.0  # its full radius over ``shield_radius``
 TILT_STEP = 0.5  # share of the way to the stick that the bubble goes in a frame
-TILT_REACH = 0.13  # of the bubble at most, as a share of the player's height
 
 
 @rule
@@ -60,8 +58,7 @@ def shield_size(p, m, c):
 @rule
 def shield_place(p, m, c):
     """Centre of the bubble."""
-    reach = TILT_REACH * c.hurt_height
-    return p.x + reach * m.tilt_x, p.y + c.shield_y + reach * m.tilt_y
+    return p.x + p.facing * c.shield_x + c.shield_tilt * m.tilt_x, p.y + c.shield_y + c.shield_tilt * m.tilt_y
 
 
 @rule

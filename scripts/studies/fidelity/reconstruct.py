@@ -97,7 +97,7 @@ def _follow(real, tables):
                 _remember(players[t - 1, seat], p, m, s, tables)
         if t > 0:
             for seat in range(2):
-                _note_hits(players, memory, t, seat)
+                _note_hits(players, memory, t, seat, tables)
                 memory[t, seat].rival_ledge = memory[t - 1, 1 - seat].ledge
 
 
@@ -228,7 +228,7 @@ def _follow_hull(before, p, m, tables):
 
 
 @rule
-def _note_hits(players, memory, t, seat):
+def _note_hits(players, memory, t, seat, tables):
     """Record a hit of this seat on the other one: hit groups, staleness, credit."""
     p, m = players[t, seat], memory[t, seat]
     victim, hurt = players[t, 1 - seat], memory[t, 1 - seat]
@@ -243,9 +243,22 @@ def _note_hits(players, memory, t, seat):
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
     if attack and p.hitlag > players[t - 1, seat].hitlag and victim.hitlag > 0.0:
-        m.hit_groups = -1
+        m.hit_groups |= _groups_out(p, m, tables)
     else:
         attack = a.CATCH_ATTACK <= p.action <= a.THROW_D and p.action != a.CATCH_CUT
     if attack and rose and not m.staled:
         m.staled = 1
         remember_move(m, p.action)
+
+
+@rule
+def _groups_out(p, m, tables):
+    """Bits of the hit groups that are out on this frame."""
+    entry = tables.actions[m.character_row, p.action]
+    frame = int(p.action_frame)
+    groups = 0
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[row]
+        if hit.start <= frame <= hit.end:
+            groups |= 1 << hit.group
+    return groups
