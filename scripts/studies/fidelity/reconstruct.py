@@ -236,7 +236,9 @@ def _note_hits(players, memory, t, seat, tables):
     if rose:
         hurt.last_hit_by_frames = 0
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
-    attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
+    get_up = p.action == a.DOWN_ATTACK_UP or p.action == a.DOWN_ATTACK
+    get_up = get_up or p.action == a.CLIFF_ATTACK_SLOW or p.action == a.CLIFF_ATTACK_QUICK
+    attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL or get_up
     if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL:
         m.recoil = 0.0
     if attack and p.on_ground and victim.action == a.GUARD_STUN and p.hitlag > players[t - 1, seat].hitlag:
