@@ -90,7 +90,8 @@ def read_poses(path: Path = FILE) -> Poses:
     top.done()
     capsules = {name: _capsules(listed.table(name)) for name in list(listed.left)}
     numbers = {name: number for number, name in enumerate(capsules)}
-    of_body, owners = {}, {}
+    of_body: dict[str, NDArray[np.int32]] = {}
+    owners: dict[str, str] = {}
     for body in list(bodies.left):
         row = bodies.table(body)
         owners |= dict.fromkeys(_names(row), body)

@@ -37,8 +37,10 @@ def test_bounds_hold_their_capsules():
     for capsules, (left, bottom, right, top) in zip(poses.capsules, poses.bounds, strict=True):
         radius = capsules[:, 4]
         for x, y in ((0, 1), (2, 3)):
-            assert (capsules[:, x] - radius >= left).all() and (capsules[:, x] + radius <= right).all()
-            assert (capsules[:, y] - radius >= bottom).all() and (capsules[:, y] + radius <= top).all()
+            assert (capsules[:, x] - radius >= left).all()
+            assert (capsules[:, x] + radius <= right).all()
+            assert (capsules[:, y] - radius >= bottom).all()
+            assert (capsules[:, y] + radius <= top).all()
         assert np.isclose((capsules[:, 0:3:2].max(1) + radius).max(), right)
 
 
