@@ -144,6 +144,10 @@ def clear_memory(m):
     m.falls_through = 0
     m.ledge = 0
     m.rival_ledge = 0
+    m.before_x = 0.0
+    m.before_y = 0.0
+    m.tilt_x = 0.0
+    m.tilt_y = 0.0
     m.knockback = 0.0
     m.since_launch = NEVER
     m.jump_buffer = 0.0
@@ -176,6 +180,8 @@ def advance_frame(game, players, memory, controllers, tables):
     for seat in range(2):
         if memory[seat].frozen == 0:
             move(players[seat], memory[seat], tables.characters[memory[seat].character_row], s, tables)
+    for seat in range(2):
+        _update_invulnerable(players[seat], memory[seat], tables)
     resolve_hits(players, memory, tables)
     resolve_holds(players, memory, tables)
     move_lasers(players, memory, s, tables)
@@ -190,6 +196,8 @@ def advance_frame(game, players, memory, controllers, tables):
 def _begin(p, m, pad, s, tables, side):
     """Inputs and decision of one player; hitlag freezes all but the inputs."""
     c = tables.characters[m.character_row]
+    m.before_x = p.x
+    m.before_y = p.y
     read_inputs(m, pad)
     tick(m)
     if p.hitlag > 0.0:

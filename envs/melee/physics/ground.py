@@ -155,6 +155,8 @@ def start_guard(p, m):
         m.trigger_age = NEVER
     m.guard_lock = GUARD_ON_FRAMES
     m.let_go = 0
+    m.tilt_x = 0.0
+    m.tilt_y = 0.0
 
 
 @rule

@@ -8,14 +8,10 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.attack import charge_factor, is_charging
 from envs.melee.physics.change import enter
+from envs.melee.physics.contact import centre, hit_touches_body, hit_touches_shield
 from envs.melee.physics.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch
 from envs.melee.physics.down import is_down
-from envs.melee.physics.grab import (
-    FULL_WEIGHT,
-    is_held,
-    is_holding,
-    start_hold,
-)
+from envs.melee.physics.grab import FULL_WEIGHT, is_held, is_holding, start_hold
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
 from envs.melee.physics.knockback import (
     CHARGING_FACTOR,
@@ -27,15 +23,13 @@ from envs.melee.physics.knockback import (
     shield_stun,
 )
 from envs.melee.physics.motion import sign
-from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield, is_shielding
+from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield
 from envs.melee.physics.stale import move_of, remember_move, stale_share
 from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, THROW_HIT
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
 LOW_SHARE = 0.2  # of the height, below which a hit meets the legs
-LOW_HURT = 0.55  # height of a crouching player as a share
-LYING_HURT = 0.35
 ELECTRIC_HITLAG = 1.5  # of the victim
 CROUCH_HITLAG = 2.0 / 3.0
 RESET_DAMAGE = 7.0  # from which a hit launches a lying player
@@ -53,8 +47,8 @@ def resolve_hits(players, memory, tables):
     if first == NO_HIT and second == NO_HIT:
         return
     # All that the second application reads of the first victim must be taken before it changes.
-    first_blocked = first != NO_HIT and _blocks(players[0], players[1], memory[1], tables, first)
-    second_blocked = second != NO_HIT and _blocks(players[1], players[0], memory[0], tables, second)
+    first_blocked = first != NO_HIT and _blocks(players[0], memory[0], players[1], memory[1], tables, first)
+    second_blocked = second != NO_HIT and _blocks(players[1], memory[1], players[0], memory[0], tables, second)
     first_side = _side(players[0], players[1])
     second_side = _side(players[1], players[0])
     first_damage = damage_of(players[0], memory[0], tables, first)
@@ -97,66 +91,16 @@ def find_hit(p, m, victim, memory, tables):
             continue
         if hit.targets != EVERYBODY and (hit.targets == GROUNDED) != (victim.on_ground != 0):
             continue
-        if hit.kind != GRAB_HIT and _touches_shield(p, victim, memory, tables, row):
+        if hit.kind != GRAB_HIT and hit_touches_shield(p, m, victim, memory, tables, row):
             return row
-        if found == NO_HIT and _touches_body(p, victim, memory, tables, row):
+        if found == NO_HIT and hit_touches_body(p, m, victim, memory, tables, row):
             found = row
     return found
 
 
 @rule
-def _blocks(p, victim, memory, tables, row):
-    return tables.hits[row].kind != GRAB_HIT and _touches_shield(p, victim, memory, tables, row)
-
-
-@rule
-def _centre(p, tables, row):
-    """Centre of a hit circle on this frame."""
-    hit = tables.hits[row]
-    point = hit.first_point + int(p.action_frame) - hit.start
-    return p.x + p.facing * tables.points[point, 0], p.y + tables.points[point, 1]
-
-
-@rule
-def _touches_shield(p, victim, memory, tables, row):
-    x, y = _centre(p, tables, row)
-    return touches_shield_at(victim, memory, tables, x, y, tables.hits[row].radius)
-
-
-@rule
-def touches_shield_at(victim, memory, tables, x, y, radius):
-    """Whether a hit circle touches the victim's shield."""
-    if not is_shielding(victim):
-        return False
-    c = tables.characters[memory.character_row]
-    dx = x - victim.x
-    dy = y - (victim.y + c.shield_y)
-    reach = radius + c.shield_radius * (0.15 + 0.85 * victim.shield / 60.0)
-    return dx * dx + dy * dy <= reach * reach
-
-
-@rule
-def _touches_body(p, victim, memory, tables, row):
-    x, y = _centre(p, tables, row)
-    return touches_body_at(victim, memory, tables, x, y, tables.hits[row].radius)
-
-
-@rule
-def touches_body_at(victim, memory, tables, x, y, hit_radius):
-    """Whether a hit circle touches the victim's body, an upright capsule."""
-    c = tables.characters[memory.character_row]
-    height = c.hurt_height
-    if a.SQUAT <= victim.action <= a.SQUAT_WAIT:
-        height *= LOW_HURT
-    elif a.DOWN_BOUND <= victim.action <= a.DOWN_DAMAGE:
-        height *= LYING_HURT
-    radius = min(c.hurt_radius, height / 2.0)
-    low = victim.y + radius
-    high = victim.y + height - radius
-    dx = x - victim.x
-    dy = y - min(max(y, low), high)
-    reach = hit_radius + radius
-    return dx * dx + dy * dy <= reach * reach
+def _blocks(p, m, victim, memory, tables, row):
+    return tables.hits[row].kind != GRAB_HIT and hit_touches_shield(p, m, victim, memory, tables, row)
 
 
 @rule
@@ -196,7 +140,7 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
             m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
-    _, y = _centre(p, tables, row)
+    _, y = centre(p, tables, row)
     hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, y))
 
 

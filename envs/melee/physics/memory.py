@@ -101,6 +101,10 @@ MEMORY: Final = np.dtype(
         ("platform_rise", "f8", (2,)),  # on this frame
         ("wind", "f8"),  # units a frame that the wind of the stage moves who stands in it, see ``wind``
         ("push", "f8"),  # units by which the other player pushed this one on this frame, see ``push``
+        ("before_x", "f8"),  # where the player was at the start of the frame
+        ("before_y", "f8"),
+        ("tilt_x", "f8"),  # how far the stick has tilted the shield, -1..1
+        ("tilt_y", "f8"),
         ("rival_ledge", "i4"),  # the ledge that the other player held at the start of the frame
         # Hits.
         ("knockback", "f8"),  # of the last hit taken, in Melee's knockback units

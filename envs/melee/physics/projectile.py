@@ -8,16 +8,9 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.contact import touches_body, touches_shield
 from envs.melee.physics.grab import is_held
-from envs.melee.physics.hit import (
-    hit_shield,
-    hurt,
-    note_damage,
-    part_at,
-    touches_body_at,
-    touches_shield_at,
-    victim_hitlag,
-)
+from envs.melee.physics.hit import hit_shield, hurt, note_damage, part_at, victim_hitlag
 from envs.melee.physics.knockback import hitlag
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
@@ -122,27 +115,23 @@ def _touches(m, i, victim, memory, tables):
     """Whether a laser meets the shield or the body anywhere on this frame's way."""
     if _meets_shield(m, i, victim, memory, tables):
         return True
-    for half in range(2):
-        x, y = _place(m, i, half)
-        radius = tables.hits[m.laser_hit[i]].radius
-        if not victim.invulnerable and touches_body_at(victim, memory, tables, x, y, radius):
-            return True
-    return False
+    x, y = _place_before(m, i, tables)
+    radius = tables.hits[m.laser_hit[i]].radius
+    return not victim.invulnerable and touches_body(victim, memory, tables, x, y, m.laser_x[i], m.laser_y[i], radius)
 
 
 @rule
 def _meets_shield(m, i, victim, memory, tables):
-    for half in range(2):
-        x, y = _place(m, i, half)
-        if touches_shield_at(victim, memory, tables, x, y, tables.hits[m.laser_hit[i]].radius):
-            return True
-    return False
+    x, y = _place_before(m, i, tables)
+    radius = tables.hits[m.laser_hit[i]].radius
+    return touches_shield(victim, memory, tables, x, y, m.laser_x[i], m.laser_y[i], radius)
 
 
 @rule
-def _place(m, i, half):
-    """Position of a laser; with ``half`` 1 half a frame ago."""
-    return m.laser_x[i] - 0.5 * half * m.laser_speed_x[i], m.laser_y[i] - 0.5 * half * m.laser_speed_y[i]
+def _place_before(m, i, tables):
+    """Where a laser was on the frame before; on its first frame where it is."""
+    moved = 0.0 if m.laser_life[i] >= tables.hits[m.laser_hit[i]].life - 1.0 else 1.0
+    return m.laser_x[i] - moved * m.laser_speed_x[i], m.laser_y[i] - moved * m.laser_speed_y[i]
 
 
 @rule

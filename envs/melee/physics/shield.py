@@ -12,6 +12,7 @@ from envs.melee.physics.inputs import (
     DODGE_STICK,
     SHIELD_DROP_STICK,
     SMASH_AGE,
+    TRIGGER_DEAD_ZONE,
     TRIGGERS,
     at_rim,
     grab_pressed,
@@ -32,12 +33,38 @@ BREAK_STAND_FRAMES = 29.0
 DIZZY_FRAMES = 490.0  # less the percent
 MASH_RELIEF = 3.0  # frames that an input takes off
 STUN_LENGTH = 20.0  # frames of the animation of shield stun, stretched to the stun
+# Size of the bubble and speed of its tilt: constants of the game's common data (ftCo_Guard.c).
+SHIELD_LEAST = 0.15  # share of its full size that a spent shield has
+HARD_SHIELD = 0.5  # share of the rest that a shield loses with a full trigger
+SHIELD_SIZE = 2.0  # its full radius over ``shield_radius``
+TILT_STEP = 0.5  # share of the way to the stick that the bubble goes in a frame
 
 
 @rule
 def is_shielding(p):
     """Whether the shield is up."""
     return a.GUARD_ON <= p.action <= a.GUARD_REFLECT and p.action != a.GUARD_OFF
+
+
+@rule
+def shield_size(p, m, c):
+    """Radius of the bubble in units, by the shield's health and the trigger."""
+    hold = (max(m.trigger, TRIGGER_DEAD_ZONE) - TRIGGER_DEAD_ZONE) / (1.0 - TRIGGER_DEAD_ZONE)
+    share = p.shield / FULL_SHIELD * (1.0 - HARD_SHIELD * hold)
+    return SHIELD_SIZE * c.shield_radius * (SHIELD_LEAST + (1.0 - SHIELD_LEAST) * share)
+
+
+@rule
+def shield_place(p, m, c):
+    """Centre of the bubble."""
+    return p.x + p.facing * c.shield_x + c.shield_tilt * m.tilt_x, p.y + c.shield_y + c.shield_tilt * m.tilt_y
+
+
+@rule
+def tilt_shield(m):
+    """Move the bubble towards the stick."""
+    m.tilt_x += TILT_STEP * (m.stick_x - m.tilt_x)
+    m.tilt_y += TILT_STEP * (m.stick_y - m.tilt_y)
 
 
 @rule
@@ -92,6 +119,7 @@ def _roll(p, m):
 @rule
 def guard(p, m, c):
     """Hold the shield. Once let go, if only for a frame, it is lowered as soon as it may be."""
+    tilt_shield(m)
     p.shield -= SHIELD_DRAIN * m.trigger_before
     if p.shield <= 0.0:
         break_shield(p, m)
@@ -120,6 +148,7 @@ def _guard_options(p, m, c):
 @rule
 def guard_stun(p, m, c):
     """Stunned behind the shield; as it ends the player can act."""
+    tilt_shield(m)
     if p.action_frame < STUN_LENGTH:
         return
     if m.let_go:

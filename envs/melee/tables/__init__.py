@@ -19,6 +19,7 @@ from envs.errors import TableError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
 from envs.melee.state import as_records
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables
+from envs.melee.tables.poses import poses_of, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
 __all__ = ["CHARACTERS", "STAGES", "UNREADABLE", "Tables", "check_readable", "load_tables"]
@@ -106,6 +107,9 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
         as_records(specials),
         as_records(np.array(actions.hits, HIT)),
         hull,
+        poses_of([character.name for character in characters]),
+        read_poses().capsules.copy(),
+        read_poses().bounds.copy(),
         np.array(actions.points, np.float64).reshape(-1, 2),
         as_records(stage_rows),
         _rows_of([character.id for character in characters]),

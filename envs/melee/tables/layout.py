@@ -32,7 +32,16 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     *("jump_squat", "full_hop", "short_hop", "ground_to_air", "jump_start_x", "jump_max_x"),
     *("air_jumps", "double_jump_y", "double_jump_x"),
     *("air_acceleration", "air_acceleration_stick", "air_max", "air_friction", "landing_lag"),
-    *("shield_radius", "shield_y", "hurt_height", "hurt_radius", "push_width", "grab_hold_x"),
+    *(
+        "shield_radius",
+        "shield_x",
+        "shield_y",
+        "shield_tilt",
+        "hurt_height",
+        "hurt_radius",
+        "push_width",
+        "grab_hold_x",
+    ),
     *("ledge_reach_x", "ledge_reach_low", "ledge_reach_high", "hang_x", "hang_y", "ledge_jump_y", "ledge_jump_x"),
     *("air_jump_action", "air_jump_loss"),
     *("neutral_ground", "neutral_air", "side_ground", "side_air", "up_ground", "up_air", "down_ground", "down_air"),
@@ -196,6 +205,9 @@ class Tables(NamedTuple):
     specials: NDArray[np.void]  # SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
     hits: NDArray[np.void]  # HIT [H]
     hull: NDArray[np.float64]  # [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
+    poses: NDArray[np.int32]  # [C, NUM_ACTIONS, HULL_FRAMES] which of the poses below the body has
+    capsules: NDArray[np.float64]  # [POSES, CAPSULES, 5] two points forward and up, radius; shares of ``hurt_height``
+    bounds: NDArray[np.float64]  # [POSES, 4] left, bottom, right and top of a pose
     points: NDArray[np.float64]  # [N, 2] hit circle centres and motions, x forward, y up
     stages: NDArray[np.void]  # STAGE [S]
     character_rows: NDArray[np.int32]  # [NUM_IDS] row of an internal character id, -1 none

@@ -46,7 +46,7 @@ from envs.melee.physics.memory import MEMORY, NEVER
 from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.platforms import platforms_at
 from envs.melee.physics.run import RUN_LOCK
-from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
+from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN, is_shielding, tilt_shield
 from envs.melee.physics.special import begin_move, follow_move, note_press, store_shot
 from envs.melee.physics.special_motion import is_special, note_lean, special_row
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
@@ -175,6 +175,7 @@ def _remember(before, p, m, s, tables):
         _struggle(p, m)
     elif before.hitstun > 0.0 and is_hurt(before.action):
         spend_flick(m)
+    _follow_tilt(before, p, m)
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
@@ -380,6 +381,15 @@ def _surface_under(p, m, s):
 
 
 @rule
+def _follow_tilt(before, p, m):
+    """Update the tilt of a shield."""
+    if not is_shielding(before):
+        m.tilt_x = m.tilt_y = 0.0
+    elif is_shielding(p) and p.hitlag <= 0.0:
+        tilt_shield(m)
+
+
+@rule
 def _follow_hull(before, p, m, tables):
     """Update the hull's bottom in the air, and for how long it stays where it is."""
     if p.on_ground:
@@ -415,7 +425,9 @@ def _note_hits(players, memory, t, seat, tables):
             start_hurt(hurt)
             hurt.lie_for = victim.hitstun
         hurt.knockback = math.sqrt(victim.speed_attack_x**2 + victim.speed_attack_y**2) / LAUNCH_SPEED
-    attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL
+    get_up = p.action == a.DOWN_ATTACK_UP or p.action == a.DOWN_ATTACK
+    get_up = get_up or p.action == a.CLIFF_ATTACK_SLOW or p.action == a.CLIFF_ATTACK_QUICK
+    attack = a.JAB_1 <= p.action <= a.DAIR or p.action >= a.FIRST_SPECIAL or get_up
     if is_hurt(p.action):
         m.recoil = 0.0
     if attack and p.on_ground and victim.action == a.GUARD_STUN and struck:
