@@ -124,6 +124,7 @@ def clear_memory(m):
     m.falls_through = 0
     m.platform_lock = 0.0
     m.ledge = 0
+    m.ledge_ready = 0
     m.rival_ledge = 0
     m.knockback = 0.0
     m.since_launch = NEVER

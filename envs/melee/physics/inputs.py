@@ -60,6 +60,7 @@ def read_inputs(m, pad):
     m.c_age = NEVER if not out else min(m.c_age + 1, NEVER) if before else 0
     m.c_pressed = 1 if out and not before else 0
 
+    m.mashed = 1 if m.pressed & ~BUTTON_D_UP else 0
     buttons = int(pad.buttons) & ALL_BUTTONS
     m.pressed = buttons & ~m.held
     m.held = buttons
@@ -100,7 +101,6 @@ def _age_presses(m):
         m.tech_lock = TECH_LOCK
     else:
         m.tech_age = min(m.tech_age + 1, NEVER)
-    m.mashed = 1 if m.pressed & ~BUTTON_D_UP else 0
 
 
 @rule

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics.change import enter, finished, start_fall
-from envs.melee.physics.inputs import C_STICK, TILT, jump_pressed, shield_held
+from envs.melee.physics.inputs import TILT, jump_pressed
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import is_special, takes_ledge
 from envs.melee.physics.stage import surface_height
 
 CATCH_FRAMES = 7.0
 INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
-REGRAB_FRAMES = 30.0  # before a ledge can be taken again
-LONGEST_HANG = 480.0
-SLOW_PERCENT = 100.0  # getting up is slower from here on
+REGRAB_FRAMES = 29.0  # before a ledge can be taken again
+LONGEST_HANG, LONGEST_SLOW_HANG = 640.0, 480.0
+SLOW_PERCENT = 100.0  # hanging is shorter and getting up slower from here on
+STEEP_STICK = math.tan(math.radians(50.0))  # of the stick, from which up and down count and sideways does not
 
 
 @rule
@@ -27,8 +30,7 @@ def can_grab(p, m, c, tables):
         return takes_ledge(p, m, tables)
     if p.speed_y + p.speed_attack_y >= 0.0:
         return False
-    free = a.JUMP_F <= p.action <= a.DAMAGE_FALL or a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3
-    return (free and p.hitstun <= 0.0) or p.action == a.PLATFORM_DROP
+    return a.JUMP_F <= p.action <= a.DAMAGE_FALL or p.action == a.PLATFORM_DROP
 
 
 @rule
@@ -39,7 +41,7 @@ def try_grab(p, m, c, s, tables):
     side = sign(p.x)
     edge = s.surface_right[0]
     gap = abs(p.x) - edge
-    below = s.ledge_y - p.y
+    below = max(s.floor_y[0], s.floor_y[1]) - p.y  # of the whole floor next to the edge
     if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high:
         return False
     if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
@@ -50,6 +52,7 @@ def try_grab(p, m, c, s, tables):
     p.jumps_left = m.air_jumps
     p.hitstun = 0.0
     m.fast_fall = 0
+    m.ledge_ready = 0
     _hang(p, m, c, s, tables)
     return True
 
@@ -81,24 +84,37 @@ def hang(p, m, c, s, tables):
         return
     _hang(p, m, c, s, tables)
     slow = p.percent >= SLOW_PERCENT
-    inward = -float(m.ledge)
-    fresh = m.x_age == 0 or m.y_age == 0
-    if jump_pressed(m):
-        enter(p, m, a.CLIFF_JUMP_SLOW_1 if slow else a.CLIFF_JUMP_QUICK_1)
-    elif m.pressed & (BUTTON_A | BUTTON_B):
+    if m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z):
         enter(p, m, a.CLIFF_ATTACK_SLOW if slow else a.CLIFF_ATTACK_QUICK)
-    elif shield_held(m):
+    elif m.trigger > 0.0 and m.trigger_before == 0.0:
         enter(p, m, a.CLIFF_ROLL_SLOW if slow else a.CLIFF_ROLL_QUICK)
-    elif fresh and (m.stick_y > 0.0 or m.stick_x * inward > 0.0):
-        enter(p, m, a.CLIFF_CLIMB_SLOW if slow else a.CLIFF_CLIMB_QUICK)
-    elif _wants_down(m, fresh, inward) or p.action_frame > LONGEST_HANG:
+    elif jump_pressed(m):
+        enter(p, m, a.CLIFF_JUMP_SLOW_1 if slow else a.CLIFF_JUMP_QUICK_1)
+    elif is_neutral(m):
+        m.ledge_ready = 1
+    elif m.ledge_ready:
+        if _wants_up(m):
+            enter(p, m, a.CLIFF_CLIMB_SLOW if slow else a.CLIFF_CLIMB_QUICK)
+        else:
+            let_go(p, m)
+    if p.action == a.CLIFF_WAIT and p.action_frame > (LONGEST_SLOW_HANG if slow else LONGEST_HANG):
         let_go(p, m)
 
 
 @rule
-def _wants_down(m, fresh, inward):
-    away = m.stick_y < 0.0 or m.stick_x * inward < 0.0
-    return (fresh and away) or (m.c_pressed != 0 and m.c_y <= -C_STICK)
+def is_neutral(m):
+    """Whether both sticks are in the middle."""
+    return m.stick_x == 0.0 and m.stick_y == 0.0 and m.c_x == 0.0 and m.c_y == 0.0
+
+
+@rule
+def _wants_up(m):
+    """Whether the stick, or else the c-stick, points up or to the stage instead of down or away."""
+    by_stick = m.stick_x != 0.0 or m.stick_y != 0.0
+    x, y = (m.stick_x, m.stick_y) if by_stick else (m.c_x, m.c_y)
+    if abs(y) > STEEP_STICK * abs(x):
+        return y > 0.0
+    return -m.ledge * x >= 0.0
 
 
 @rule

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, hull_height, lock_hull
@@ -138,6 +138,8 @@ def _remember(before, p, m, s, tables):
             m.charge += 1.0
         if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
             m.rate = p.action_frame - before.action_frame
+        if p.action == a.CLIFF_WAIT and ledge.is_neutral(m):
+            m.ledge_ready = 1
         if p.action == a.JUMP_SQUAT and not jump_held(m):
             m.short_hop = 1
         if p.action == a.TURN_RUN and p.facing != before.facing:
@@ -150,7 +152,7 @@ def _struggle(p, m):
     m.lie_for -= 1.0
     if is_hurt(p.action) and p.hitstun > 0.0:
         buffer_jump(p, m)
-    elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B):
+    elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z):
         m.jab_again = 1
 
 
@@ -186,6 +188,7 @@ def _begin(before, p, m, c, tables):
         m.lie_for = LONGEST_LIE
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
+        m.ledge_ready = 0
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
         m.landing_lag = AIR_DODGE_LANDING
         m.fall_drift = 1.0
