@@ -16,6 +16,7 @@ from envs.melee.physics.stage import surface_height
 CATCH_FRAMES = 7.0
 INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
 REGRAB_FRAMES = 29.0  # before a ledge can be taken again
+OVER_FLOOR = 0.05  # units under the floor from which a climb stands on it
 LONGEST_HANG, LONGEST_SLOW_HANG = 640.0, 480.0
 SLOW_PERCENT = 100.0  # hanging is shorter and getting up slower from here on
 STEEP_STICK = math.tan(math.radians(50.0))  # of the stick, from which up and down count and sideways does not
@@ -78,10 +79,10 @@ def _hang(p, m, c, s, tables):
 def hang(p, m, c, s, tables):
     """Hang and wait for a new input."""
     if p.action == a.CLIFF_CATCH:
-        if p.action_frame > CATCH_FRAMES:
-            enter(p, m, a.CLIFF_WAIT)
-        _hang(p, m, c, s, tables)
-        return
+        if p.action_frame <= CATCH_FRAMES:
+            _hang(p, m, c, s, tables)
+            return
+        enter(p, m, a.CLIFF_WAIT)
     _hang(p, m, c, s, tables)
     slow = p.percent >= SLOW_PERCENT
     if m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z):
@@ -144,28 +145,29 @@ def climb(p, m, c, tables):
 
 @rule
 def climb_place(p, m, c, s, tables):
-    """Position on this frame of a climb: up first, then onto the stage."""
-    frames = tables.actions[m.character_row, p.action].frames
-    up = min(p.action_frame / (0.5 * frames), 1.0)
-    over = min(max((p.action_frame - 0.5 * frames) / (0.5 * frames), 0.0), 1.0)
-    start = s.surface_right[0] + c.hang_x
-    reach = _reach(p.action)
-    p.x = m.ledge * (start - (c.hang_x + reach) * over)
-    p.y = s.ledge_y - c.hang_y * (1.0 - up)
-    if up >= 1.0 and over > 0.0 and abs(p.x) <= s.surface_right[0] and not p.on_ground:
+    """Position on this frame of a climb: the animation starts at the hanging place; over the floor the player stands."""
+    entry = tables.actions[m.character_row, p.action]
+    frame = int(p.action_frame)
+    x, y = c.hang_x, -c.hang_y
+    if entry.num_motion == 0:  # a jump whose path nobody measured: straight up
+        y += c.hang_y * min(p.action_frame / entry.frames, 1.0)
+    for i in range(min(frame, entry.num_motion)):
+        x -= tables.points[entry.first_motion + i, 0]
+        y += tables.points[entry.first_motion + i, 1]
+    p.x = m.ledge * (s.surface_right[0] + x)
+    p.y = s.ledge_y + y
+    p.speed_attack_x = 0.0
+    p.speed_attack_y = 0.0
+    if p.on_ground or (y >= -OVER_FLOOR and x <= 0.0):
+        _stand(p, m, s)
+
+
+@rule
+def _stand(p, m, s):
+    """Stand on the main floor at the end of a climb."""
+    if not p.on_ground:
         p.on_ground = 1
         m.surface = 0
         p.jumps_left = m.air_jumps + 1
         p.speed_ground_x = 0.0
-    if p.on_ground:
-        p.y = surface_height(m, s, 0, p.x)
-
-
-@rule
-def _reach(action):
-    """How far from the edge a climb ends."""
-    if action == a.CLIFF_ROLL_SLOW or action == a.CLIFF_ROLL_QUICK:
-        return 30.0
-    if action == a.CLIFF_JUMP_SLOW_1 or action == a.CLIFF_JUMP_QUICK_1:
-        return -3.0
-    return 5.0
+    p.y = surface_height(m, s, 0, p.x)
