@@ -145,7 +145,7 @@ def climb(p, m, c, tables):
 
 @rule
 def climb_place(p, m, c, s, tables):
-    """Position on this frame of a climb: the animation starts at the hanging place; over the floor the player stands."""
+    """Position on this frame of a climb: its animation starts at the hanging place; over the floor it stands."""
     entry = tables.actions[m.character_row, p.action]
     frame = int(p.action_frame)
     x, y = c.hang_x, -c.hang_y

@@ -130,7 +130,7 @@ def _remember(before, p, m, s, tables):
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)
     if before.action == a.GUARD_ON and p.action == a.GUARD_REFLECT:
         m.age += 1
-    elif p.action != before.action or p.action_frame < before.action_frame:
+    elif p.action != before.action or (p.action_frame < before.action_frame and p.action > a.REBIRTH_WAIT):
         _begin(before, p, m, c, tables)
     else:
         m.age += 0 if p.hitlag > 0.0 else 1
