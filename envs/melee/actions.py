@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 NUM_ACTIONS: Final = 400  # character-specific states end below this
 
-DEAD_DOWN, DEAD_LEFT, DEAD_RIGHT, DEAD_UP = 0, 1, 2, 3
+DEAD_DOWN, DEAD_LEFT, DEAD_RIGHT, DEAD_UP, DEAD_UP_STAR = 0, 1, 2, 3, 4
 REBIRTH, REBIRTH_WAIT = 12, 13
 WAIT = 14
 WALK_SLOW, WALK_MIDDLE, WALK_FAST = 15, 16, 17

@@ -64,7 +64,7 @@ def decide(p, m, c, s, tables, side):
 @rule
 def _decide(p, m, c, s, tables, side):
     action = p.action
-    if action <= a.DEAD_UP:
+    if action < a.REBIRTH:
         death.dead(p, m, s, side)
     elif action <= a.REBIRTH_WAIT:
         death.rebirth(p, m, s)

@@ -6,7 +6,7 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics.change import enter, finished, rest, start_fall, touch_ground
 from envs.melee.physics.inputs import JUMP_STICK
 
@@ -78,14 +78,14 @@ def down(p, m, tables):
 
 @rule
 def _fall_down(p, m, tables, side):
-    """Bouncing; a button pressed meanwhile attacks at its end."""
-    if m.pressed & (BUTTON_A | BUTTON_B):
-        m.jab_again = 1
+    """Bouncing; a button pressed meanwhile attacks at its end, and the stick of the frame before rolls."""
     if not finished(p, m, tables):
+        if m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z):
+            m.jab_again = 1
         return
     if m.jab_again:
         enter(p, m, a.DOWN_ATTACK + side)
-    elif not _roll(p, m, side):
+    elif not _roll(p, m, side, m.stick_x_before, m.stick_y_before):
         enter(p, m, a.DOWN_WAIT + side)
         m.lie_for = LONGEST_LIE
         _get_up(p, m, side)
@@ -109,19 +109,18 @@ def _hurt_lying(p, m, side):
 @rule
 def _get_up(p, m, side):
     """Attack, roll or stand up, in this order."""
-    if m.pressed & (BUTTON_A | BUTTON_B) or m.c_y_before < JUMP_STICK <= m.c_y:
+    if m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z) or m.c_y_before < JUMP_STICK <= m.c_y:
         enter(p, m, a.DOWN_ATTACK + side)
-    elif not _roll(p, m, side):
+    elif not _roll(p, m, side, m.stick_x, m.stick_y):
         shield_pressed = m.trigger > 0.0 and m.trigger_before == 0.0
         if shield_pressed or (m.stick_y > 0.0 and m.stick_y >= ROLL_SLOPE * abs(m.stick_x)):
             enter(p, m, a.DOWN_STAND + side)
 
 
 @rule
-def _roll(p, m, side):
+def _roll(p, m, side, x, y):
     """Roll if the stick, or the c-stick just now, is out to a side."""
-    x = m.stick_x
-    if x == 0.0 or m.stick_y >= ROLL_SLOPE * abs(x):
+    if x == 0.0 or y >= ROLL_SLOPE * abs(x):
         x = m.c_x if m.c_x_before == 0.0 and m.c_y < ROLL_SLOPE * abs(m.c_x) else 0.0
     if x == 0.0:
         return False

@@ -143,6 +143,7 @@ def clear_memory(m):
     m.drop_from = -1
     m.falls_through = 0
     m.ledge = 0
+    m.ledge_ready = 0
     m.rival_ledge = 0
     m.before_x = 0.0
     m.before_y = 0.0

@@ -147,12 +147,15 @@ def _stop(p, m):
 
 @rule
 def loosen(m):
-    """One frame of a held player: time, buttons, and the stick on another side than last wear the grip out."""
+    """One frame of a held player: time, buttons, and the stick on another side than last wear the grip out.
+
+    Like all that animations decide, it goes by the inputs of the frame before.
+    """
     x, y = m.mash_x, m.mash_y
-    if abs(m.stick_x) > MASH_STICK:
-        m.mash_x = int(sign(m.stick_x))
-    if abs(m.stick_y) > MASH_STICK:
-        m.mash_y = int(sign(m.stick_y))
+    if abs(m.stick_x_before) > MASH_STICK:
+        m.mash_x = int(sign(m.stick_x_before))
+    if abs(m.stick_y_before) > MASH_STICK:
+        m.mash_y = int(sign(m.stick_y_before))
     moved = x != m.mash_x or y != m.mash_y
     m.held_for -= 1.0 + MASH_FRAMES * ((1.0 if m.mashed else 0.0) + (1.0 if moved else 0.0))
 
@@ -174,7 +177,7 @@ def break_free(p, m, other, memory):
         return False
     enter(p, m, a.CATCH_CUT)
     p.speed_ground_x = -CUT_SPEED * p.facing
-    if memory.stick_y >= JUMP_STICK:
+    if memory.stick_y_before >= JUMP_STICK:
         leave_ground(other, memory)
         enter(other, memory, a.CAPTURE_JUMP)
         other.speed_air_x = -JUMP_X * other.facing

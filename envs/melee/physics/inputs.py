@@ -74,6 +74,7 @@ def read_inputs(m, pad):
     m.c_x, m.c_y = _stick(pad.c_x, pad.c_y)
     m.c_pressed = 1 if _went_out(m.c_x_before, m.c_x) or _went_out(m.c_y_before, m.c_y) else 0
 
+    m.mashed = 1 if m.pressed & ~BUTTON_D_UP else 0
     buttons = int(pad.buttons) & ALL_BUTTONS
     if buttons & BUTTON_Z:
         buttons |= BUTTON_A
@@ -135,7 +136,6 @@ def _age_presses(m):
         m.tech_lock = TECH_LOCK
     else:
         m.tech_age = min(m.tech_age + 1, NEVER)
-    m.mashed = 1 if m.pressed & ~BUTTON_D_UP else 0
 
 
 @rule

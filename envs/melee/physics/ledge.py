@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics.change import enter, finished, lock_hull, start_fall
-from envs.melee.physics.inputs import C_STICK, jump_pressed, shield_held
+from envs.melee.physics.inputs import jump_pressed
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special import takes_ledge
 from envs.melee.physics.special_motion import is_special
@@ -15,9 +17,11 @@ from envs.melee.physics.stage import surface_height
 HELD_DOWN = 0.66  # the stick this far down takes no ledge
 CATCH_FRAMES = 7.0
 INTANGIBLE_FRAMES = 37.0  # from the grab on: 30 of them after the catch
-REGRAB_FRAMES = 30.0  # before a ledge can be taken again
-LONGEST_HANG = 480.0
-SLOW_PERCENT = 100.0  # getting up is slower from here on
+REGRAB_FRAMES = 29.0  # before a ledge can be taken again
+OVER_FLOOR = 0.05  # units under the floor from which a climb stands on it
+LONGEST_HANG, LONGEST_SLOW_HANG = 640.0, 480.0
+SLOW_PERCENT = 100.0  # hanging is shorter and getting up slower from here on
+STEEP_STICK = math.tan(math.radians(50.0))  # of the stick, from which up and down count and sideways does not
 
 
 @rule
@@ -29,8 +33,7 @@ def can_grab(p, m, c, tables):
         return False
     if is_special(p, c):
         return takes_ledge(p, m, tables)
-    free = a.JUMP_F <= p.action <= a.DAMAGE_FALL or a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3
-    return (free and p.hitstun <= 0.0) or p.action == a.PLATFORM_DROP
+    return a.JUMP_F <= p.action <= a.DAMAGE_FALL or p.action == a.PLATFORM_DROP
 
 
 @rule
@@ -41,7 +44,7 @@ def try_grab(p, m, c, s, tables):
     side = sign(p.x)
     edge = s.surface_right[0]
     gap = abs(p.x) - edge
-    below = s.ledge_y - p.y
+    below = max(s.floor_y[0], s.floor_y[1]) - p.y  # of the whole floor next to the edge
     if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high:
         return False
     if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
@@ -55,6 +58,7 @@ def try_grab(p, m, c, s, tables):
     p.hitstun = 0.0
     m.fast_fall = 0
     m.risen = 0
+    m.ledge_ready = 0
     _hang(p, m, c, s, tables)
     return True
 
@@ -80,30 +84,43 @@ def _hang(p, m, c, s, tables):
 def hang(p, m, c, s, tables):
     """Hang and wait for a new input."""
     if p.action == a.CLIFF_CATCH:
-        if p.action_frame > CATCH_FRAMES:
-            enter(p, m, a.CLIFF_WAIT)
-        _hang(p, m, c, s, tables)
-        return
+        if p.action_frame <= CATCH_FRAMES:
+            _hang(p, m, c, s, tables)
+            return
+        enter(p, m, a.CLIFF_WAIT)
     _hang(p, m, c, s, tables)
     slow = p.percent >= SLOW_PERCENT
-    inward = -float(m.ledge)
-    fresh = m.x_age == 0 or m.y_age == 0
-    if jump_pressed(m):
-        enter(p, m, a.CLIFF_JUMP_SLOW_1 if slow else a.CLIFF_JUMP_QUICK_1)
-    elif m.pressed & (BUTTON_A | BUTTON_B):
+    if m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z):
         enter(p, m, a.CLIFF_ATTACK_SLOW if slow else a.CLIFF_ATTACK_QUICK)
-    elif shield_held(m):
+    elif m.trigger > 0.0 and m.trigger_before == 0.0:
         enter(p, m, a.CLIFF_ROLL_SLOW if slow else a.CLIFF_ROLL_QUICK)
-    elif fresh and (m.stick_y > 0.0 or m.stick_x * inward > 0.0):
-        enter(p, m, a.CLIFF_CLIMB_SLOW if slow else a.CLIFF_CLIMB_QUICK)
-    elif _wants_down(m, fresh, inward) or p.action_frame > LONGEST_HANG:
+    elif jump_pressed(m):
+        enter(p, m, a.CLIFF_JUMP_SLOW_1 if slow else a.CLIFF_JUMP_QUICK_1)
+    elif is_neutral(m):
+        m.ledge_ready = 1
+    elif m.ledge_ready:
+        if _wants_up(m):
+            enter(p, m, a.CLIFF_CLIMB_SLOW if slow else a.CLIFF_CLIMB_QUICK)
+        else:
+            let_go(p, m)
+    if p.action == a.CLIFF_WAIT and p.action_frame > (LONGEST_SLOW_HANG if slow else LONGEST_HANG):
         let_go(p, m)
 
 
 @rule
-def _wants_down(m, fresh, inward):
-    away = m.stick_y < 0.0 or m.stick_x * inward < 0.0
-    return (fresh and away) or (m.c_pressed != 0 and m.c_y <= -C_STICK)
+def is_neutral(m):
+    """Whether both sticks are in the middle."""
+    return m.stick_x == 0.0 and m.stick_y == 0.0 and m.c_x == 0.0 and m.c_y == 0.0
+
+
+@rule
+def _wants_up(m):
+    """Whether the stick, or else the c-stick, points up or to the stage instead of down or away."""
+    by_stick = m.stick_x != 0.0 or m.stick_y != 0.0
+    x, y = (m.stick_x, m.stick_y) if by_stick else (m.c_x, m.c_y)
+    if abs(y) > STEEP_STICK * abs(x):
+        return y > 0.0
+    return -m.ledge * x >= 0.0
 
 
 @rule
@@ -133,28 +150,29 @@ def climb(p, m, c, tables):
 
 @rule
 def climb_place(p, m, c, s, tables):
-    """Position on this frame of a climb: up first, then onto the stage."""
-    frames = tables.actions[m.character_row, p.action].frames
-    up = min(p.action_frame / (0.5 * frames), 1.0)
-    over = min(max((p.action_frame - 0.5 * frames) / (0.5 * frames), 0.0), 1.0)
-    start = s.surface_right[0] + c.hang_x
-    reach = _reach(p.action)
-    p.x = m.ledge * (start - (c.hang_x + reach) * over)
-    p.y = s.ledge_y - c.hang_y * (1.0 - up)
-    if up >= 1.0 and over > 0.0 and abs(p.x) <= s.surface_right[0] and not p.on_ground:
+    """Position on this frame of a climb: its animation starts at the hanging place; over the floor it stands."""
+    entry = tables.actions[m.character_row, p.action]
+    frame = int(p.action_frame)
+    x, y = c.hang_x, -c.hang_y
+    if entry.num_motion == 0:  # a jump whose path nobody measured: straight up
+        y += c.hang_y * min(p.action_frame / entry.frames, 1.0)
+    for i in range(min(frame, entry.num_motion)):
+        x -= tables.points[entry.first_motion + i, 0]
+        y += tables.points[entry.first_motion + i, 1]
+    p.x = m.ledge * (s.surface_right[0] + x)
+    p.y = s.ledge_y + y
+    p.speed_attack_x = 0.0
+    p.speed_attack_y = 0.0
+    if p.on_ground or (y >= -OVER_FLOOR and x <= 0.0):
+        _stand(p, m, s)
+
+
+@rule
+def _stand(p, m, s):
+    """Stand on the main floor at the end of a climb."""
+    if not p.on_ground:
         p.on_ground = 1
         m.surface = 0
         p.jumps_left = m.air_jumps + 1
         p.speed_ground_x = 0.0
-    if p.on_ground:
-        p.y = surface_height(m, s, 0, p.x)
-
-
-@rule
-def _reach(action):
-    """How far from the edge a climb ends."""
-    if action == a.CLIFF_ROLL_SLOW or action == a.CLIFF_ROLL_QUICK:
-        return 30.0
-    if action == a.CLIFF_JUMP_SLOW_1 or action == a.CLIFF_JUMP_QUICK_1:
-        return -3.0
-    return 5.0
+    p.y = surface_height(m, s, 0, p.x)

@@ -39,7 +39,7 @@ MEMORY: Final = np.dtype(
         ("trigger_age", "i4"),  # frames that the same has been held, 0 on the first
         ("tech_age", "i4"),  # frames since a trigger was pressed, unless it was pressed too often
         ("tech_lock", "i4"),  # frames until a press counts as a tech again
-        ("mashed", "i4"),  # a button was pressed on this frame
+        ("mashed", "i4"),  # a button was pressed one frame ago
         ("mash_x", "i4"),  # side on which the stick last was since a grab, 0 none
         ("mash_y", "i4"),
         # The action that is under way.
@@ -94,6 +94,7 @@ MEMORY: Final = np.dtype(
         ("lie_for", "f8"),  # until a lying player gets up by itself
         ("drop_from", "i4"),  # surface that the platform drop under way passes, -1 none
         ("falls_through", "i4"),  # platforms do not hold the player on this frame
+        ("ledge_ready", "i4"),  # the sticks were in the middle since the ledge was grabbed
         ("ledge", "i4"),  # -1 or +1 while on the left or right ledge, else 0
         # How far each platform that moves is from its place in the tables, see ``platforms``; alike for both players.
         ("platform_x", "f8", (2,)),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics import grab, ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
@@ -235,6 +235,8 @@ def _note_shots(before, p, m, row, tables):
 @rule
 def _go_on(before, p, m, c):
     """One more frame of the same action."""
+    if p.action == a.CLIFF_WAIT and ledge.is_neutral(m):
+        m.ledge_ready = 1
     if p.action == a.JUMP_SQUAT and not jump_held(m):
         m.short_hop = 1
     elif p.action == a.TURN_RUN and p.facing != before.facing:
@@ -268,14 +270,16 @@ def _struggle(p, m):
     m.lie_for -= 1.0
     if is_hurt(p.action) and p.hitstun > 0.0:
         buffer_jump(p, m)
-    elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B):
+    elif (p.action == a.DOWN_BOUND_UP or p.action == a.DOWN_BOUND) and m.pressed & (BUTTON_A | BUTTON_B | BUTTON_Z):
         m.jab_again = 1
 
 
 @rule
 def _restarts(before, p, m, tables):
     """Whether the action begins anew, which is not its animation that goes on from its start."""
-    return p.action_frame < before.action_frame and tables.actions[m.character_row, p.action].loop == 0
+    if p.action_frame >= before.action_frame or p.action <= a.REBIRTH_WAIT:
+        return False
+    return tables.actions[m.character_row, p.action].loop == 0
 
 
 @rule
@@ -316,6 +320,7 @@ def _begin(before, p, m, c, tables):
         m.lie_for = LONGEST_LIE
     elif p.action == a.CLIFF_CATCH:
         m.intangible = ledge.INTANGIBLE_FRAMES
+        m.ledge_ready = 0
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
         m.landing_lag = AIR_DODGE_LANDING
         m.fall_drift = 1.0
