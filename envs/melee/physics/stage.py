@@ -126,8 +126,9 @@ def fly(p, m, s, dx, dy, hull):
     step_y = (dy + hull - m.hull) / steps
     p.y += m.hull
     m.hull = hull
-    if p.y < s.ledge_y and p.y > s.ledge_y - DEEPEST and abs(p.x) < half_width(s, p.y) - BESIDE:
-        p.y = surface_height(m, s, 0, p.x)
+    floor = surface_height(m, s, 0, p.x)
+    if floor - DEEPEST < p.y < floor - EDGE_SLACK and abs(p.x) < half_width(s, p.y) - BESIDE:
+        p.y = floor
         m.hull = 0.0
         return 0
     for _ in range(steps):

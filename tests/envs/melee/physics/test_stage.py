@@ -111,6 +111,12 @@ def test_a_player_beside_the_stage_meets_its_wall(stage):
         assert player.speed_air_x == -side * 30.0
 
 
+def test_the_low_middle_of_the_fountain_is_no_inside():
+    player, memory, record = flier("fountain_of_dreams", 0.0, 0.3)
+    assert fly_by(player, memory, record, 0.0, 2.0) == -1
+    assert player.y == pytest.approx(2.3)
+
+
 def test_who_is_under_the_floor_by_a_wrong_hull_lands():
     player, memory, record = flier("battlefield", 10.0, -3.0)
     assert fly_by(player, memory, record, 0.5, -2.0) == 0
