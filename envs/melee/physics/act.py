@@ -19,6 +19,8 @@ from envs.melee.physics.stage import (
     surface_right,
 )
 
+SAME_HEIGHT = 1e-3  # of the floor before and after a move
+
 
 @rule
 def decide(p, m, c, s, tables, side):
@@ -292,8 +294,11 @@ def _move_in_air(p, m, c, s, tables):
     m.falls_through = 1 if m.stick_y <= PASS_STICK and _may_fall_through(p.action) else 0
     m.hull_lock = max(m.hull_lock - 1, 0)
     hull = hull_height(p, m, tables)
+    start = p.y
     surface = fly(p, m, s, dx, dy, hull)
     if surface >= 0:
+        if p.action == a.AIR_DODGE and m.age == 0 and abs(p.y - start) < SAME_HEIGHT:
+            p.x -= dx * (1.0 - c.wavedash_reach)  # straight out of the jump squat
         land(p, m, c, s, tables, surface, before)
     elif p.hitlag <= 0.0:
         ledge.try_grab(p, m, c, s, tables)

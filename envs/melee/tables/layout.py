@@ -31,7 +31,7 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     *("squat_frames", "squat_rise_frames"),
     *("jump_squat", "full_hop", "short_hop", "ground_to_air", "jump_start_x", "jump_max_x"),
     *("air_jumps", "double_jump_y", "double_jump_x"),
-    *("air_acceleration", "air_acceleration_stick", "air_max", "air_friction", "landing_lag"),
+    *("air_acceleration", "air_acceleration_stick", "air_max", "air_friction", "landing_lag", "wavedash_reach"),
     *("shield_radius", "shield_y", "hurt_height", "hurt_radius", "push_width", "grab_hold_x"),
     *("ledge_reach_x", "ledge_reach_low", "ledge_reach_high", "hang_x", "hang_y", "ledge_jump_y", "ledge_jump_x"),
     *("air_jump_action", "air_jump_loss"),
