@@ -39,6 +39,8 @@ from envs.melee.physics.stage import (
 )
 from envs.melee.physics.wind import wind_at
 
+SAME_HEIGHT = 1e-3  # of the floor before and after a move
+
 
 @rule
 def decide(p, m, c, s, tables, side):
@@ -304,8 +306,11 @@ def _move_in_air(p, m, c, s, tables):
     before = p.speed_y
     m.falls_through = 1 if falls_through(p, m) else 0
     hull = hull_height(p, m, tables)
+    start = p.y
     surface = fly(p, m, s, dx, dy, hull)
     if surface >= 0 and not special.slides_on(p, m, c, tables):
+        if p.action == a.AIR_DODGE and m.age == 0 and abs(p.y - start) < SAME_HEIGHT:
+            p.x -= dx * (1.0 - c.wavedash_reach)  # straight out of the jump squat
         land(p, m, c, s, tables, surface, before)
     elif p.hitlag <= 0.0:
         ledge.try_grab(p, m, c, s, tables)

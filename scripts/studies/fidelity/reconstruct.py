@@ -161,6 +161,8 @@ def _remember(before, p, m, s, tables):
     m.air_jumps = int(c.air_jumps)
     lying = a.DOWN_BOUND_UP <= p.action <= a.DOWN_ROLL_B
     before_surface = m.surface
+    m.before_x = before.x
+    m.before_y = before.y
     m.surface = _surface_under(p, m, s) if p.on_ground or lying else -1
     fast_fall = 1 if not p.on_ground and abs(p.speed_y + c.fast_fall_speed) < SAME_SPEED else 0
     if fast_fall > m.fast_fall:

@@ -212,3 +212,11 @@ def test_an_aerial_needs_a_c_stick_that_goes_out_after_the_jump_squat():
     arena = Arena("fox").play(2, pad("X")).play(3, pad("X", c_x=1.0))
     assert arena.actions[0] == a.JUMP_F
     assert arena.play(1).play(1, pad(c_x=1.0)).actions[0] == a.FAIR
+
+
+@pytest.mark.parametrize(("character", "squat", "share"), [("fox", 3, 1.0), ("marth", 4, 0.5), ("sheik", 3, 0.5)])
+def test_how_far_the_first_frame_of_a_wavedash_goes(character, squat, share):
+    """Marth and Sheik land after half of it, as measured from replays."""
+    arena = Arena(character).play(squat, pad("X")).play(1, pad("X R", x=1.0, y=-0.5))
+    assert arena.actions[0] == a.LANDING_FALL_SPECIAL
+    assert arena.players.x[0] + 60.0 == pytest.approx(share * float(arena.players.speed_air_x[0]), abs=0.01)
