@@ -26,7 +26,7 @@ from envs.melee.slp.columns import (
 )
 from envs.melee.slp.layout import native
 from envs.melee.slp.start import STAGES
-from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, records
+from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, as_records, records
 
 if TYPE_CHECKING:
     from envs.melee.slp.stream import Opened
@@ -102,7 +102,8 @@ def _state(
 ) -> GameState:
     (pre, pre_offsets), (post, post_offsets) = inputs, states
     count = len(pre_offsets)
-    state = GameState(game(), records(PLAYER, count, NUM_SEATS), records(CONTROLLER, count, NUM_SEATS))
+    players = as_records(np.empty((count, NUM_SEATS), PLAYER))  # every byte of it is written
+    state = GameState(game(), players, records(CONTROLLER, count, NUM_SEATS))
     with np.errstate(invalid="ignore"):  # a damaged float may be a signalling NaN
         for part in blocks(count):
             fill_players(state.players[part], post.events(data, post_offsets[part]), post.absent)

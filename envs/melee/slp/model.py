@@ -57,7 +57,7 @@ class Replay:
     """One game of two players: T frames, two seats.
 
     Fields that the version of the file does not record are NaN (floats) or -1 (integers) and listed in ``absent``, for
-    example "players.hitlag", "pre.raw_y" or "fod_platforms".
+    example "players.hitlag", "pre.raw_y" or "fod_platforms". Columns are converted when they are first used.
     """
 
     path: str
