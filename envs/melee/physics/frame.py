@@ -111,7 +111,7 @@ def clear_memory(m):
     m.fall_drift = 1.0
     m.aim_x = 0.0
     m.aim_y = 0.0
-    m.lean = 0.0
+    m.path_lean = 0.0
     m.intangible = 0.0
     m.ledge_lock = 0.0
     m.held_for = 0.0

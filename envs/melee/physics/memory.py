@@ -71,7 +71,7 @@ MEMORY: Final = np.dtype(
         ("air_jumps", "i4"),  # jumps of the character in the air
         ("aim_x", "f8"),  # direction of the up special
         ("aim_y", "f8"),
-        ("lean", "f8"),  # degrees to the right of the path of a special move
+        ("path_lean", "f8"),  # degrees to the right of the path of a special move
         # Timers, frames left.
         ("intangible", "f8"),  # intangibility that outlasts an action (ledge, respawn)
         ("ledge_lock", "f8"),  # until a ledge can be grabbed again

@@ -61,7 +61,7 @@ def begin_move(m):
     m.special_frames = 0
     m.let_go = 0
     m.stored = max(m.stored, 1)
-    m.lean = 0.0
+    m.path_lean = 0.0
 
 
 @rule

@@ -84,8 +84,8 @@ def aim(p, m, row):
 def note_lean(p, m, row):
     """Let the stick lean the path of a move, as far as it was ever pushed, and turn the player."""
     push = (abs(m.stick_x) - LEAN_STICK) / (1.0 - LEAN_STICK)
-    if 1.0 < p.action_frame <= row.lean_to and push * row.lean > abs(m.lean):
-        m.lean = sign(m.stick_x) * push * row.lean
+    if 1.0 < p.action_frame <= row.lean_to and push * row.lean > abs(m.path_lean):
+        m.path_lean = sign(m.stick_x) * push * row.lean
     if row.turn_frame > 0 and p.action_frame == row.turn_frame and m.stick_x != 0.0:
         p.facing = sign(m.stick_x)
 
@@ -159,8 +159,8 @@ def _path(p, m, c, row, tables):
         return
     x = p.facing * tables.points[entry.first_motion + frame - 1, 0] if frame > 0 else 0.0
     y = tables.points[entry.first_motion + frame - 1, 1] if frame > 0 else 0.0
-    if m.lean != 0.0:
-        lean = math.radians(m.lean)
+    if m.path_lean != 0.0:
+        lean = math.radians(m.path_lean)
         x, y = x * math.cos(lean) + y * math.sin(lean), y * math.cos(lean) - x * math.sin(lean)
     p.speed_y = y
     if row.drifts == ALWAYS:
