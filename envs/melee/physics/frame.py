@@ -101,7 +101,7 @@ def clear_memory(m):
     m.dash_turn = 0
     m.jab_again = 0
     m.special_frames = 0
-    m.let_go = 0
+    m.b_let_go = 0
     m.stored = 0
     m.risen = 0
     m.charge = 0.0

@@ -67,7 +67,7 @@ MEMORY: Final = np.dtype(
         ("special_frames", "i4"),  # of the parts of a special move that last for a least time
         ("stored", "i4"),  # shots that a special move can fire
         ("risen", "i4"),  # a move that rises once before a landing did so
-        ("let_go", "i4"),  # B has been let go since the special move began
+        ("b_let_go", "i4"),  # B has been let go since the special move began
         ("air_jumps", "i4"),  # jumps of the character in the air
         ("aim_x", "f8"),  # direction of the up special
         ("aim_y", "f8"),

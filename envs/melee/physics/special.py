@@ -59,7 +59,7 @@ def start_special(p, m, c):
 def begin_move(m):
     """Forget what the special move before left; one shot is always there."""
     m.special_frames = 0
-    m.let_go = 0
+    m.b_let_go = 0
     m.stored = max(m.stored, 1)
     m.path_lean = 0.0
 
@@ -99,7 +99,7 @@ def follow_move(m, row):
     if row.least > 0:
         m.special_frames += 1
     if m.held & BUTTON_B == 0:
-        m.let_go = 1
+        m.b_let_go = 1
 
 
 @rule
@@ -113,7 +113,7 @@ def note_press(p, m, row):
 
 @rule
 def _let_go(m, row):
-    return row.repeats == HELD and row.least > 0 and m.let_go and m.special_frames >= row.least
+    return row.repeats == HELD and row.least > 0 and m.b_let_go and m.special_frames >= row.least
 
 
 @rule
