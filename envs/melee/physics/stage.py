@@ -192,9 +192,9 @@ def _meets(m, s, i, y, x0, y0, x1, y1):
     mover = s.surface_mover[i]
     if mover >= 0:
         y0 += m.platform_rise[mover]  # a platform that moves takes along where the way began
-    if y0 < y - TOUCH or y1 > y + TOUCH or y0 - y1 < TOUCH:
+    if y0 < y - TOUCH or y1 > y + TOUCH or y1 >= y0:
         return False
-    x = x0 + (x1 - x0) * (y0 - y) / (y0 - y1)
+    x = x0 + (x1 - x0) * min(max((y0 - y) / (y0 - y1), 0.0), 1.0)
     return surface_left(m, s, i) - EDGE_SLACK <= x <= surface_right(m, s, i) + EDGE_SLACK
 
 
