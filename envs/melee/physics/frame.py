@@ -182,13 +182,13 @@ def advance_frame(game, players, memory, controllers, tables):
         if memory[seat].frozen == 0:
             move(players[seat], memory[seat], tables.characters[memory[seat].character_row], s, tables)
     for seat in range(2):
-        _update_invulnerable(players[seat], memory[seat], tables)
+        update_invulnerable(players[seat], memory[seat], tables)
     resolve_hits(players, memory, tables)
     resolve_holds(players, memory, tables)
     move_lasers(players, memory, s, tables)
     for seat in range(2):
         check_blast_zones(players[seat], memory[seat], s)
-        _update_invulnerable(players[seat], memory[seat], tables)
+        update_invulnerable(players[seat], memory[seat], tables)
     game.frame += 1
     return OVER if is_over(game, players) else RUNNING
 
@@ -234,7 +234,7 @@ def tick(m):
 
 
 @rule
-def _update_invulnerable(p, m, tables):
+def update_invulnerable(p, m, tables):
     entry = tables.actions[m.character_row, p.action]
     by_action = entry.intangible_to > 0 and entry.intangible_from <= p.action_frame <= entry.intangible_to
     away = p.action <= a.REBIRTH_WAIT

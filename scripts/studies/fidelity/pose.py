@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.compile import compiled
-from envs.melee.physics.frame import advance_frame
+from envs.melee.physics.frame import advance_frame, update_invulnerable
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
 
 if TYPE_CHECKING:
     from envs.melee.tables import Tables
     from scripts.studies.fidelity.reconstruct import ReplayArrays
+
+
+ALWAYS = 10.0  # frames of intangibility, which no hit of the next frame passes
 
 
 class Pose(NamedTuple):
@@ -43,8 +46,10 @@ def _advance(real, frames, ahead, game, pose, tables):
         for seat in range(2):
             pose.players[seat] = real.players[t - 1, seat]
             pose.memory[seat] = real.memory[t - 1, seat]
-            pose.players[seat].invulnerable = 1
+            pose.memory[seat].intangible = ALWAYS
         advance_frame(game[0], pose.players, pose.memory, real.controllers[t], tables)
         for seat in range(2):
+            pose.memory[seat].intangible = max(real.memory[t - 1, seat].intangible - 1.0, 0.0)
+            update_invulnerable(pose.players[seat], pose.memory[seat], tables)
             ahead.players[t, seat] = pose.players[seat]
             ahead.memory[t, seat] = pose.memory[seat]
