@@ -44,7 +44,7 @@ LEAST_FAULTS: Final = {"crash": 20, "nan": 20, "hang": 2}  # that a run with fau
 BAND: Final = (0.40, 0.60)  # of the score of runs with faults against those without
 SEED: Final = 20_000  # of the games between two runs
 BY_STOCKS: Final = 0.80  # least share of wins by stocks
-_BARS: Final = {"gen_0": 0.95, bots.LADDER[-1]: 0.75, "counter_hitter": 0.75}  # others of the ladder: 0.90
+_BARS: Final = {"gen_0": 0.95, "edge_guarder": 0.75, "counter_hitter": 0.75, "all_rounder": 0.0}  # others: 0.90
 _BAR: Final = 0.90
 PARTS: Final = ("train", "games", "page")
 

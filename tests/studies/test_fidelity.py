@@ -20,7 +20,7 @@ from scripts.studies.fidelity.windows import LENGTH, play_windows
 REAL = Path(__file__).resolve().parents[3] / "shared" / "replays"
 
 
-def recorded(names=("rusher", "edge_guarder"), frames=900, stage="final_destination"):
+def recorded(names=("all_rounder", "edge_guarder"), frames=900, stage="final_destination"):
     """A game of the mock as if read from a file: single precision and all."""
     block = MockMelee(1, characters=("fox", "mewtwo"), stage=stage, max_episode_frames=frames + 1)
     block.bots[:] = [block.bot_names.index(name) for name in names]

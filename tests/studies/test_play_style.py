@@ -107,6 +107,6 @@ def test_the_command_plays_every_scripted_player(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", ["play_style", "--games", "1", "--frames", "200", "--write"])
     assert command.main() == 0
     made = json.loads((tmp_path / "docs" / "data" / "play_style.json").read_text())
-    assert [one["title"] for one in made["columns"]][-1] == "edge_guarder"
+    assert [one["title"] for one in made["columns"]][-1] == "all_rounder"
     assert "| dashes a minute |" in (tmp_path / "docs" / "bots.md").read_text()
-    assert "edge_guarder" in capsys.readouterr().out
+    assert "all_rounder" in capsys.readouterr().out

@@ -165,7 +165,7 @@ def test_a_game_without_frames_counts_nothing():
 def played():
     """Games of scripted players: what is counted, and the mock's own counts."""
     rows, stats = [], []
-    for seed, names in enumerate((("random", "rusher"), ("edge_guarder", "random"), ("random", "random"))):
+    for seed, names in enumerate((("random", "all_rounder"), ("edge_guarder", "all_rounder"), ("random", "random"))):
         block = MockMelee(1, characters=("fox", "mewtwo"), stage="battlefield", max_episode_frames=4800)
         block.bots[0] = [block.bot_names.index(name) for name in names]
         block.bot_skip = 4

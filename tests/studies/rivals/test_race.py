@@ -150,7 +150,7 @@ def test_strength_is_the_mean_score(tmp_path):
     snapshot(tmp_path, "selfplay", 1.0, meta.model_copy(update={"config": meta.config | {"game": rules}}))
     strength = Race(PLAN, tmp_path, tmp_path, tmp_path, print)._strength(kept(tmp_path, 1.0))
     assert strength["score"] == pytest.approx(np.mean(list(strength["scores"].values())))
-    assert len(strength["scores"]) == 6
+    assert tuple(strength["scores"]) == bots.LADDER
 
 
 def cell(system, seed, *scores):
