@@ -3,6 +3,7 @@ import csv
 import numpy as np
 import pytest
 
+from envs.melee import bots
 from scripts.studies import cells, modes
 from scripts.studies.modes import ModeStudy, between_runs, run_name
 from selfplay.errors import ConfigError

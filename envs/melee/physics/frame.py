@@ -129,6 +129,7 @@ def clear_memory(m):
     m.risen = 0
     m.charge = 0.0
     m.hit_groups = 0
+    m.strike_y = 0.0
     m.staled = 0
     m.landing_lag = 0.0
     m.fall_drift = 1.0

@@ -14,7 +14,7 @@ from envs.melee.controller import BUTTON_A
 from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_around
 from envs.melee.physics.inputs import JUMP_STICK, TILT
 from envs.melee.physics.motion import sign
-from envs.melee.physics.stage import over_floor
+from envs.melee.physics.stage import over_floor, surface_left, surface_right
 
 PULL_FRAMES = 2  # from the contact on
 HOLD_FRAMES = 75.0  # plus
@@ -205,11 +205,21 @@ def follow(p, m, tables, other, memory):
                 m.rate = float(np.float32(FULL_WEIGHT / tables.characters[memory.character_row].weight))
                 p.action_frame = m.rate
         return
+    if other.on_ground and not stands(other, memory, tables.stages[m.stage_row]):
+        other.on_ground = 0
+        memory.surface = -1
+        other.action -= HIGH
     high = HIGH if other.action < a.CAPTURE_PULLED else 0
     pulled = other.action + high == a.CAPTURE_PULLED
     hurt = other.action + high == a.CAPTURE_DAMAGE
     if (pulled and a.CATCH_WAIT <= p.action <= a.CATCH_ATTACK) or (hurt and other.action_frame > HURT_FRAMES):
         enter(other, memory, a.CAPTURE_WAIT - high)
+
+
+@rule
+def stands(p, m, s):
+    """Whether the surface of a player still reaches under it."""
+    return surface_left(m, s, m.surface) <= p.x <= surface_right(m, s, m.surface)
 
 
 @rule

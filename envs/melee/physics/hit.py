@@ -25,7 +25,7 @@ from envs.melee.physics.knockback import (
 from envs.melee.physics.motion import sign
 from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield
 from envs.melee.physics.stale import move_of, remember_move, stale_share
-from envs.melee.tables.layout import EVERYBODY, GRAB_HIT, GROUNDED, THROW_HIT
+from envs.melee.tables.layout import ATTACK_HIT, EVERYBODY, GRAB_HIT, GROUNDED, THROW_HIT
 
 NO_HIT = -1
 FARTHEST_HIT = 80.0  # units; no attack reaches so far, so that nothing need be looked up
@@ -123,6 +123,7 @@ def damage_of(p, m, tables, row):
 def note_hit(p, m, tables, row, blocked):
     """Mark this hit group as connected; a use that deals damage enters the staleness queue, once."""
     m.hit_groups |= 1 << tables.hits[row].group
+    m.strike_y = centre(p, tables, row)[1] if tables.hits[row].kind == ATTACK_HIT else p.y
     if m.staled or blocked or tables.hits[row].kind == GRAB_HIT:
         return
     m.staled = 1
@@ -140,8 +141,7 @@ def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
             m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
-    _, y = centre(p, tables, row)
-    hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, y))
+    hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, m.strike_y))
 
 
 @rule

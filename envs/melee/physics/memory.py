@@ -65,6 +65,7 @@ MEMORY: Final = np.dtype(
         ("jab_again", "i4"),  # A was pressed again during a jab, or while falling down
         ("charge", "f8"),  # frames that a smash attack was charged
         ("hit_groups", "i4"),  # bits of the hit groups of this action that have already connected
+        ("strike_y", "f8"),  # height at which the last hit of this player connected
         ("staled", "i4"),  # this use of a move already entered the staleness queue
         ("landing_lag", "f8"),  # frames of landing lag after the current special fall
         ("fall_drift", "f8"),  # share of the drift that it leaves

@@ -8,6 +8,7 @@ from shutil import rmtree
 import numpy as np
 import pytest
 
+from envs.melee import bots
 from scripts.studies.rivals import race, race_page
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.programs.job import Job

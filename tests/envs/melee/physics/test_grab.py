@@ -46,7 +46,14 @@ def test_pummel():
     assert arena.actions[0] == a.CATCH_ATTACK
     arena.play_until(lambda arena: arena.actions[0] == a.CATCH_WAIT, 40)
     assert arena.players.percent[1] == 3
-    assert arena.actions[1] == a.CAPTURE_WAIT
+    assert arena.actions[1] == a.CAPTURE_DAMAGE
+    arena.play_until(lambda arena: arena.actions[1] == a.CAPTURE_WAIT, 20)
+
+
+def test_a_pummel_freezes_both():
+    arena = grabbed().play(1, pad("A"))
+    arena.play_until(lambda arena: arena.players.percent[1] > 0, 40)
+    assert arena.players.hitlag.tolist() == [4, 6]  # it is electric: half as long again for who is hit
 
 
 @pytest.mark.parametrize(
@@ -80,8 +87,8 @@ def test_mashing_breaks_free_and_percent_holds_longer():
         return count
 
     idle = frames(0.0, mash=False)
-    assert 80 <= idle <= 90
-    assert frames(100.0, mash=False) == pytest.approx(idle + 170, abs=2)
+    assert 70 <= idle <= 80
+    assert frames(100.0, mash=False) == pytest.approx(idle + 160, abs=2)
     assert frames(0.0, mash=True) < idle / 2
 
 
