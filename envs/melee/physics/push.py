@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.damage import is_bouncing
+from envs.melee.physics.down import is_bouncing
 from envs.melee.physics.grab import is_held, is_holding
 from envs.melee.physics.motion import sign
 
