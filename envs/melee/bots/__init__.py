@@ -26,7 +26,7 @@ IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER, ALL_
 LADDER: Final = NAMES[1:]  # from the weakest to the strongest
 
 # Probability that a bot on the ground moves about idly for LAPSE_FRAMES frames, by kind.
-LAPSES: Final = (0.0, 0.0, 0.0, 0.865, 0.6, 0.75, 0.72, 0.0)
+LAPSES: Final = (0.0, 0.0, 0.0, 0.825, 0.52, 0.5, 0.58, 0.0)
 LAPSE_FRAMES: Final = 40
 
 

@@ -49,7 +49,7 @@ def stands_free(p, tables):
         return False
     if a.WAIT <= p.action <= a.WALK_FAST or a.DASH <= p.action <= a.RUN or a.SQUAT <= p.action <= a.SQUAT_RISE:
         return True
-    if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3:
+    if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3 or a.TEETER <= p.action <= a.TEETER_WAIT:
         return True
     row = tables.character_rows[p.character]
     if p.action == a.TURN:
