@@ -216,8 +216,8 @@ def launched(percent=40.0):
 def test_missed_tech_lies_down_and_gets_up():
     arena = launched()
     arena.play_until(lambda arena: arena.actions[1] == a.DAMAGE_FALL, 200)
-    arena.play_until(lambda arena: arena.actions[1] == a.DOWN_BOUND, 300)
-    arena.play_until(lambda arena: arena.actions[1] == a.DOWN_WAIT, 30)
+    arena.play_until(lambda arena: arena.actions[1] in (a.DOWN_BOUND, a.DOWN_BOUND_UP), 300)
+    arena.play_until(lambda arena: arena.actions[1] in (a.DOWN_WAIT, a.DOWN_WAIT_UP), 30)
     for inputs, action in (
         (pad(y=1.0), a.DOWN_STAND),
         (pad(x=-1.0), a.DOWN_ROLL_F),
