@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.act import decide, move
+from envs.melee.physics.act import decide
 from envs.melee.physics.chance import start_chance
 from envs.melee.physics.change import forget_moves, forget_presses, lean, rest_hull
 from envs.melee.physics.damage import smash_influence, start_launch
@@ -20,6 +20,7 @@ from envs.melee.physics.hit import resolve_hits
 from envs.melee.physics.holds import hold_hits, resolve_holds
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER
+from envs.melee.physics.movement import move
 from envs.melee.physics.platforms import move_platforms, place_platforms
 from envs.melee.physics.projectile import forget_lasers, move_lasers, shoot
 from envs.melee.physics.push import push_apart

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.act import falls_through, is_climbing, is_placed
 from envs.melee.physics.frame import advance_frame
 from envs.melee.physics.memory import MEMORY
+from envs.melee.physics.movement import falls_through, is_climbing, is_placed
 from envs.melee.physics.stage import surface_height, surface_left, surface_right
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, as_records, records
 from envs.melee.tables import load_tables
