@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
@@ -41,12 +42,17 @@ from envs.melee.physics.stale import same_use
 from envs.melee.tables.layout import FLIGHT
 from scripts.studies.fidelity.follow_hits import note_hits, note_holds
 
+if TYPE_CHECKING:
+    from envs.melee.tables import Tables
+    from scripts.studies.fidelity.reconstruct import ReplayArrays
+
 NEAR_FLOOR = 0.5  # units beyond an edge at which feet may still be on the surface
 SAME_SPEED = 1e-4  # a replay has single precision
 
 
 @compiled
-def follow(real, tables):
+def follow(real: ReplayArrays, tables: Tables) -> None:
+    """Fill ``real.memory`` from the other arrays."""
     game, players, controllers, memory = real
     stage_row = tables.stage_rows[game[0].stage]
     s = tables.stages[stage_row]
