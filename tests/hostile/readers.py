@@ -422,13 +422,13 @@ READERS = (
     ),
     Reader(
         "a character",
-        ("envs.melee.tables.read",),
+        ("envs.melee.tables.row",),
         _file("fox.toml", lambda: (TABLES / "characters" / "fox.toml").read_bytes()),
         lambda f, p: read_character(p),
     ),
     Reader(
         "a stage",
-        ("envs.melee.tables.read",),
+        ("envs.melee.tables.row",),
         _file("battlefield.toml", lambda: (TABLES / "stages" / "battlefield.toml").read_bytes()),
         lambda f, p: read_stage(p),
     ),
