@@ -204,7 +204,7 @@ def test_other_games_have_other_files(players, tmp_path, changes):
     }
 
 
-@pytest.mark.parametrize(("frames", "most"), [(200, 32), (3600, 32), (28800, 6), (10**9, 6)])
+@pytest.mark.parametrize(("frames", "most"), [(200, 32), (3600, 32), (28800, 5), (10**9, 5)])
 def test_blocks_fit_into_memory(frames, most):
     rules = Rules(max_episode_frames=frames)
     sizes = [len(block) for block in blocks(range(70), rules)]

@@ -133,7 +133,7 @@ def standing(player):
 
 
 def test_greedy_and_sampled_play_differ():
-    players = PLAYERS | {"gen_0": Contender("gen_0", policy())}
+    players = {"gen_0": Contender("gen_0", policy()), "all_rounder": Contender("all_rounder")}
     games = pairings(3, players=("gen_0", "all_rounder"))
     sampled, greedy = (stats_of(play(games, players, Rules(max_episode_frames=600, greedy=g))) for g in (False, True))
     assert sampled.tobytes() != greedy.tobytes()
