@@ -45,7 +45,6 @@ def _lose_stock(p, m):
 
 @rule
 def _reset(p, m):
-    p.percent = 0.0
     p.shield = FULL_SHIELD
     p.hitlag = 0.0
     p.hitstun = 0.0
@@ -86,6 +85,7 @@ def dead(p, m, s, side):
     if m.age < (STAR_FRAMES if star else DEAD_FRAMES) or p.stocks <= 0:
         return
     enter(p, m, a.REBIRTH)
+    p.percent = 0.0
     p.x = side * s.respawn_x
     p.y = s.respawn_y + DESCENT * REBIRTH_FRAMES
     p.facing = -side

@@ -15,8 +15,10 @@ def test_blast_zones_take_a_stock(x, y, action):
     arena.play(1)
     assert arena.actions[0] == action
     assert arena.players.stocks.tolist() == [3, 4]
-    assert arena.players.percent[0] == 0
+    assert arena.players.percent[0] == 88.0  # until it comes back, as in the game
     assert arena.players.invulnerable[0]
+    arena.play_until(lambda arena: arena.actions[0] == a.REBIRTH, 100)
+    assert arena.players.percent[0] == 0.0
 
 
 def test_only_a_launch_dies_over_the_top_and_loses_the_stock_later():
