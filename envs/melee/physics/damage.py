@@ -67,7 +67,7 @@ def launch(p, m, value, angle, side, part, lying):
 
 @rule
 def start_hurt(m):
-    """What a hit resets: the time since it, and the ages of the stick, so that a stick already out shifts nobody."""
+    """What a hit resets: the time since it, and the ages of the stick, so that a stick already out does not shift."""
     m.since_launch = 0
     m.jump_buffer = 0.0
     m.x_age = NEVER

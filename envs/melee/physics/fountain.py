@@ -14,7 +14,7 @@ FIRST_LEFT, FIRST_RIGHT = 16.125, 22.125
 REST = 19.875  # height to which a platform comes back from under water, and to which its steps tend
 HIGHEST, LOWEST = 27.375, 12.375  # that a step leads to
 SUNK = 0.375  # target under water
-SURFACE = 1.125  # below it a platform holds nobody
+SURFACE = 1.125  # below it a platform does not hold a player
 RISE, SINK = 0.1125, 0.075  # units a frame
 SHORT_STEP, LONG_STEP = 3.75, 7.5
 REST_FRAMES, MORE_REST = 600, 480  # at least, and how many more at most
@@ -37,7 +37,7 @@ def start_fountain(game):
 
 @rule
 def under_water(y):
-    """Whether a platform at height y holds nobody."""
+    """Whether a platform at height y is too low to hold a player."""
     return y < SURFACE
 
 

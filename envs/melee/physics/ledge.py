@@ -154,7 +154,7 @@ def climb_place(p, m, c, s, tables):
     entry = tables.actions[m.character_row, p.action]
     frame = int(p.action_frame)
     x, y = c.hang_x, -c.hang_y
-    if entry.num_motion == 0:  # a jump whose path nobody measured: straight up
+    if entry.num_motion == 0:  # a jump whose path is not in the tables: straight up
         y += c.hang_y * min(p.action_frame / entry.frames, 1.0)
     for i in range(min(frame, entry.num_motion)):
         x -= tables.points[entry.first_motion + i, 0]

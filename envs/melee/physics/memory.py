@@ -101,7 +101,7 @@ MEMORY: Final = np.dtype(
         ("platform_x", "f8", (2,)),
         ("platform_y", "f8", (2,)),
         ("platform_rise", "f8", (2,)),  # on this frame
-        ("wind", "f8"),  # units a frame that the wind of the stage moves who stands in it, see ``wind``
+        ("wind", "f8"),  # units a frame that the wind of the stage moves a player in it, see ``wind``
         ("push", "f8"),  # units by which the other player pushed this one on this frame, see ``push``
         ("before_x", "f8"),  # where the player was at the start of the frame
         ("before_y", "f8"),

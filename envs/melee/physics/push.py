@@ -2,8 +2,8 @@
 
 Source: doldecomp/melee, ftcommon.c (the "player nudge"); speed and widths measured from replays, where the rule holds
 on every frame: a player is pushed away from another one on the same surface whose half width and the player's own reach
-across the distance between them. Lying and frozen players push as others do; who holds the other or is held takes no
-part; who dodges or climbs a ledge pushes without being pushed.
+across the distance between them. Lying and frozen players push as others do; a holding or held player takes no part; a
+dodging player, or one that climbs a ledge, pushes without being pushed.
 """
 
 from __future__ import annotations

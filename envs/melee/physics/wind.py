@@ -58,7 +58,7 @@ def _side(p):
 
 @rule
 def wind_at(m, x, y):
-    """Units along x by which the wind moves who is at (x, y)."""
+    """Units along x by which the wind moves a player at (x, y)."""
     if m.wind == 0.0 or not BOTTOM < y < TOP:
         return 0.0
     inside = LEFT_FROM < x < LEFT_TO if m.wind < 0.0 else RIGHT_FROM < x < RIGHT_TO

@@ -100,7 +100,7 @@ PROJECTILES: Final = {
     0x6E: Projectile("disable", "mewtwo", 359, 360),
     0x70: Projectile("shadow ball", "mewtwo", 341, 352),
 }
-# Item types that touch nobody: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy Guys.
+# Item types without hits: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy Guys.
 DECORATIONS: Final = frozenset({0x4A, 0x4B, 0x50, 0x55, 0xD2})
 
 # First action of the neutral, side, up and down special of each character.

@@ -1,7 +1,7 @@
 """What a stage does on each frame of a replay: wind, and platforms that move by chance.
 
-New files record it in events. In older ones it shows in the players: wind moves them beside their speeds, and who
-stands on a platform is at its height. A frame's state depends on this frame and earlier ones only; what comes next by
+New files record it in events. In older ones it shows in the players: wind moves them beside their speeds, and a
+player on a platform is at its height. A frame's state depends on this frame and earlier ones only; what comes next by
 chance is unknown: a rest and a calm go on.
 """
 

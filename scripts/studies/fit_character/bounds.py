@@ -71,7 +71,7 @@ def bounds(replay: Replay) -> NDArray[np.void]:
     mock = records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS)
     _search(replay_arrays(replay, memory), *mock, track, tables, nowhere, as_records(out))
     found = out[: int(track[0]["count"])]
-    if "fod_platforms" in replay.absent:  # nobody knows where the platforms that move are
+    if "fod_platforms" in replay.absent:  # the heights of the platforms are unknown
         found = found[tables.stages[tables.stage_rows[int(replay.stage)]]["surface_mover"][found["surface"]] < 0]
     return found
 

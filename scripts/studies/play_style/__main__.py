@@ -71,7 +71,7 @@ def _people(paths: Sequence[Path]) -> list[Any]:
     except ReplayError as error:
         raise ConfigError(str(error)) from error
     if not games:
-        raise ConfigError("no file is a game of two people in which somebody lost a stock")
+        raise ConfigError("no file is a game of two people in which a stock was lost")
     return games
 
 
@@ -81,7 +81,7 @@ def table(made: dict[str, Any]) -> str:
     about = (
         f"{made['date']}: {made['games']} games of each player of the mock against itself, {made['character']} on "
         f"{made['stage']}, bots version {made['versions']['bots']}, rules version {made['versions']['rules']}; people: "
-        f"replays of two people in which somebody lost a stock."
+        f"replays of two people in which a stock was lost."
     )
     names = list(columns[0]["figures"])
     rows = [[name, *(_shown(one["figures"][name]) for one in columns)] for name in names]

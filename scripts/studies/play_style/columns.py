@@ -23,7 +23,7 @@ SEED: Final = 25
 
 
 def people(paths: Sequence[Path]) -> Iterator[NDArray[np.void]]:
-    """STYLE [2] of each game of two people in which somebody lost a stock."""
+    """STYLE [2] of each game of two people in which a stock was lost."""
     for path in paths:
         replay = read_replay(path)
         made = statistics(replay.state, replay.end)

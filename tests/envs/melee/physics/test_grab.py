@@ -53,7 +53,7 @@ def test_pummel():
 def test_a_pummel_freezes_both():
     arena = grabbed().play(1, pad("A"))
     arena.play_until(lambda arena: arena.players.percent[1] > 0, 40)
-    assert arena.players.hitlag.tolist() == [4, 6]  # it is electric: half as long again for who is hit
+    assert arena.players.hitlag.tolist() == [4, 6]  # it is electric: half as long again for the victim
 
 
 @pytest.mark.parametrize(
