@@ -118,8 +118,8 @@ def fly(p, m, s, dx, dy, hull):
     """Move through the air by (dx, dy); the surface landed on, or -1.
 
     What meets the stage is the bottom of the player's hull: ``hull`` units over the feet now, ``m.hull`` a frame ago.
-    Walls stop the move but not the speed, as replays show; the underside stops both. A player well inside the body, which
-    only a hull that is not the mock's explains, lands.
+    Walls stop the move but not the speed, as replays show; the underside stops both. A player well inside the body,
+    which only another hull than the mock's explains, lands.
     """
     steps = int(max(abs(dx), abs(dy)) / LONGEST_STEP) + 1
     step_x = dx / steps
