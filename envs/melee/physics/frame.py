@@ -88,8 +88,6 @@ def clear_memory(m):
     m.pad_x_before = 0.0
     m.pad_x_earlier = 0.0
     m.c_x = 0.0
-    m.c_x_before = 0.0
-    m.c_y_before = 0.0
     m.c_y = 0.0
     m.c_x_before = 0.0
     m.c_y_before = 0.0

@@ -68,9 +68,11 @@ def resolve_hits(players, memory, tables):
         first = NO_HIT if first_grabs else first
         second = NO_HIT if second_grabs else second
     if first != NO_HIT:
-        _apply(players[0], memory[0], players[1], memory[1], tables, first, first_blocked, first_side, first_damage)
+        apply_hit(players[0], memory[0], players[1], memory[1], tables, first, first_blocked, first_side, first_damage)
     if second != NO_HIT:
-        _apply(players[1], memory[1], players[0], memory[0], tables, second, second_blocked, second_side, second_damage)
+        apply_hit(
+            players[1], memory[1], players[0], memory[0], tables, second, second_blocked, second_side, second_damage
+        )
 
 
 @rule
@@ -131,7 +133,7 @@ def note_hit(p, m, tables, row, blocked):
 
 
 @rule
-def _apply(p, m, victim, memory, tables, row, blocked, side, damage):
+def apply_hit(p, m, victim, memory, tables, row, blocked, side, damage):
     hit = tables.hits[row]
     # Both may hit each other: the longer lag counts, in either order.
     p.hitlag = max(p.hitlag, float(hitlag(damage)))

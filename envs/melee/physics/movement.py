@@ -66,7 +66,8 @@ def move(p, m, c, s, tables):
 @rule
 def _move_on_ground(p, m, c, s, tables):
     before = p.speed_ground_x
-    if is_animated(p, m, tables):
+    animated = is_animated(p, m, tables)
+    if animated:
         p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing
     elif special_motion.is_special(p, c):
         special_motion.ground_speed(p, m, c, tables)
@@ -81,10 +82,19 @@ def _move_on_ground(p, m, c, s, tables):
     if is_sloped(m, s):
         x = along_slope(s, p.x, x - p.x)
     side = past_edge(m, s, x)
-    outcome = edge.STOPS if is_animated(p, m, tables) and p.hitstun <= 0.0 else edge.edge_outcome(p, m, side)
     if side == 0.0:
         p.x = x
-    elif special_motion.is_special(p, c) and special.leaves_edge(p, m, tables):
+    else:
+        _meet_edge(p, m, c, s, tables, x, side, animated)
+    if p.on_ground:
+        p.y = surface_height(m, s, m.surface, p.x)
+
+
+@rule
+def _meet_edge(p, m, c, s, tables, x, side, animated):
+    """A player on the ground goes past an edge to ``x``: it falls off or stops there."""
+    outcome = edge.STOPS if animated and p.hitstun <= 0.0 else edge.edge_outcome(p, m, side)
+    if special_motion.is_special(p, c) and special.leaves_edge(p, m, tables):
         p.x = x
         special.leave_edge(p, m, tables)
     elif outcome == edge.FALLS:
@@ -100,8 +110,6 @@ def _move_on_ground(p, m, c, s, tables):
     else:
         p.x = surface_right(m, s, m.surface) if side > 0.0 else surface_left(m, s, m.surface)
         edge.stop_at_edge(p, m, outcome)
-    if p.on_ground:
-        p.y = surface_height(m, s, m.surface, p.x)
 
 
 @rule
