@@ -37,15 +37,19 @@ def can_grab(p, m, c, tables):
 
 
 @rule
-def try_grab(p, m, c, s, tables):
-    """Grab the ledge if it is in reach, in front and free; whether it was grabbed."""
+def try_grab(p, m, c, s, tables, sunk):
+    """Grab the ledge if it is in reach, in front and free; whether it was grabbed.
+
+    The lower bound of the reach is that of this frame, the upper one that of the frame before, on which the player was
+    ``sunk`` units higher (mpcoll.c).
+    """
     if not can_grab(p, m, c, tables):
         return False
     side = sign(p.x)
     edge = s.surface_right[0]
     gap = abs(p.x) - edge
     below = max(s.floor_y[0], s.floor_y[1]) - p.y  # of the whole floor next to the edge
-    if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high:
+    if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high + sunk:
         return False
     if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
         return False
