@@ -32,6 +32,7 @@ STIFFNESS: Final = 0.7  # cost of a change of one unit from one frame to the nex
 LEANS: Final = np.arange(-4.0, 4.01, 0.5)  # units that leaning may add
 PULL: Final = 0.001  # cost, on each frame, of a unit away from the curve that a fit starts from
 TRUST: Final = 0.02  # the same for a published curve
+BELOW: Final = 2.0  # units of the hull's bottom below the lowest joint (mpcoll.c)
 SPREAD: Final = 0.02  # added cost that makes a height less likely by a factor of e
 FALLS: Final = (a.FALL, a.FALL_AERIAL, a.FALL_SPECIAL)  # which lean; the next two actions are the leaning ones
 LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf"}
@@ -72,17 +73,30 @@ def fit_bounds(
     parts = {name: part for name, part in parts.items() if len(part) or name in known}
     near = {name: {x: Near(curve, TRUST) for x, curve in known.get(name, {}).items()} for name in parts}
     alone = {name: _fit_all(part, near[name]) for name, part in parts.items()}
-    return {name: _fit_all(part, _like(alone, name) | near[name]) for name, part in parts.items()}
+    return {name: _fit_all(part, _like(alone, near, name)) for name, part in parts.items()}
 
 
-def _like(alone: dict[str, dict[int, Fitted]], name: str) -> dict[int, Near]:
-    """Curves of the character with the same animations, scaled to this one."""
-    own, other = alone[name], alone.get(LIKE.get(name, ""), {})
+def _like(alone: dict[str, dict[int, Fitted]], near: dict[str, dict[int, Near]], name: str) -> dict[int, Near]:
+    """Where the fits of a character start from: what is published, and the character with the same animations.
+
+    Published curves of both are corrected by what the replays of the other one say about them.
+    """
+    own, like = alone[name], LIKE.get(name, "")
+    other, known = alone.get(like, {}), near.get(like, {})
     both = [action for action in own if action in other and min(own[action].landings, other[action].landings) >= 5]
     ratio = 1.0
     if both:
-        ratio = float(np.median([own[x].heights.mean() / max(other[x].heights.mean(), STEP) for x in both]))
-    return {action: Near(fitted.heights * ratio, PULL) for action, fitted in other.items()}
+        ratio = float(np.median([_reach(own[x]) / _reach(other[x]) for x in both]))
+    start = {x: Near(np.maximum((fit.heights + BELOW) * ratio - BELOW, 0.0), PULL) for x, fit in other.items()}
+    for action, curve in near[name].items():
+        added = other[action].heights - known[action].heights if action in known else 0.0
+        start[action] = Near(np.maximum(curve.heights + added * ratio, 0.0), TRUST)
+    return start
+
+
+def _reach(fitted: Fitted) -> float:
+    """Height of the joints, which grows with the size of a body."""
+    return float(fitted.heights.mean()) + BELOW
 
 
 def _fit_all(rows: NDArray[np.void], near: dict[int, Near]) -> dict[int, Fitted]:
