@@ -3,11 +3,14 @@ import tomllib
 import numpy as np
 import pytest
 
+from envs.errors import TableError
 from envs.melee import actions as a
 from envs.melee.tables import CHARACTERS, load_tables
+from envs.melee.tables.layout import HULL_FRAMES
 from scripts.studies.fit_character import hull
 from scripts.studies.fit_character.bounds import BOUND, NONE, bounds
 from scripts.studies.fit_character.loops import fit_loops
+from scripts.studies.fit_character.published import read_published
 from scripts.studies.fit_character.write import text
 from tests.studies.test_fidelity import recorded
 
@@ -56,6 +59,35 @@ def test_a_character_takes_what_it_lacks_from_one_with_the_same_animations():
     fitted = hull.fit_bounds([rows(np.full(8, 3.0), a.BAIR), other])["fox"]
     assert fitted[a.NAIR].heights.mean() == pytest.approx(5.0, abs=0.5)
     assert fitted[a.NAIR].landings == 0
+
+
+def test_published_heights_stay_until_replays_contradict_them():
+    published = {a.NAIR: np.full(HULL_FRAMES, 3.333), a.BAIR: np.full(HULL_FRAMES, 3.333)}
+    found = [rows(np.full(20, 3.333)), rows(np.full(20, 5.0), a.BAIR)]
+    fitted = hull.fit_bounds(found, {"fox": published})["fox"]
+    np.testing.assert_array_equal(fitted[a.NAIR].heights, published[a.NAIR])
+    assert fitted[a.BAIR].heights[:20] == pytest.approx(5.0, abs=0.5)
+
+
+def test_a_published_character_needs_no_replays():
+    published = {a.FALL: np.linspace(1.0, 2.0, HULL_FRAMES)}
+    fitted = hull.fit_bounds([rows(np.full(8, 3.0))], {"marth": published})["marth"]
+    for fall in (a.FALL, a.FALL_F, a.FALL_B):
+        np.testing.assert_array_equal(fitted[fall].heights, published[a.FALL])
+
+
+def test_contradicted_heights_are_corrected_for_the_character_with_the_same_animations_too():
+    published = {name: {a.NAIR: np.full(HULL_FRAMES, level)} for name, level in (("fox", 3.0), ("falco", 4.0))}
+    fitted = hull.fit_bounds([rows(np.full(20, 5.0))], published)["falco"][a.NAIR]
+    assert fitted.landings == 0
+    assert fitted.heights[:20].mean() > 5.0
+
+
+def test_published_files_name_their_source(tmp_path):
+    assert all(curve.shape == (HULL_FRAMES,) for curves in read_published().values() for curve in curves.values())
+    (tmp_path / "fox.toml").write_text("[heights]\nnair = [1.0]\n")
+    with pytest.raises(TableError, match="sources is missing"):
+        read_published(tmp_path)
 
 
 def test_bounds_of_the_mocks_own_game_hold_for_the_hulls_that_it_has():

@@ -45,6 +45,16 @@ def test_out_of_reach(reason, change):
     assert arena.actions[0] != a.CLIFF_CATCH
 
 
+@pytest.mark.parametrize(("above", "taken"), [(0.5, True), (-0.5, False)])
+def test_the_upper_bound_of_the_reach_is_that_of_the_frame_before(above, taken):
+    arena = Arena().place(1, -60.0)
+    reach = arena.tables.characters[arena.tables.character_rows[arena.players.character[0]]].ledge_reach_high
+    arena.place(0, EDGE + 3.0, above - reach, facing=-1.0, grounded=False)
+    arena.players.speed_y[0] = -2.0
+    arena.play(1)
+    assert (arena.actions[0] == a.CLIFF_CATCH) is taken
+
+
 def test_holding_down_avoids_the_ledge():
     arena = Arena().place(1, -60.0).place(0, EDGE + 3.0, -2.0, facing=-1.0, grounded=False)
     arena.play(12, pad(y=-0.7))
