@@ -82,6 +82,8 @@ HIT: Final = np.dtype(
         ("speed_x", "f8"),  # of a laser, forward
         ("speed_y", "f8"),
         ("life", "f8"),  # of a laser, frames
+        ("tip", "f8"),  # units behind the place of a laser at which its first circle is, fully grown
+        ("tail", "f8"),  # and its last one
         ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
@@ -117,7 +119,7 @@ SPECIAL: Final = np.dtype(
         ("cut", "i4"),  # 1: B starts the action that follows at once
         ("turns_as", "i4"),  # the action that starts as the stick points back, which turns the player; 0 none
         ("jump_from", "i4"),  # first frame that a jump ends, 0 none, -1 all
-        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none
+        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none, 1 all
         ("reflects", "i4"),  # the action that shows that it sent a laser back, 1: it sends it back in this one
         ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
         ("drifts", "i4"),  # the stick moves the player sideways as in any fall: ALWAYS, or after a path
@@ -127,6 +129,9 @@ SPECIAL: Final = np.dtype(
         ("lean_to", "i4"),  # last frame on which the stick can lean the path of the animation
         ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
+        ("mirror_y", "f8"),  # height of the circle that sends lasers back
+        ("mirror_radius", "f8"),
+        ("reach", "f8"),  # units beyond its edge from which it takes a ledge, 0: the character's
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
         ("fall_drift", "f8"),  # share of the character's drift in that fall, and in this action if it ``drifts``
         ("gravity", "f8"),
