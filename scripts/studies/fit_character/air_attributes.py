@@ -15,6 +15,9 @@ from scripts.studies.fit_character.samples import EXACT, Frames, Measured, Runs,
 
 PLACE: Final = 0.02  # units within which two places are the same
 FREE: Final = (*range(a.JUMP_F, a.JUMP_B + 1), *range(a.FALL, a.FALL_AERIAL_B + 1), *range(a.NAIR, a.DAIR + 1))
+TOO_SLOW: Final = 0.1  # units a frame, or distance of the stick
+FEWEST_JUMPS: Final = 2
+FEWEST_LOSSES: Final = 2
 EARLY: Final = 3  # least frames that must show a short landing
 
 
@@ -88,41 +91,36 @@ def _jump(frames: Frames, runs: Runs) -> dict[str, Measured]:
     up = p["speed_y"][first]
     made = {"full_hop": mode(up[held]), "short_hop": mode(up[~held])}
     before, after, push = p["speed_ground_x"][first - 1], p["speed_air_x"][first], frames.stick_x[first - 1]
-    top = mode(np.abs(after))
-    still = (np.abs(before) < EXACT) & (push != 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        start = mode((after / push)[still])
-        loose = (push == 0.0) & (np.abs(before) > 0.1)
-        kept = mode((after / before)[loose], 1e-3)
-        if start.value is None and kept.value is not None:
-            start = mode(((after - kept.value * before) / push)[push != 0.0], 1e-3)
-        moving = np.abs(before) > 0.1
-        if kept.value is None and start.value is not None:
-            kept = mode(((after - start.value * push) / before)[moving], 1e-3)
-        if start.value is None and kept.value is None:
-            kept, start = _both(before, after, push)
-    if start.value is not None and kept.value is not None:
-        asked = np.abs(kept.value * before + start.value * push)
-        capped = (asked > np.abs(after) + 10 * EXACT) & (asked > 0.2)
-        top = mode(np.abs(after)[capped])
-        if top.value is None:
-            top = top._replace(note=f"at least {round(float(np.abs(after).max(initial=0.0)), 3)}")
-    return made | {"ground_to_air": kept, "jump_start_x": start, "jump_max_x": top}
+    return made | _sideways_jump(before, after, push)
 
 
-def _both(
+def _sideways_jump(
     before: NDArray[np.float64], after: NDArray[np.float64], push: NDArray[np.float64]
-) -> tuple[Measured, Measured]:
-    """Both shares of a jump's speed, from pairs of jumps."""
-    rows = np.flatnonzero((np.abs(before) > 0.1) & (push != 0.0))[:200]
-    i, j = np.triu_indices(len(rows), 1)
-    i, j = rows[i], rows[j]
-    size = before[i] * push[j] - before[j] * push[i]
-    good = np.abs(size) > 0.1
-    i, j, size = i[good], j[good], size[good]
-    kept = mode((after[i] * push[j] - after[j] * push[i]) / size, 2e-3)
-    start = mode((before[i] * after[j] - before[j] * after[i]) / size, 2e-3)
-    return kept, start
+) -> dict[str, Measured]:
+    """The speed of a jump is a share of the speed on the ground and a share of the stick, up to a limit.
+
+    Both shares have two digits, so all are tried. Those that the most different jumps have are the game's.
+    """
+    jumps = np.unique(np.round(np.stack([before, push, after], 1), 5), axis=0)
+    jumps = jumps[np.abs(jumps[:, :2]).max(1) > TOO_SLOW] if len(jumps) else jumps
+    kept = np.round(np.arange(0.0, 1.3, 0.01), 2)[:, None, None]
+    start = np.round(np.arange(0.0, 2.0, 0.01), 2)[None, :, None]
+    fits = np.abs(kept * jumps[:, 0] + start * jumps[:, 1] - jumps[:, 2]) < EXACT
+    counts = fits.sum(2)
+    best = counts == counts.max(initial=0)
+    i, j = (int(where[0]) for where in np.nonzero(best))
+    parts = {}
+    for name, axis, value in (("ground_to_air", 0, kept[i, 0, 0]), ("jump_start_x", 1, start[0, j, 0])):
+        moving = np.abs(jumps[fits[i, j], axis]) > TOO_SLOW
+        same = len(np.unique(np.nonzero(best)[axis])) == 1
+        found = float(value) if same and moving.sum() >= FEWEST_JUMPS else None
+        parts[name] = Measured(found, EXACT, int(moving.sum()), len(jumps), "jumps that differ")
+    asked = np.abs(kept[i, 0, 0] * before + start[0, j, 0] * push)
+    capped = (asked > np.abs(after) + 10 * EXACT) & (np.abs(after) > TOO_SLOW)
+    top = mode(np.abs(after)[capped])
+    if best.sum() > 1 or top.value is None:
+        top = Measured(None, None, 0, len(after), f"at least {round(float(np.abs(after).max(initial=0.0)), 3)}")
+    return parts | {"jump_max_x": top}
 
 
 def _air_jump(frames: Frames, runs: Runs, gravity: Measured, drifting: dict[str, Measured]) -> dict[str, Measured]:
@@ -141,7 +139,7 @@ def _air_jump(frames: Frames, runs: Runs, gravity: Measured, drifting: dict[str,
         number = p["action"][own] - p["action"][own].min()
         speeds = [mode(p["speed_y"][own][number == n]) for n in range(int(jumps.value))]
         known = [speed.value for speed in speeds if speed.value is not None]
-        loss = mode(-np.diff(np.array(known)), 1e-3) if len(known) > FIRST_LOSSES else Measured()
+        loss = mode(-np.diff(np.array(known)), 1e-3) if len(known) > FEWEST_LOSSES else Measured()
         made |= {"air_jump_action": lowest, "air_jump_loss": loss}
         usual = own[number == 0]
     up = mode(p["speed_y"][usual])
@@ -150,24 +148,20 @@ def _air_jump(frames: Frames, runs: Runs, gravity: Measured, drifting: dict[str,
     return made | {"double_jump_y": up, "double_jump_x": _sideways(frames, usual, drifting)}
 
 
-FIRST_LOSSES: Final = 2
-
-
 def _sideways(frames: Frames, first: NDArray[np.intp], drifting: dict[str, Measured]) -> Measured:
     """The first frame of a jump shows its speed after the drift of that frame: friction above the top speed."""
     push, speed = np.abs(frames.stick_x[first]), np.abs(frames.p["speed_air_x"][first])
+    push, speed = push[push > 0.0], speed[push > 0.0]
+    shown = mode(speed / push, 5 * EXACT)
     friction, top = drifting["air_friction"].value, drifting["air_max"].value
     step, stick = drifting["air_acceleration"].value, drifting["air_acceleration_stick"].value
-    pushed = push > 0.0
-    push, speed = push[pushed], speed[pushed]
-    plain = mode(speed[push == 1.0])
-    if friction is None or top is None or plain.value is None:
-        return plain._replace(value=None, note=f"{plain.value} after one frame of drift")
-    if plain.value > top + EXACT:
-        return mode((speed + friction) / push, 5 * EXACT)
-    if plain.value > top - EXACT or step is None or stick is None:
-        return plain._replace(value=None, note=f"the drift of the frame leads to {plain.value}")
-    return mode((speed - step - stick * push) / push, 5 * EXACT)
+    if friction is None or top is None or step is None or stick is None or shown.value is None:
+        return shown._replace(value=None, note=f"{shown.value} of the stick after one frame of drift")
+    if abs(shown.value - top) < 10 * EXACT:
+        note = f"the drift of the frame leads to the top speed: from {top - step - stick:g} to {top + friction:g}"
+        return shown._replace(value=None, note=note)
+    above, below = mode((speed + friction) / push, 5 * EXACT), mode((speed - step) / push - stick, 5 * EXACT)
+    return above if above.frames >= below.frames and (above.value or 0.0) > top else below
 
 
 def _ledge(frames: Frames, runs: Runs) -> dict[str, Measured]:
@@ -202,7 +196,12 @@ def _holding(frames: Frames) -> Measured:
 
 def _landing_lag(runs: Runs) -> Measured:
     """The least number of frames after which players did something else after a plain landing."""
-    acted = (runs.action == a.LANDING) & runs.undisturbed & (runs.following > 0) & ~np.isin(runs.following, (a.FALL,))
+    acted = (
+        (runs.action == a.LANDING)
+        & runs.undisturbed
+        & (runs.following > 0)
+        & ~np.isin(runs.following, (a.FALL, a.WAIT))
+    )
     hurt = (runs.following >= a.DAMAGE_HIGH_1) & (runs.following <= a.DAMAGE_FLY_ROLL)
     lengths = (runs.last - runs.first + 1)[acted & ~hurt]
     values, counts = np.unique(lengths, return_counts=True)

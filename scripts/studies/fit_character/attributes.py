@@ -140,8 +140,8 @@ def _tell_paths(frames: Frames, runs: Runs) -> None:
         made = path(frames, runs, action, speeds=action in SPEEDS)
         if made:
             kind = "speeds" if action in SPEEDS else "ways"
-            shown = [[round(x, 3), round(y, 3), seen] for x, y, seen in made]
-            tell(f"[{action_name(action)}] {kind} (forward, up, times seen) {shown}")
+            shown = [[frame, round(x, 3), round(y, 3), seen] for frame, x, y, seen in made]
+            tell(f"[{action_name(action)}] {kind} (frame, forward, up, times seen) {shown}")
 
 
 if __name__ == "__main__":

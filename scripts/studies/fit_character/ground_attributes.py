@@ -113,7 +113,10 @@ def _dash(frames: Frames, runs: Runs) -> dict[str, Measured]:
     gained = forward[running] - forward[running - 1]
     top = mode((forward[running] / push[running])[np.abs(gained) < EXACT / 10], 2e-3, "from speeds that stay")
     more = forward[dashes] - forward[dashes - 1]
-    sticks, steps = push[dashes][more > EXACT], more[more > EXACT]
+    short = more > EXACT
+    if top.value is not None:
+        short &= forward[dashes] < top.value * push[dashes] - 10 * EXACT
+    sticks, steps = push[dashes][short], more[short]
     if top.value is not None:  # a run comes nearer to its top speed by a share of what is missing
         missing = 1.0 - forward[running - 1] / (top.value * push[running])
         clear = (missing > CLEAR) & (gained > EXACT)

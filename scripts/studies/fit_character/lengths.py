@@ -87,6 +87,7 @@ def intangible_spans(frames: Frames, runs: Runs) -> dict[int, Span]:
     """By number of the action: the frames on which players cannot be hit because of it."""
     p = frames.p
     own = _by_action(frames)
+    lengths = action_lengths(frames, runs)
     made: dict[int, Span] = {}
     for action in (*MEASURED, *np.unique(p["action"][p["action"] >= a.FIRST_SPECIAL]).tolist()):
         rows = np.flatnonzero((p["action"] == action) & own & (p["hitlag"] == 0.0) & (p["invulnerable"] >= 0))
@@ -102,8 +103,9 @@ def intangible_spans(frames: Frames, runs: Runs) -> dict[int, Span]:
         if not len(inside):
             continue
         first, last = int(inside[0]), int(inside[-1])
-        ends = last + 1 >= len(seen) or (seen[last + 1] > 0 and share[last + 1] <= 1.0 - MOST)
         begins = first <= 1 or (seen[first - 1] > 0 and share[first - 1] <= 1.0 - MOST)
+        after = last + 1 < len(seen) and seen[last + 1] > 0 and share[last + 1] <= 1.0 - MOST
+        ends = after or (action in lengths and lengths[action].value == last)
         made[action] = Span(first, last, int((runs.action == action).sum()), bool(ends and begins))
     return made
 
@@ -121,8 +123,8 @@ def _by_action(frames: Frames) -> Bools:
     return free
 
 
-def path(frames: Frames, runs: Runs, action: int, *, speeds: bool = False) -> list[tuple[float, float, int]]:
-    """For each frame of an action (forward, up, number of times seen): ways to that frame, or speeds on it."""
+def path(frames: Frames, runs: Runs, action: int, *, speeds: bool = False) -> list[tuple[int, float, float, int]]:
+    """(frame, forward, up, times seen) of the frames of an action: ways to that frame, or speeds on it."""
     p = frames.p
     rows = np.flatnonzero((p["action"] == action) & frames.linked & (p["hitlag"] == 0.0))
     if not len(rows):
@@ -133,7 +135,8 @@ def path(frames: Frames, runs: Runs, action: int, *, speeds: bool = False) -> li
     for number in range(max(int(frame.min()), 0), int(frame.max()) + 1):
         here = frame == number
         x, y = mode(forward[here], 0.02), mode(up[here], 0.02)
-        made.append((x.value or 0.0, y.value or 0.0, int(here.sum())))
+        if x.value is not None and y.value is not None:
+            made.append((number, x.value, y.value, int(here.sum())))
     return made
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from envs.melee.physics.inputs import DEAD_ZONE, GATE, RIM, ROUNDING
 from envs.melee.state import NUM_SEATS, PLAYER
+from scripts.studies.fidelity.coverage import has_usual_rules
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -26,8 +27,9 @@ Bools = NDArray[np.bool_]
 EXACT: Final = 1e-4  # values that differ by less are the same
 FEWEST: Final = 2  # values that must agree
 DIGITS: Final = 5
-LINE_POINTS: Final = 400  # of a line that are compared with each other
-LINE_GAP: Final = 0.1  # least difference of two sticks whose speeds give a slope
+LINE_POINTS: Final = 60  # most frequent points that make the lines to try
+LINE_WIDTH: Final = 6e-5  # from a point to the line that it is on
+LINE_GAP: Final = 0.05  # least difference of two sticks whose speeds give a slope
 LINE_PLACES: Final = 3  # different sticks that must agree on a line
 NEEDED: Final = frozenset({"players.speed_y", "players.hitlag"})  # what files before version 3.8 do not record
 
@@ -66,10 +68,10 @@ class Runs(NamedTuple):
 
 
 def character_frames(replays: Sequence[Replay], character: int) -> Frames:
-    """The frames of a character (Melee's internal id) in all files that record speeds."""
+    """The frames of a character (Melee's internal id) in all files with usual rules that record speeds."""
     parts: list[Frames] = []
     for replay in replays:
-        if NEEDED & set(replay.absent):
+        if NEEDED & set(replay.absent) or not has_usual_rules(replay):
             continue
         for seat in range(NUM_SEATS):
             part = _of_seat(replay, seat, character)
@@ -159,23 +161,27 @@ def mode(values: Floats, step: float = EXACT, note: str = "") -> Measured:
 
 
 def line(x: Floats, y: Floats) -> tuple[Measured, Measured]:
-    """``(a, b)`` of y = a + b x, from the line that most points lie on; x are distances of a stick."""
-    places = np.unique(np.stack([np.round(x, 4), np.round(y, 4)], 1), axis=0)  # a stick that rests counts once
-    if len(places) > LINE_POINTS:
-        places = places[np.random.default_rng(0).choice(len(places), LINE_POINTS, replace=False)]
-    i, j = np.nonzero(places[:, 0][None, :] - places[:, 0][:, None] > LINE_GAP)
-    slope = mode((places[j, 1] - places[i, 1]) / (places[j, 0] - places[i, 0]), 10 * EXACT)
-    for digits in (3, 4):  # figures of the game are short; what fits as well with fewer digits is one
-        b = None if slope.value is None else round(slope.value, digits)
-        start = mode(y - (b or 0.0) * x, 2 * EXACT)
-        agree = np.abs(y - (start.value or 0.0) - (b or 0.0) * x) < 2 * EXACT
-        different = len(np.unique(np.round(x[agree], 3)))
-        if different >= LINE_PLACES:
-            break
-    note = f"{different} positions of the stick"
-    if b is None or start.value is None or different < LINE_PLACES:
-        whole = mode(y[x >= 1.0 - 1.0 / RIM])
-        nothing = Measured(None, None, 0, len(x), note if whole.value is None else f"together {whole.value} at the rim")
+    """``(a, b)`` of y = a + b x, the line through most positions of a stick; x are distances of it."""
+    whole = mode(y[x >= 1.0 - 1.0 / RIM])
+    note = "" if whole.value is None else f"together {whole.value} with the stick at its rim ({whole.frames} frames)"
+    nothing = Measured(None, None, 0, len(x), note)
+    places, counts = np.unique(np.stack([np.round(x, 4), np.round(y, 6)], 1), axis=0, return_counts=True)
+    often = np.argsort(-counts, kind="stable")[:LINE_POINTS]
+    near, far = np.nonzero(places[often, 0][None, :] - places[often, 0][:, None] > LINE_GAP)
+    if not len(near):
         return nothing, nothing
-    known = Measured(None, EXACT, int(agree.sum()), len(x), note)
-    return known._replace(value=abs(round(start.value, 4))), known._replace(value=b)
+    near, far = often[near], often[far]
+    slopes = (places[far, 1] - places[near, 1]) / (places[far, 0] - places[near, 0])
+    starts = places[near, 1] - slopes * places[near, 0]
+    likely = (slopes > -EXACT) & (starts > -EXACT)
+    lines = np.unique(np.round(np.stack([starts, slopes], 1)[likely], 4), axis=0)
+    if not len(lines):
+        return nothing, nothing
+    fits = np.abs(lines[:, :1] + lines[:, 1:] * places[:, 0] - places[:, 1]) < LINE_WIDTH
+    best = lines[int(np.argmax(fits @ np.sqrt(counts)))]  # the root: a stick that rests is one position
+    agree = np.abs(best[0] + best[1] * x - y) < LINE_WIDTH
+    different = len(np.unique(np.round(x[agree], 3)))
+    if different < LINE_PLACES:
+        return nothing, nothing
+    known = Measured(None, EXACT, int(agree.sum()), len(x), f"{different} positions of the stick")
+    return known._replace(value=abs(float(best[0]))), known._replace(value=float(best[1]))
