@@ -206,14 +206,19 @@ def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    result[~known.all(1)] = CHARACTER
+    result[~known.all(1) | ~has_usual_rules(replay)] = CHARACTER
     return result
 
 
 def is_playable(replay: Replay) -> bool:
-    """Whether the mock has the stage, and the characters on all frames."""
+    """Whether the mock has the stage, and the characters, of their usual size and strength, on all frames."""
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    return int(replay.stage) in STAGES.values() and bool(known.all())
+    return int(replay.stage) in STAGES.values() and bool(known.all()) and has_usual_rules(replay)
+
+
+def has_usual_rules(replay: Replay) -> bool:
+    """Whether neither the size of the players nor the damage of their hits was set to another value for this game."""
+    return all(ratio == 1.0 for seat in replay.seats for ratio in seat.ratios)
 
 
 def is_projectile_claimed(kind: int, tables: Tables) -> bool:
