@@ -122,7 +122,7 @@ def read_character(path: Path) -> CharacterFile:
     head.sources()
     head.done()
     row = top.table("attributes")
-    attributes = {name: row.number(name) for name in layout.ATTRIBUTES}
+    attributes = {name: row.number(name, layout.ATTRIBUTE_DEFAULTS.get(name)) for name in layout.ATTRIBUTES}
     row.done()
     top.take("import", {})  # hints for ``importer``
     listed = _with_imported(top.table("actions"), top.take("imported", {}))
