@@ -11,7 +11,7 @@ import csv
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import TableError
@@ -117,6 +117,7 @@ def read_frames(path: Path, character: int) -> Frames:
 class Hints:
     """Data that neither source has, from the table ``[import]`` of a character file.
 
+    ``moves``: names of special moves in the dump, by number of the action.
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
     ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
@@ -124,6 +125,7 @@ class Hints:
 
     circles: Mapping[str, Sequence[Any]]
     releases: Mapping[str, Sequence[float]]
+    moves: Mapping[str, str] = field(default_factory=dict)
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
@@ -140,6 +142,8 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             made[name] = _throw(move, *hints.releases.get(name, (1,)))
         elif move:
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
+    for name, source in hints.moves.items():
+        made[name] = _attack(int(name), dump.table(source), frames, hints.circles.get(name, ()))
     for action, figures in _GET_UPS.items():
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _get_up(shown, figures, climbs=action >= a.CLIFF_CLIMB_SLOW)
@@ -153,7 +157,12 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             del table["motion"]
         elif motion and tech:
             motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
-    return dict(sorted(made.items(), key=lambda item: int(vars(a)[item[0].upper()])))
+    return dict(sorted(made.items(), key=lambda item: _number(item[0])))
+
+
+def _number(name: str) -> int:
+    """Number of an action, which special moves have as their name."""
+    return int(name) if name.isdecimal() else int(vars(a)[name.upper()])
 
 
 def _slides(motion: list[list[float]], traction: float) -> bool:
@@ -183,7 +192,8 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     ):
         if move.left.get(source):
             table[field] = move.whole(source)
-    if not a.NAIR <= action <= a.DAIR:  # animations do not move players in the air
+    airborne = a.NAIR <= action <= a.DAIR or "Air" in str(move.left.get("subactionName", ""))
+    if not airborne:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
     for i, (start, end, figures) in enumerate(_spans(move, total)):
@@ -329,7 +339,7 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     if not isinstance(traction, float):
         raise TableError(f"{file}: attributes: traction is missing")
     found = hand.get("import", {})
-    hints = Hints(found.get("circles", {}), found.get("releases", {}))
+    hints = Hints(found.get("circles", {}), found.get("releases", {}), found.get("moves", {}))
     return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 
