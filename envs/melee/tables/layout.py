@@ -16,6 +16,7 @@ NUM_IDS: Final = 64  # internal character and stage ids are below this
 ATTACK_HIT, GRAB_HIT, THROW_HIT, LASER_HIT = 0, 1, 2, 3
 FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a special action
 PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
+CHARGING = 3  # it repeats until a press of B cuts it, or one of a trigger cancels it at its end
 HELPLESS = -1  # what follows a special action: a helpless fall
 FREE_FALL = -2  # or a fall in which the player may act
 ALWAYS, AFTERWARDS = 1, 2  # when the stick moves the player sideways during a special action
@@ -105,7 +106,7 @@ SPECIAL: Final = np.dtype(
         ("passes_as", "i4"),  # after the stick let the player through a platform, 0: it cannot
         ("slides", "i4"),  # 1: it goes on along a floor that it meets
         ("spends_jumps", "i4"),  # 1: to be in it in the air, or to leave the ground in it, takes all jumps
-        ("repeats", "i4"),  # PRESSED or HELD
+        ("repeats", "i4"),  # PRESSED, HELD or CHARGING
         ("press_from", "i4"),  # first frame on which a press counts: B for PRESSED, A or B for a combo
         ("press_to", "i4"),  # last frame on which it leads to a combo, 0: the last one
         ("combo_up", "i4"),  # the action that a press starts with the stick up, 0 none

@@ -27,7 +27,7 @@ LEADS: Final = (
     *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as", "cancels_as"),
     *("combo_up", "combo_side", "combo_down"),
 )  # fields of a special action that name another
-REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD}
+REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD, "charging": layout.CHARGING}
 TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}
 FLAT: Final = 2  # points of a floor without slopes
 MOVEMENTS: Final = {
