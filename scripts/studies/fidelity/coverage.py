@@ -108,15 +108,19 @@ DECORATIONS: Final = frozenset(
 
 # First action of the neutral, side, up and down special of each character.
 SPECIALS: Final = {
+    "bowser": (341, 347, 359, 361),
     "cptfalcon": (347, 349, 353, 357),
+    "dk": (369, 379, 381, 383),
     "falco": (341, 347, 353, 360),
     "fox": (341, 347, 353, 360),
     "gameandwatch": (353, 355, 373, 375),
     "ganondorf": (347, 349, 353, 357),
     "jigglypuff": (346, 363, 365, 371),
+    "kirby": (353, 383, 385, 393),
     "link": (344, 350, 356, 358),
     "marth": (341, 349, 367, 369),
     "mewtwo": (341, 351, 353, 359),
+    "roy": (341, 349, 367, 369),
     "samus": (343, 349, 353, 355),
     "sheik": (341, 349, 355, 361),
     "ylink": (344, 350, 356, 358),
