@@ -189,6 +189,11 @@ def special_moves(character: NDArray[np.int32], action: NDArray[np.int32]) -> ND
     return moves
 
 
+def character_group(character: str) -> str:
+    """Name of the group of the games of a character."""
+    return f"movement windows of {character}"
+
+
 def special_name(character: str, direction: int) -> str:
     """Name of a group of special moves."""
     return f"{character}: {DIRECTIONS[direction]} special"
