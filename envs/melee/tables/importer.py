@@ -7,7 +7,6 @@ Nothing else imports this module; ``scripts/import_character.py`` is its command
 
 from __future__ import annotations
 
-import csv
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import TableError
-from envs.files import opened
 from envs.melee import actions as a
+from envs.melee.tables.frame_data import MAX_FRAMES, Frame, Frames, read_frames
 from envs.melee.tables.row import Row
 
 if TYPE_CHECKING:
@@ -71,46 +70,10 @@ _PLAIN: Final[tuple[int, ...]] = (
 )  # fmt: skip
 _BACKWARDS: Final = (a.ROLL_B, a.TECH_B, a.DOWN_ROLL_B, a.DOWN_ROLL_B_UP)  # libmelee gives distances without a sign
 _ROUNDING: Final = 0.0015  # units to which two frames of libmelee's table may disagree
-_CIRCLES: Final = 4  # of one frame in libmelee's table
-MAX_FRAMES: Final = 1_000  # of an action; the longest that the sources have is 249. Bounds the work, see ``_spans``
 _NAMES: Final = {number: name.lower() for name, number in vars(a).items() if isinstance(number, int) and name.isupper()}
 _TECHS: Final = tuple(_NAMES[action] for action in (a.TECH, a.TECH_F, a.TECH_B))
 
 Table = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame of an animation.
-
-    Hit circles that are out (radius, forward, up), how far the player moves, and whether it has turned around.
-    """
-
-    circles: tuple[tuple[float, float, float], ...]
-    motion: tuple[float, float]
-    turned: bool
-
-
-Frames = dict[int, dict[int, Frame]]  # by action and frame
-
-
-def read_frames(path: Path, character: int) -> Frames:
-    frames: Frames = {}
-    with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8", closefd=False) as file:
-        for row in csv.DictReader(file):
-            if int(row["character"]) == character:
-                if int(row["frame"]) > MAX_FRAMES:
-                    raise TableError(f"{path.name}: frame is {row['frame']}, the highest possible is {MAX_FRAMES}")
-                circles = tuple(
-                    (float(row[f"hitbox_{i}_size"]), float(row[f"hitbox_{i}_x"]), float(row[f"hitbox_{i}_y"]))
-                    for i in range(1, _CIRCLES + 1)
-                    if row[f"hitbox_{i}_status"] == "True"
-                )
-                motion = (float(row["locomotion_x"]), float(row["locomotion_y"]))
-                frames.setdefault(int(row["action"]), {})[int(row["frame"])] = Frame(
-                    circles, motion, row["facing_changed"] == "True"
-                )
-    return frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +83,14 @@ class Hints:
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
     ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
+    ``specials``: numbers of special actions, and the dump's names of them. ``again``: those whose hits connect one
+    after the other although no frame lies between them.
     """
 
     circles: Mapping[str, Sequence[Any]]
     releases: Mapping[str, Sequence[float]]
+    specials: Sequence[tuple[str, str]] = ()
+    again: Sequence[int] = ()
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
@@ -140,6 +107,11 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             made[name] = _throw(move, *hints.releases.get(name, (1,)))
         elif move:
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
+    for number, source in hints.specials:
+        move = Row(dump.file, source, moves.get(source))
+        made[number] = _attack(int(number), move, frames, hints.circles.get(number, ()))
+        if int(number) in hints.again:
+            _connect_again(made[number].get("hits", []))
     for action, figures in _GET_UPS.items():
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _get_up(shown, figures, climbs=action >= a.CLIFF_CLIMB_SLOW)
@@ -153,7 +125,14 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             del table["motion"]
         elif motion and tech:
             motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
-    return dict(sorted(made.items(), key=lambda item: int(vars(a)[item[0].upper()])))
+    return dict(sorted(made.items(), key=lambda item: int(vars(a).get(item[0].upper(), item[0]))))
+
+
+def _connect_again(hits: list[Table]) -> None:
+    """Mark the first circle of each hit after the first."""
+    for before, hit in itertools.pairwise(hits):
+        if hit["start"] != before["start"]:
+            hit["again"] = 1
 
 
 def _slides(motion: list[list[float]], traction: float) -> bool:
@@ -183,7 +162,7 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     ):
         if move.left.get(source):
             table[field] = move.whole(source)
-    if not a.NAIR <= action <= a.DAIR:  # animations do not move players in the air
+    if not a.NAIR <= action <= a.DAIR and action < a.FIRST_SPECIAL:  # no animation moves these, or its row says how
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
     for i, (start, end, figures) in enumerate(_spans(move, total)):
@@ -329,7 +308,8 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     if not isinstance(traction, float):
         raise TableError(f"{file}: attributes: traction is missing")
     found = hand.get("import", {})
-    hints = Hints(found.get("circles", {}), found.get("releases", {}))
+    specials = tuple(found.get("specials", {}).items())
+    hints = Hints(found.get("circles", {}), found.get("releases", {}), specials, found.get("again", []))
     return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 

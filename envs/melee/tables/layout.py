@@ -125,6 +125,8 @@ SPECIAL: Final = np.dtype(
         ("path_from", "i4"),  # first frame on which the animation says how the player moves; before it falls
         ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
         ("lean_to", "i4"),  # last frame on which the stick can lean the path of the animation
+        ("rise_frame", "i4"),  # frame on which, in the air, ``start_y`` becomes the speed, 0: it is added at the start
+        ("rise_to", "i4"),  # last frame with the row's gravity; after it, and before the rise, the character's own
         ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
@@ -139,7 +141,9 @@ SPECIAL: Final = np.dtype(
         ("aim_speed", "f8"),  # along the direction
         ("aim_stick", "f8"),  # and added for the stick at the rim
         ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
-        ("lean", "f8"),  # degrees that the stick at the rim leans a path, from a half on
+        ("lean", "f8"),  # degrees that the stick at the rim leans a path
+        ("lean_stick", "f8"),  # how far the stick must be pushed to lean it at all
+        ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
     ],
@@ -154,6 +158,8 @@ SPECIAL_DEFAULTS: Final = {
     "keep_y": 1.0,
     "press_from": -1,
     "glide": -1,
+    "lean_stick": 0.5,
+    "early_gravity": -1.0,
 }
 
 STAGE: Final = np.dtype(
