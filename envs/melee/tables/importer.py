@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import TableError
@@ -80,16 +80,16 @@ Table = dict[str, Any]
 class Hints:
     """Data that neither source has, from the table ``[import]`` of a character file.
 
+    ``moves``: names of special moves in the dump, by number of the action. ``again``: those whose hits connect one
+    after the other although no frame lies between them.
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
     ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
-    ``specials``: numbers of special actions, and the dump's names of them. ``again``: those whose hits connect one
-    after the other although no frame lies between them.
     """
 
     circles: Mapping[str, Sequence[Any]]
     releases: Mapping[str, Sequence[float]]
-    specials: Sequence[tuple[str, str]] = ()
+    moves: Mapping[str, str] = field(default_factory=dict)
     again: Sequence[int] = ()
 
 
@@ -107,11 +107,10 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             made[name] = _throw(move, *hints.releases.get(name, (1,)))
         elif move:
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
-    for number, source in hints.specials:
-        move = Row(dump.file, source, moves.get(source))
-        made[number] = _attack(int(number), move, frames, hints.circles.get(number, ()))
-        if int(number) in hints.again:
-            _connect_again(made[number].get("hits", []))
+    for name, source in hints.moves.items():
+        made[name] = _attack(int(name), dump.table(source), frames, hints.circles.get(name, ()))
+        if int(name) in hints.again:
+            _connect_again(made[name].get("hits", []))
     for action, figures in _GET_UPS.items():
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _get_up(shown, figures, climbs=action >= a.CLIFF_CLIMB_SLOW)
@@ -125,7 +124,12 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             del table["motion"]
         elif motion and tech:
             motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
-    return dict(sorted(made.items(), key=lambda item: int(vars(a).get(item[0].upper(), item[0]))))
+    return dict(sorted(made.items(), key=lambda item: _number(item[0])))
+
+
+def _number(name: str) -> int:
+    """Number of an action, which special moves have as their name."""
+    return int(name) if name.isdecimal() else int(vars(a)[name.upper()])
 
 
 def _connect_again(hits: list[Table]) -> None:
@@ -153,7 +157,7 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     shown = _shown(action, frames)
     total = move.whole("totalFrames", highest=MAX_FRAMES)
     table: Table = {"frames": total}
-    for field, source in (
+    for key, source in (
         ("iasa", "iasa"),
         ("charge", "chargeFrame"),
         ("landing_lag", "landingLag"),
@@ -161,8 +165,9 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
         ("autocancel_after", "autoCancelAfter"),
     ):
         if move.left.get(source):
-            table[field] = move.whole(source)
-    if not a.NAIR <= action <= a.DAIR and action < a.FIRST_SPECIAL:  # no animation moves these, or its row says how
+            table[key] = move.whole(source)
+    airborne = a.NAIR <= action <= a.DAIR or "Air" in str(move.left.get("subactionName", ""))
+    if not airborne:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
     for i, (start, end, figures) in enumerate(_spans(move, total)):
@@ -308,18 +313,17 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     if not isinstance(traction, float):
         raise TableError(f"{file}: attributes: traction is missing")
     found = hand.get("import", {})
-    specials = tuple(found.get("specials", {}).items())
-    hints = Hints(found.get("circles", {}), found.get("releases", {}), specials, found.get("again", []))
+    hints = Hints(found.get("circles", {}), found.get("releases", {}), found.get("moves", {}), found.get("again", []))
     return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 
 def _render(name: str, table: Table) -> str:
     lines = [f"\n[imported.{name}]"]
-    for field, value in table.items():
-        if field == "hits":
+    for key, value in table.items():
+        if key == "hits":
             lines += ["hits = [", *(f"  {{{_inline(hit)}}}," for hit in value), "]"]
         else:
-            lines.append(f"{field} = {value}")
+            lines.append(f"{key} = {value}")
     return "\n".join(lines) + "\n"
 
 

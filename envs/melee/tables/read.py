@@ -125,9 +125,9 @@ def read_character(path: Path) -> CharacterFile:
     attributes = {name: row.number(name) for name in layout.ATTRIBUTES}
     row.done()
     top.take("import", {})  # hints for ``importer``
-    listed = _with_imported(top.table("actions"), top.take("imported", {}))
+    listed = _with_imported(Row(path.name, "actions", top.take("actions", {})), top.take("imported", {}))
     actions = {action_id(listed, name): _read_action(listed.table(name)) for name in list(listed.left)}
-    moves = top.table("specials")
+    moves = Row(path.name, "specials", top.take("specials", {}))
     specials = {action_id(moves, name): _read_special(moves.table(name)) for name in list(moves.left)}
     top.done()
     _check_specials(moves, specials, attributes)

@@ -100,8 +100,9 @@ PROJECTILES: Final = {
     0x6E: Projectile("disable", "mewtwo", 359, 360),
     0x70: Projectile("shadow ball", "mewtwo", 341, 352),
 }
-# Item types without hits: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy Guys.
-DECORATIONS: Final = frozenset({0x4A, 0x4B, 0x50, 0x55, 0xD2})
+# Item types without hits: Fox's and Falco's blasters, needles in the hand, capes (the players themselves hit), smoke,
+# Yoshi's Story's Shy Guys.
+DECORATIONS: Final = frozenset({0x4A, 0x4B, 0x50, 0x53, 0x54, 0x55, 0xD2})
 
 # First action of the neutral, side, up and down special of each character.
 SPECIALS: Final = {
@@ -110,9 +111,12 @@ SPECIALS: Final = {
     "fox": (341, 347, 353, 360),
     "ganondorf": (347, 349, 353, 357),
     "jigglypuff": (346, 363, 365, 371),
+    "mario": (343, 345, 347, 349),
     "marth": (341, 349, 367, 369),
     "mewtwo": (341, 351, 353, 359),
+    "pikachu": (341, 343, 353, 359),
     "sheik": (341, 349, 355, 361),
+    "zelda": (341, 343, 349, 355),
 }
 DIRECTIONS: Final = ("neutral", "side", "up", "down")
 
