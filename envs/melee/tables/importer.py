@@ -7,15 +7,16 @@ Nothing else imports this module; ``scripts/import_character.py`` is its command
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import TableError
 from envs.melee import actions as a
-from envs.melee.tables.frame_data import MAX_FRAMES, Frame, Frames, read_frames
+from envs.melee.tables.frames import MAX_FRAMES, Frame, Frames, read_frames
 from envs.melee.tables.row import Row
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ _PLAIN: Final[tuple[int, ...]] = (
 )  # fmt: skip
 _BACKWARDS: Final = (a.ROLL_B, a.TECH_B, a.DOWN_ROLL_B, a.DOWN_ROLL_B_UP)  # libmelee gives distances without a sign
 _ROUNDING: Final = 0.0015  # units to which two frames of libmelee's table may disagree
-_NAMES: Final = {number: name.lower() for name, number in vars(a).items() if isinstance(number, int) and name.isupper()}
+_NUMBERS: Final = {name.lower(): number for name, number in vars(a).items() if isinstance(number, int)}
+_NAMES: Final = {number: name for name, number in _NUMBERS.items()}
 _TECHS: Final = tuple(_NAMES[action] for action in (a.TECH, a.TECH_F, a.TECH_B))
 
 Table = dict[str, Any]
@@ -89,7 +91,7 @@ class Hints:
 
     circles: Mapping[str, Sequence[Any]]
     releases: Mapping[str, Sequence[float]]
-    moves: Mapping[str, str] = field(default_factory=dict)
+    moves: Mapping[str, str] = dataclasses.field(default_factory=dict)
     again: Sequence[int] = ()
 
 
@@ -124,12 +126,7 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             del table["motion"]
         elif motion and tech:
             motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
-    return dict(sorted(made.items(), key=lambda item: _number(item[0])))
-
-
-def _number(name: str) -> int:
-    """Number of an action, which special moves have as their name."""
-    return int(name) if name.isdecimal() else int(vars(a)[name.upper()])
+    return dict(sorted(made.items(), key=lambda item: _NUMBERS.get(item[0]) or int(item[0])))
 
 
 def _connect_again(hits: list[Table]) -> None:
@@ -170,7 +167,7 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     if not airborne:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
-    for i, (start, end, figures) in enumerate(_spans(move, total)):
+    for i, (start, end, figures) in enumerate(_spans(move, total, shown)):
         share = shares[i % len(shares)] if shares and isinstance(shares[0], list) else shares
         if action == a.CATCH_ATTACK:
             hits.extend(_held(start, figures[0]))
@@ -181,11 +178,18 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     return table
 
 
-def _spans(move: Row, total: int) -> Iterator[tuple[int, int, list[Row]]]:
-    """First frame, last frame and figures of each hit; hits follow each other, so that all have ``total`` frames."""
+def _spans(move: Row, total: int, shown: dict[int, Frame]) -> Iterator[tuple[int, int, list[Row]]]:
+    """First frame, last frame and figures of each hit; hits follow each other, so that all have ``total`` frames.
+
+    Where a dump has figures but no frames, the hit lasts from the first to the last frame with circles.
+    """
     figures = move.tables("hitboxes")
     last = 0
-    for hit in move.tables("hitFrames"):
+    listed = move.tables("hitFrames")
+    out = [frame for frame in sorted(shown) if shown[frame].circles]
+    if figures and not listed and out:
+        yield out[0], min(out[-1], total), figures
+    for hit in listed:
         start, end = hit.whole("start", highest=total), hit.whole("end", highest=total)
         if not last < start <= end:
             raise hit.fail("start", f"is {start}, must be from {last + 1} to end, which is {end}")
@@ -200,7 +204,7 @@ def _throw(move: Row, release: float, *place: float) -> Table:
     """A throw and the hits before its release; the dump cuts the base knockback into two of its fields."""
     figures, total = move.table("throw"), move.whole("totalFrames", highest=MAX_FRAMES)
     base = (figures.whole("baseKb") << 2) | (figures.whole("element") >> 2)
-    hits = [hit for start, _, held in _spans(move, total) if start < release for hit in _held(start, held[0])]
+    hits = [hit for start, _, held in _spans(move, total, {}) if start < release for hit in _held(start, held[0])]
     figures.left |= {"baseKb": base, "element": "normal"}
     hits.append({"kind": "throw", "start": release, "end": release, **_figures(figures)})
     if place:

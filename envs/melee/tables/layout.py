@@ -49,6 +49,7 @@ ACTION: Final = np.dtype(
         ("landing_lag", "i4"),
         ("autocancel_before", "i4"),  # landing before this frame has only normal landing lag
         ("autocancel_after", "i4"),  # landing after this frame too
+        ("whole_lag", "i4"),  # 1: an L-cancel does not halve the lag
         ("intangible_from", "i4"),
         ("intangible_to", "i4"),
         ("loop", "i4"),  # frames after which the animation begins again, 0: it does not
@@ -130,6 +131,7 @@ SPECIAL: Final = np.dtype(
         ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
+        ("drift_gain", "f8"),  # share of the stick's acceleration while it ``drifts``, below 0: ``fall_drift``
         ("fall_drift", "f8"),  # share of the character's drift in that fall, and in this action if it ``drifts``
         ("gravity", "f8"),
         ("fall_speed", "f8"),
@@ -142,7 +144,7 @@ SPECIAL: Final = np.dtype(
         ("aim_stick", "f8"),  # and added for the stick at the rim
         ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
         ("lean", "f8"),  # degrees that the stick at the rim leans a path
-        ("lean_stick", "f8"),  # how far the stick must be pushed to lean it at all
+        ("lean_from", "f8"),  # of the stick, from which on it leans
         ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
@@ -150,7 +152,9 @@ SPECIAL: Final = np.dtype(
     align=True,
 )
 SPECIAL_DEFAULTS: Final = {
+    "drift_gain": -1.0,
     "fall_drift": 1.0,
+    "lean_from": 0.5,
     "gravity": -1.0,
     "fall_speed": -1.0,
     "friction": -1.0,
@@ -158,7 +162,6 @@ SPECIAL_DEFAULTS: Final = {
     "keep_y": 1.0,
     "press_from": -1,
     "glide": -1,
-    "lean_stick": 0.5,
     "early_gravity": -1.0,
 }
 

@@ -1,4 +1,4 @@
-"""libmelee's ``framedata.csv``: where each hit circle of an animation is, and how far it moves the player."""
+"""libmelee's ``framedata.csv``: where hit circles are, and how animations move players, frame by frame."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import TableError
 from envs.files import opened
+from envs.melee.actions import OWN_STATES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+MAX_FRAMES: Final = 1_000  # of an action; the longest that the sources have is 249. Bounds the importer's work
 _CIRCLES: Final = 4  # of one frame
-MAX_FRAMES: Final = 1_000  # of an action; the longest that the sources have is 249. Bounds the work, see ``_spans``
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ Frames = dict[int, dict[int, Frame]]  # by action and frame
 
 def read_frames(path: Path, character: int) -> Frames:
     frames: Frames = {}
+    common = OWN_STATES.get(character, {})
     with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8", closefd=False) as file:
         for row in csv.DictReader(file):
             if int(row["character"]) == character:
@@ -44,7 +46,7 @@ def read_frames(path: Path, character: int) -> Frames:
                     if row[f"hitbox_{i}_status"] == "True"
                 )
                 motion = (float(row["locomotion_x"]), float(row["locomotion_y"]))
-                frames.setdefault(int(row["action"]), {})[int(row["frame"])] = Frame(
-                    circles, motion, row["facing_changed"] == "True"
-                )
+                action = common.get(int(row["action"]), int(row["action"]))
+                shown = frames.setdefault(action, {})
+                shown[int(row["frame"])] = Frame(circles, motion, row["facing_changed"] == "True")
     return frames
