@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.melee.replay import read_replay
 from scripts.studies.command_line import Command
 from scripts.studies.curves import Curve, svg
 from scripts.studies.fidelity.cases import CASES, cases
 from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
+from scripts.studies.fidelity.reading import read_scored
 from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.table import character_text, closeness, text
 from scripts.studies.pages import put_between, write_json
@@ -81,7 +81,7 @@ def _measure(options: argparse.Namespace) -> list[Measured]:
     everything = options.claim == "all"
     if options.folds:
         return measure_folds(options.replays, options.folds, everything)
-    return [measure(read_replay(path), everything=everything) for path in options.replays]
+    return [measure(read_scored(path), everything=everything) for path in options.replays]
 
 
 if __name__ == "__main__":

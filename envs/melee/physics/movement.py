@@ -131,7 +131,7 @@ def _move_in_air(p, m, c, s, tables):
             p.x -= dx * (1.0 - c.wavedash_reach)  # straight out of the jump squat
         land(p, m, c, s, tables, surface, before)
     elif p.hitlag <= 0.0:
-        ledge.try_grab(p, m, c, s, tables, max(start - p.y, 0.0))
+        ledge.try_grab(p, m, c, s, tables)
 
 
 @rule
