@@ -84,6 +84,7 @@ HIT: Final = np.dtype(
         ("life", "f8"),  # of a laser, frames
         ("tip", "f8"),  # units behind the place of a laser at which its first circle is, fully grown
         ("tail", "f8"),  # and its last one
+        ("grows", "f8"),  # units that it flies until then
         ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
