@@ -93,8 +93,9 @@ def _land_special(p, m, tables, fall_speed):
 @rule
 def attack_lag(m, tables, landing):
     """Frames of lag of the landing action of an aerial attack, halved by an L-cancel."""
-    lag = float(tables.actions[m.character_row, landing - a.LANDING_NAIR + a.NAIR].landing_lag)
-    return float(int(lag / 2.0)) if m.shoulder_age < L_CANCEL_WINDOW else lag
+    attack = tables.actions[m.character_row, landing - a.LANDING_NAIR + a.NAIR]
+    lag = float(attack.landing_lag)
+    return float(int(lag / 2.0)) if m.shoulder_age < L_CANCEL_WINDOW and not attack.whole_lag else lag
 
 
 @rule

@@ -204,7 +204,7 @@ def _meet(m, i, code, victim, memory, tables):
     if code == REFLECTOR:
         return
     move = move_of(tables.characters[m.character_row], m.laser_action[i])
-    damage = hit.damage * m.laser_power[i] * stale_share(m, move)
+    damage = hit.damage * m.laser_power[i] * stale_share(m, move, 0)
     side = sign(m.laser_speed_x[i])
     if code == SHIELD:
         victim.hitlag = float(hitlag(damage))

@@ -14,7 +14,7 @@ from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special_motion import aim, is_special, note_lean, set_speeds, special_row
 from envs.melee.physics.stage import on_platform
-from envs.melee.tables.layout import FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
+from envs.melee.tables.layout import CHARGING, FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
 
 # Thresholds and times are the game's common constants, as melee-sim-light lists them.
 UP_STICK = 0.55  # from here on a B press is the up or down special
@@ -97,6 +97,8 @@ def go_on(p, m, tables):
             _continue(p, m, tables, p.action)
             if row.stores:
                 store_shot(m)
+        elif row.repeats == CHARGING:
+            _continue(p, m, tables, row.cancels_as if m.jab_again else p.action)
         else:
             _follow(p, m, tables, row)
     if p.action >= a.FIRST_SPECIAL:
@@ -164,7 +166,10 @@ def _answer(p, m, tables, row):
     if (row.cut and m.pressed & BUTTON_B) or (row.repeats == HELD and row.least == 0 and not m.held & BUTTON_B):
         _follow(p, m, tables, row)
     elif row.cancels_as > 0 and m.trigger > 0.0 and m.trigger_before == 0.0:
-        _continue(p, m, tables, row.cancels_as)
+        if row.repeats == CHARGING:
+            m.jab_again = 1  # at the end of this repetition
+        else:
+            _continue(p, m, tables, row.cancels_as)
     elif row.turns_as > 0 and m.stick_x * p.facing <= -TILT:
         _continue(p, m, tables, row.turns_as)
         p.facing = -p.facing

@@ -14,7 +14,6 @@ from envs.melee.physics.motion import drift, fall, fast_fall, ground_friction, s
 from envs.melee.tables.layout import ALWAYS, FALL, FLIGHT, FREE, PATH
 
 FAST_FRICTION = 0.03  # in the air, above the character's top speed: a constant that the game has for all
-LEAN_STICK = 0.5
 
 
 @rule
@@ -83,7 +82,7 @@ def aim(p, m, row):
 @rule
 def note_lean(p, m, row):
     """Let the stick lean the path of a move, as far as it was ever pushed, and turn the player."""
-    push = (abs(m.stick_x) - LEAN_STICK) / (1.0 - LEAN_STICK)
+    push = (abs(m.stick_x) - row.lean_from) / (1.0 - row.lean_from)
     if 1.0 < p.action_frame <= row.lean_to and push * row.lean > abs(m.path_lean):
         m.path_lean = sign(m.stick_x) * push * row.lean
     if row.turn_frame > 0 and p.action_frame == row.turn_frame and m.stick_x != 0.0:
@@ -127,7 +126,8 @@ def _fall(p, m, c, row):
     if row.drifts and row.fall_drift == 1.0:
         drift(p, m, c)
     elif row.drifts and m.stick_x != 0.0:
-        step = c.air_acceleration_stick * row.fall_drift * abs(m.stick_x)
+        gain = row.drift_gain if row.drift_gain >= 0.0 else row.fall_drift
+        step = c.air_acceleration_stick * gain * abs(m.stick_x)
         p.speed_air_x = toward(p.speed_air_x, c.air_max * row.fall_drift * m.stick_x, step)
     else:
         p.speed_air_x = toward(p.speed_air_x, 0.0, _air_friction(p, c, row))

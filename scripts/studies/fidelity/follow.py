@@ -201,7 +201,7 @@ def _struggle(p, m):
 
 @rule
 def _restarts(before, p, m, tables):
-    """Whether the action begins anew, which is not its animation that goes on from its start."""
+    """Whether the action restarts, which differs from an animation that loops."""
     if p.action_frame >= before.action_frame or p.action <= a.REBIRTH_WAIT:
         return False
     return tables.actions[m.character_row, p.action].loop == 0
