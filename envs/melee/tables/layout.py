@@ -132,6 +132,8 @@ SPECIAL: Final = np.dtype(
         ("path_from", "i4"),  # first frame on which the animation says how the player moves; before it falls
         ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
         ("lean_to", "i4"),  # last frame on which the stick can lean the path of the animation
+        ("rise_frame", "i4"),  # frame on which, in the air, ``start_y`` becomes the speed, 0: it is added at the start
+        ("rise_to", "i4"),  # last frame with the row's gravity; after it, and before the rise, the character's own
         ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
         ("mirror_y", "f8"),  # height of the circle that sends lasers back
@@ -153,6 +155,7 @@ SPECIAL: Final = np.dtype(
         ("lean", "f8"),  # degrees that the stick at the rim leans a path
         ("lean_from", "f8"),  # of the stick, from which on it leans
         ("slowed", "f8"),  # share of the speed of the animation that is left after a hit, 0: all
+        ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
     ],
@@ -169,6 +172,7 @@ SPECIAL_DEFAULTS: Final = {
     "keep_y": 1.0,
     "press_from": -1,
     "glide": -1,
+    "early_gravity": -1.0,
 }
 
 STAGE: Final = np.dtype(

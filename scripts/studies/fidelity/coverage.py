@@ -101,9 +101,9 @@ PROJECTILES: Final = {
     0x70: Projectile("shadow ball", "mewtwo", 341, 352),
 }
 # Item types without hits of their own: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy
-# Guys; the Links' bows and hookshots; what Mr. Game & Watch shows in his attacks.
+# Guys; the Links' bows and hookshots; the capes of Mario and Dr. Mario; what Mr. Game & Watch shows in his attacks.
 DECORATIONS: Final = frozenset(
-    {0x4A, 0x4B, 0x50, 0x55, 0xD2, 0x3E, 0x3F, 0x4C, 0x4D, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x7C}
+    {0x4A, 0x4B, 0x50, 0x55, 0xD2, 0x53, 0x54, 0x3E, 0x3F, 0x4C, 0x4D, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x7C}
 )
 
 # First action of the neutral, side, up and down special of each character.
@@ -118,12 +118,15 @@ SPECIALS: Final = {
     "jigglypuff": (346, 363, 365, 371),
     "kirby": (353, 383, 385, 393),
     "link": (344, 350, 356, 358),
+    "mario": (343, 345, 347, 349),
     "marth": (341, 349, 367, 369),
     "mewtwo": (341, 351, 353, 359),
+    "pikachu": (341, 343, 353, 359),
     "roy": (341, 349, 367, 369),
     "samus": (343, 349, 353, 355),
     "sheik": (341, 349, 355, 361),
     "ylink": (344, 350, 356, 358),
+    "zelda": (341, 343, 349, 355),
 }
 DIRECTIONS: Final = ("neutral", "side", "up", "down")
 

@@ -293,12 +293,12 @@ def _raise_shield(before, p, m):
 def _begin_landing(before, p, m, tables):
     """Set length and rate of landing lag, which a replay shows only from its second frame on."""
     if p.action == a.LANDING:
-        set_lag(m, p.action, LANDING_FRAMES)
+        set_lag(m, tables, p.action, LANDING_FRAMES)
     elif p.action == a.LANDING_FALL_SPECIAL:
         falling = a.FALL_SPECIAL <= before.action <= a.FALL_SPECIAL_B or before.action >= a.FIRST_SPECIAL
-        set_lag(m, p.action, m.landing_lag if falling and m.landing_lag > 0.0 else AIR_DODGE_LANDING)
+        set_lag(m, tables, p.action, m.landing_lag if falling and m.landing_lag > 0.0 else AIR_DODGE_LANDING)
     elif a.LANDING_NAIR <= p.action <= a.LANDING_DAIR:
-        set_lag(m, p.action, attack_lag(m, tables, p.action))
+        set_lag(m, tables, p.action, attack_lag(m, tables, p.action))
 
 
 @rule
