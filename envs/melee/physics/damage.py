@@ -25,6 +25,7 @@ MERGE_FRAMES = 10  # after a hit, without hitlag, from which on another one does
 SHIFT_STICK = 0.7  # how far the stick must be out
 SDI = 6.0  # units
 ASDI = 3.0
+SHIELD_SHARE = 0.66  # of both behind a shield; measured from replays
 RECOIL_FRICTION = 1.1  # of an attacker whom a shield pushed back, as a share of traction; measured from replays
 
 
@@ -144,6 +145,25 @@ def spend_flick(m):
         return False
     m.x_age = NEVER
     m.y_age = NEVER
+    return True
+
+
+@rule
+def shield_influence(p, m, s):
+    """The same behind a shield, only sideways and less far; a stick that stays out shifts once, as hitlag ends."""
+    if p.hitlag > 0.0:
+        if spend_side_flick(m):
+            shift(p, m, s, SHIELD_SHARE * SDI * m.stick_x, 0.0)
+    elif abs(m.stick_x_before) >= SHIFT_STICK:
+        shift(p, m, s, SHIELD_SHARE * ASDI * m.stick_x_before, 0.0)
+
+
+@rule
+def spend_side_flick(m):
+    """Whether the stick was flicked sideways far enough to shift a shield; the flick is then spent."""
+    if abs(m.stick_x) < SHIFT_STICK or m.x_age >= SMASH_AGE:
+        return False
+    m.x_age = NEVER
     return True
 
 

@@ -14,7 +14,7 @@ from envs.melee import actions as a
 from envs.melee.physics.act import decide
 from envs.melee.physics.chance import start_chance
 from envs.melee.physics.change import forget_moves, forget_presses, lean, rest_hull
-from envs.melee.physics.damage import smash_influence, start_launch
+from envs.melee.physics.damage import shield_influence, smash_influence, start_launch
 from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.hit import resolve_hits
 from envs.melee.physics.holds import hold_hits, resolve_holds
@@ -207,10 +207,14 @@ def _begin(p, m, pad, s, tables, side):
             m.frozen = 1
             if m.launch:
                 smash_influence(p, m, s)
+            elif p.action == a.GUARD_STUN:
+                shield_influence(p, m, s)
             rest_hull(p, m, tables)
             heal_shield(p)
             return
         p.hitlag = 0.0
+        if p.action == a.GUARD_STUN:
+            shield_influence(p, m, s)
     m.frozen = 0
     m.since_launch = min(m.since_launch + 1, NEVER)
     if m.launch:

@@ -9,7 +9,7 @@ from envs.melee import actions as a
 from envs.melee.physics import damage, down, special_motion
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import enter, touch_ground
-from envs.melee.tables.layout import PATH
+from envs.melee.tables.layout import AFRESH, PATH
 
 SOFT_LANDING = -1.0  # falling slower than this has no landing animation
 LANDING_FRAMES = 30.0  # of a plain landing, before whose end the player may act; the animation may be shorter
@@ -79,10 +79,14 @@ def _land_special(p, m, tables, fall_speed):
     """Go on with the move on the ground, or land with its lag."""
     row = special_motion.special_row(p, m, tables)
     if row.lands_as > 0:
-        if row.drive == PATH:
-            p.speed_ground_x = 0.0  # the animation goes on moving the player
         p.action = row.lands_as
-        if row.lands_frame > 0:
+        after = special_motion.special_row(p, m, tables)
+        if row.drive == PATH and after.drive == PATH:
+            p.speed_ground_x = 0.0  # the animation goes on moving the player
+        if row.lands_frame == AFRESH:
+            enter(p, m, p.action)
+            p.action_frame = 0.0
+        elif row.lands_frame > 0:
             p.action_frame = float(row.lands_frame)
     elif row.landing_lag > 0.0:
         start_lag(p, m, tables, a.LANDING_FALL_SPECIAL, row.landing_lag)

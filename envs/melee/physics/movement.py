@@ -68,7 +68,8 @@ def _move_on_ground(p, m, c, s, tables):
     before = p.speed_ground_x
     animated = is_animated(p, m, tables)
     if animated:
-        p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing
+        pace = special_motion.pace(p, m, c, tables)
+        p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing * pace
     elif special_motion.is_special(p, c):
         special_motion.ground_speed(p, m, c, tables)
     else:

@@ -26,7 +26,6 @@ NONE = -1
 BODY, SHIELD, REFLECTOR = 0, 1, 2  # what a laser meets
 REFLECTED_POWER = 1.5  # damage of a laser that was sent back
 REFLECT_FRAMES = 2  # of a shield that was just raised
-FULL_LENGTH = 11.25  # units that a laser flies until it has its full length (doldecomp/melee, itfoxlaser.c)
 
 
 @rule
@@ -150,7 +149,7 @@ def _meets_mirror(m, i, victim, memory, tables):
 def _tip(m, i, tables):
     """Where the first circle of a laser is."""
     hit = tables.hits[m.laser_hit[i]]
-    behind = hit.tip * _growth(m, i, hit.life - m.laser_life[i])
+    behind = hit.tip * _growth(m, i, hit, hit.life - m.laser_life[i])
     return _behind(m, i, m.laser_x[i], m.laser_y[i], behind)
 
 
@@ -160,15 +159,17 @@ def _tail(m, i, tables):
     hit = tables.hits[m.laser_hit[i]]
     age = hit.life - m.laser_life[i]
     if age <= 1.0:
-        return _behind(m, i, m.laser_x[i], m.laser_y[i], hit.tail * _growth(m, i, age))
+        return _behind(m, i, m.laser_x[i], m.laser_y[i], hit.tail * _growth(m, i, hit, age))
     x, y = m.laser_x[i] - m.laser_speed_x[i], m.laser_y[i] - m.laser_speed_y[i]
-    return _behind(m, i, x, y, hit.tail * _growth(m, i, age - 1.0))
+    return _behind(m, i, x, y, hit.tail * _growth(m, i, hit, age - 1.0))
 
 
 @rule
-def _growth(m, i, age):
+def _growth(m, i, hit, age):
     """Share of its full length that a laser has ``age`` frames after it was fired."""
-    return min(age * math.hypot(m.laser_speed_x[i], m.laser_speed_y[i]) / FULL_LENGTH, 1.0)
+    if hit.grows == 0.0:
+        return 1.0
+    return min(age * math.hypot(m.laser_speed_x[i], m.laser_speed_y[i]) / hit.grows, 1.0)
 
 
 @rule

@@ -178,7 +178,16 @@ def _path(p, m, c, row, tables):
     if row.drifts == ALWAYS:
         drift(p, m, c)
     else:
-        p.speed_air_x = x
+        p.speed_air_x = x * pace(p, m, c, tables)
+
+
+@rule
+def pace(p, m, c, tables):
+    """Share of the speed of the animation that is left after the move has hit."""
+    if m.hit_groups == 0 or not is_special(p, c):
+        return 1.0
+    row = special_row(p, m, tables)
+    return row.slowed if row.slowed > 0.0 else 1.0
 
 
 @rule

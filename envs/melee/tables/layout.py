@@ -20,6 +20,7 @@ CHARGING = 3  # it repeats until a press of B cuts it, or one of a trigger cance
 HELPLESS = -1  # what follows a special action: a helpless fall
 FREE_FALL = -2  # or a fall in which the player may act
 ALWAYS, AFTERWARDS = 1, 2  # when the stick moves the player sideways during a special action
+AFRESH = -1  # the action after a landing begins with its frame 0
 STILL, FOUNTAIN, RANDALL, WIND = 0, 1, 2, 3  # what a stage does, see ``physics.platforms`` and ``physics.wind``
 EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # which victims a hit can touch
 
@@ -87,6 +88,7 @@ HIT: Final = np.dtype(
         ("life", "f8"),  # of a laser, frames
         ("tip", "f8"),  # units behind the place of a laser at which its first circle is, fully grown
         ("tail", "f8"),  # and its last one
+        ("grows", "f8"),  # units that it flies until then
         ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
@@ -104,7 +106,7 @@ SPECIAL: Final = np.dtype(
         ("next_ground", "i4"),  # the action that follows on the ground, 0 none
         ("next_air", "i4"),  # in the air; HELPLESS
         ("lands_as", "i4"),  # the action that goes on from this frame on after landing, 0: the move ends
-        ("lands_frame", "i4"),  # the frame that it then shows first, 0: it goes on from this one
+        ("lands_frame", "i4"),  # the frame that it then shows first, 0: it goes on from this one, AFRESH
         ("leaves_as", "i4"),  # after leaving the ground, HELPLESS, FREE_FALL; 0: an edge stops the player
         ("passes_as", "i4"),  # after the stick let the player through a platform, 0: it cannot
         ("slides", "i4"),  # 1: it goes on along a floor that it meets
@@ -152,6 +154,7 @@ SPECIAL: Final = np.dtype(
         ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
         ("lean", "f8"),  # degrees that the stick at the rim leans a path
         ("lean_from", "f8"),  # of the stick, from which on it leans
+        ("slowed", "f8"),  # share of the speed of the animation that is left after a hit, 0: all
         ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all

@@ -44,7 +44,7 @@ _ACTION_NUMBERS: Final = tuple(
 )
 _HIT_NUMBERS: Final = (
     *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
-    *("speed_x", "speed_y", "life", "tip", "tail"),
+    *("speed_x", "speed_y", "life", "tip", "tail", "grows"),
 )
 _NEEDED_OF_ATTACKS: Final = ("radius", "damage", "angle")
 _STAGE_NUMBERS: Final = tuple(

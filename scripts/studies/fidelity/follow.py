@@ -12,7 +12,7 @@ from envs.melee.physics import ledge
 from envs.melee.physics.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
 from envs.melee.physics.crouch import DROP_FRAMES, flicked_through
-from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick
+from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, spend_side_flick
 from envs.melee.physics.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.down import LONGEST_LIE, is_down
 from envs.melee.physics.frame import clear_memory, tick
@@ -100,6 +100,8 @@ def _remember(before, p, m, s, tables):
         _struggle(p, m)
     elif before.hitstun > 0.0 and is_hurt(before.action):
         spend_flick(m)
+    elif before.action == a.GUARD_STUN:
+        spend_side_flick(m)
     _follow_tilt(before, p, m)
     if p.hitlag <= 0.0:
         m.recoil = toward(m.recoil, 0.0, RECOIL_FRICTION * c.traction)

@@ -45,19 +45,16 @@ def note_hits(players, memory, t, seat, tables):
     if attack and p.on_ground and victim.action == a.GUARD_STUN and struck:
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
-    if victim.action == a.GUARD_STUN and victim.hitlag > players[t - 1, 1 - seat].hitlag:
-        hurt.rate = STUN_LENGTH / shield_stun(_blocked(p, m, players[t - 1, 1 - seat], victim, hurt, tables), _give(hurt))
+    before = players[t - 1, 1 - seat]
+    if victim.action == a.GUARD_STUN and victim.hitlag > before.hitlag:
+        give = shield_give(max(hurt.trigger, TRIGGER_DEAD_ZONE))
+        hurt.rate = STUN_LENGTH / shield_stun(_blocked(p, m, before, victim, hurt, tables), give)
     if attack and struck and victim.hitlag > 0.0:
         m.hit_groups |= _active_groups(p, m, tables)
     if rose and not again:
         traded = struck and is_hurt(p.action) and p.percent > players[t - 1, seat].percent
         user = players[t - 1, seat] if traded else p
         _note_use(user, m, memory[t - 1, seat].staled if traded else m.staled, tables, struck or holding)
-
-
-@rule
-def _give(hurt):
-    return shield_give(max(hurt.trigger, TRIGGER_DEAD_ZONE))
 
 
 @rule

@@ -174,3 +174,24 @@ def test_rolling_the_stick_down_its_rim_drops_through_a_platform():
     for x, action in ((0.0, a.SPOT_DODGE), (0.75, a.PLATFORM_DROP)):
         arena = Arena(stage="battlefield", offset=100.0).play(6, pad("R", x=min(x, 0.625)))
         assert arena.play(1, pad("R", x=x, y=-0.75)).actions[0] == action
+
+
+def test_the_stick_shifts_a_shield_in_hitlag_and_as_it_ends():
+    """A flick in hitlag shifts by 0.66 of 6 units, a stick that is out as hitlag ends by 0.66 of 3."""
+    places = []
+    for flick, end in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.5)):
+        arena = Arena("falco", "fox").place(0, 0.0).place(1, 10.0)
+        arena.play(12, second=pad("R"))
+        for _ in range(20):
+            arena.play(1, pad("B", y=-1.0), pad("R"))
+            if arena.actions[1] == a.GUARD_STUN:
+                break
+        arena.play(1, second=pad("R", x=flick))
+        while arena.players.hitlag[1] > 1:
+            arena.play(1, second=pad("R", x=end))
+        arena.play(1, second=pad("R"))
+        places.append(float(arena.players.x[1]))
+    flicked, at_the_end, slight = (x - places[0] for x in places[1:])
+    assert flicked == pytest.approx(3.96)
+    assert at_the_end == pytest.approx(3.96 + 1.98)  # the stick came out in hitlag too
+    assert slight == pytest.approx(0.0)
