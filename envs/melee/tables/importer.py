@@ -186,7 +186,10 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     if not a.NAIR <= action <= a.DAIR:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
-    for i, (start, end, figures) in enumerate(_spans(move, total)):
+    spans = list(_spans(move, total))
+    if action == a.RAPID_JAB_LOOP and len(spans) == 1:  # the dump has only the first of its jabs
+        spans = [(start, end, spans[0][2]) for start, end in _out(shown)]
+    for i, (start, end, figures) in enumerate(spans):
         share = shares[i % len(shares)] if shares and isinstance(shares[0], list) else shares
         if action == a.CATCH_ATTACK:
             hits.extend(_held(start, figures[0]))
@@ -195,6 +198,12 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     if hits:
         table["hits"] = hits
     return table
+
+
+def _out(shown: dict[int, Frame]) -> list[tuple[int, int]]:
+    """First and last frame of each time that circles are out."""
+    out = [frame for frame in sorted(shown) if shown[frame].circles]
+    return [(first, next(i for i in out if i >= first and i + 1 not in out)) for first in out if first - 1 not in out]
 
 
 def _spans(move: Row, total: int) -> Iterator[tuple[int, int, list[Row]]]:
@@ -276,13 +285,8 @@ def _last_circles(shown: dict[int, Frame], frame: int, at_least: int) -> tuple[t
 
 def _get_up(shown: dict[int, Frame], figures: Mapping[str, float], *, climbs: bool) -> Table:
     table = _plain(shown, climbs=climbs)
-    hits: list[Table] = []
-    out = [frame for frame in sorted(shown) if shown[frame].circles]
-    starts = [frame for frame in out if frame - 1 not in out]
-    for start in starts:
-        end = next(frame for frame in range(start, max(out) + 1) if frame + 1 not in out)
-        hits.extend(_hits(start, end, [Row("the importer", "get-ups", figures)], shown, ()))
-    if hits:
+    row = Row("the importer", "get-ups", figures)
+    if hits := [hit for start, end in _out(shown) for hit in _hits(start, end, [row], shown, ())]:
         table["hits"] = hits
     return table
 
