@@ -71,6 +71,17 @@ TAUNT_RIGHT, TAUNT_LEFT = 264, 265
 ENTRY, ENTRY_START, ENTRY_END = 322, 323, 324
 FIRST_SPECIAL: Final = 341  # the lowest character-specific state
 
+# Attacks of a character, by its internal id, that are states of their own in the game but follow the common rules:
+# the mock has them as the common ones. Kirby's dash attack, and his jumps in the air with a hat; Mr. Game & Watch's
+# attacks, which show an item in his hand.
+OWN_STATES: Final[dict[int, dict[int, int]]] = {
+    4: {346: 341, 347: 342, 348: 343, 349: 344, 350: 345, 351: DASH_ATTACK},
+    24: {
+        341: JAB_1, 342: RAPID_JAB_START, 343: RAPID_JAB_LOOP, 344: RAPID_JAB_END, 345: DTILT, 346: FSMASH,
+        347: NAIR, 348: BAIR, 349: UAIR, 350: LANDING_NAIR, 351: LANDING_BAIR, 352: LANDING_UAIR,
+    },
+}  # fmt: skip
+
 CATEGORIES: Final[tuple[str, ...]] = (
     "wait", "walk", "dash", "run", "turn", "jump_squat", "jump", "double_jump", "fall", "fall_special",
     "landing", "landing_lag", "crouch",
@@ -155,6 +166,14 @@ def _category_table() -> NDArray[np.int8]:
         table[first : last + 1] = CATEGORIES.index(name)
     table.flags.writeable = False
     return table
+
+
+def name_common(players: NDArray[np.void]) -> None:
+    """Give attacks of ``OWN_STATES`` in PLAYER records their common numbers."""
+    for character, states in OWN_STATES.items():
+        own = players["character"] == character
+        for state, common in states.items():
+            players["action"][own & (players["action"] == state)] = common
 
 
 CATEGORY_OF: Final[NDArray[np.int8]] = _category_table()  # [NUM_ACTIONS] index into CATEGORIES

@@ -7,7 +7,7 @@ Nothing else imports this module; ``scripts/import_character.py`` is its command
 
 from __future__ import annotations
 
-import csv
+import dataclasses
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import TableError
-from envs.files import opened
 from envs.melee import actions as a
+from envs.melee.tables.frames import MAX_FRAMES, Frame, Frames, read_frames
 from envs.melee.tables.row import Row
 
 if TYPE_CHECKING:
@@ -71,52 +71,19 @@ _PLAIN: Final[tuple[int, ...]] = (
 )  # fmt: skip
 _BACKWARDS: Final = (a.ROLL_B, a.TECH_B, a.DOWN_ROLL_B, a.DOWN_ROLL_B_UP)  # libmelee gives distances without a sign
 _ROUNDING: Final = 0.0015  # units to which two frames of libmelee's table may disagree
-_CIRCLES: Final = 4  # of one frame in libmelee's table
-MAX_FRAMES: Final = 1_000  # of an action; the longest that the sources have is 249. Bounds the work, see ``_spans``
-_NAMES: Final = {number: name.lower() for name, number in vars(a).items() if isinstance(number, int) and name.isupper()}
+_NUMBERS: Final = {name.lower(): number for name, number in vars(a).items() if isinstance(number, int)}
+_NAMES: Final = {number: name for name, number in _NUMBERS.items()}
 _TECHS: Final = tuple(_NAMES[action] for action in (a.TECH, a.TECH_F, a.TECH_B))
 
 Table = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame of an animation.
-
-    Hit circles that are out (radius, forward, up), how far the player moves, and whether it has turned around.
-    """
-
-    circles: tuple[tuple[float, float, float], ...]
-    motion: tuple[float, float]
-    turned: bool
-
-
-Frames = dict[int, dict[int, Frame]]  # by action and frame
-
-
-def read_frames(path: Path, character: int) -> Frames:
-    frames: Frames = {}
-    with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8", closefd=False) as file:
-        for row in csv.DictReader(file):
-            if int(row["character"]) == character:
-                if int(row["frame"]) > MAX_FRAMES:
-                    raise TableError(f"{path.name}: frame is {row['frame']}, the highest possible is {MAX_FRAMES}")
-                circles = tuple(
-                    (float(row[f"hitbox_{i}_size"]), float(row[f"hitbox_{i}_x"]), float(row[f"hitbox_{i}_y"]))
-                    for i in range(1, _CIRCLES + 1)
-                    if row[f"hitbox_{i}_status"] == "True"
-                )
-                motion = (float(row["locomotion_x"]), float(row["locomotion_y"]))
-                frames.setdefault(int(row["action"]), {})[int(row["frame"])] = Frame(
-                    circles, motion, row["facing_changed"] == "True"
-                )
-    return frames
-
-
-@dataclass(frozen=True, slots=True)
 class Hints:
     """Data that neither source has, from the table ``[import]`` of a character file.
 
+    ``moves``: names of special moves in the dump, by number of the action. ``again``: those whose hits connect one
+    after the other although no frame lies between them.
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
     ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
@@ -124,6 +91,8 @@ class Hints:
 
     circles: Mapping[str, Sequence[Any]]
     releases: Mapping[str, Sequence[float]]
+    moves: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    again: Sequence[int] = ()
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
@@ -140,6 +109,10 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             made[name] = _throw(move, *hints.releases.get(name, (1,)))
         elif move:
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
+    for name, source in hints.moves.items():
+        made[name] = _attack(int(name), dump.table(source), frames, hints.circles.get(name, ()))
+        if int(name) in hints.again:
+            _connect_again(made[name].get("hits", []))
     for action, figures in _GET_UPS.items():
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _get_up(shown, figures, climbs=action >= a.CLIFF_CLIMB_SLOW)
@@ -153,7 +126,14 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             del table["motion"]
         elif motion and tech:
             motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
-    return dict(sorted(made.items(), key=lambda item: int(vars(a)[item[0].upper()])))
+    return dict(sorted(made.items(), key=lambda item: _NUMBERS.get(item[0]) or int(item[0])))
+
+
+def _connect_again(hits: list[Table]) -> None:
+    """Mark the first circle of each hit after the first."""
+    for before, hit in itertools.pairwise(hits):
+        if hit["start"] != before["start"]:
+            hit["again"] = 1
 
 
 def _slides(motion: list[list[float]], traction: float) -> bool:
@@ -174,7 +154,7 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     shown = _shown(action, frames)
     total = move.whole("totalFrames", highest=MAX_FRAMES)
     table: Table = {"frames": total}
-    for field, source in (
+    for key, source in (
         ("iasa", "iasa"),
         ("charge", "chargeFrame"),
         ("landing_lag", "landingLag"),
@@ -182,11 +162,12 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
         ("autocancel_after", "autoCancelAfter"),
     ):
         if move.left.get(source):
-            table[field] = move.whole(source)
-    if not a.NAIR <= action <= a.DAIR:  # animations do not move players in the air
+            table[key] = move.whole(source)
+    airborne = a.NAIR <= action <= a.DAIR or "Air" in str(move.left.get("subactionName", ""))
+    if not airborne:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
-    spans = list(_spans(move, total))
+    spans = list(_spans(move, total, shown))
     if action == a.RAPID_JAB_LOOP and len(spans) == 1:  # the dump has only the first of its jabs
         spans = [(start, end, spans[0][2]) for start, end in _out(shown)]
     for i, (start, end, figures) in enumerate(spans):
@@ -206,11 +187,17 @@ def _out(shown: dict[int, Frame]) -> list[tuple[int, int]]:
     return [(first, next(i for i in out if i >= first and i + 1 not in out)) for first in out if first - 1 not in out]
 
 
-def _spans(move: Row, total: int) -> Iterator[tuple[int, int, list[Row]]]:
-    """First frame, last frame and figures of each hit; hits follow each other, so that all have ``total`` frames."""
+def _spans(move: Row, total: int, shown: dict[int, Frame]) -> Iterator[tuple[int, int, list[Row]]]:
+    """First frame, last frame and figures of each hit; hits follow each other, so that all have ``total`` frames.
+
+    Where a dump has figures but no frames, the hit lasts from the first to the last frame with circles.
+    """
     figures = move.tables("hitboxes")
     last = 0
-    for hit in move.tables("hitFrames"):
+    listed = move.tables("hitFrames")
+    if figures and not listed and (out := _out(shown)):
+        yield out[0][0], min(out[-1][1], total), figures
+    for hit in listed:
         start, end = hit.whole("start", highest=total), hit.whole("end", highest=total)
         if not last < start <= end:
             raise hit.fail("start", f"is {start}, must be from {last + 1} to end, which is {end}")
@@ -225,7 +212,7 @@ def _throw(move: Row, release: float, *place: float) -> Table:
     """A throw and the hits before its release; the dump cuts the base knockback into two of its fields."""
     figures, total = move.table("throw"), move.whole("totalFrames", highest=MAX_FRAMES)
     base = (figures.whole("baseKb") << 2) | (figures.whole("element") >> 2)
-    hits = [hit for start, _, held in _spans(move, total) if start < release for hit in _held(start, held[0])]
+    hits = [hit for start, _, held in _spans(move, total, {}) if start < release for hit in _held(start, held[0])]
     figures.left |= {"baseKb": base, "element": "normal"}
     hits.append({"kind": "throw", "start": release, "end": release, **_figures(figures)})
     if place:
@@ -333,17 +320,17 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     if not isinstance(traction, float):
         raise TableError(f"{file}: attributes: traction is missing")
     found = hand.get("import", {})
-    hints = Hints(found.get("circles", {}), found.get("releases", {}))
+    hints = Hints(found.get("circles", {}), found.get("releases", {}), found.get("moves", {}), found.get("again", []))
     return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 
 def _render(name: str, table: Table) -> str:
     lines = [f"\n[imported.{name}]"]
-    for field, value in table.items():
-        if field == "hits":
+    for key, value in table.items():
+        if key == "hits":
             lines += ["hits = [", *(f"  {{{_inline(hit)}}}," for hit in value), "]"]
         else:
-            lines.append(f"{field} = {value}")
+            lines.append(f"{key} = {value}")
     return "\n".join(lines) + "\n"
 
 

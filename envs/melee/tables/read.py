@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.melee.tables import layout
@@ -11,8 +13,6 @@ from envs.melee.tables.fits import Fits, read_fits
 from envs.melee.tables.row import Row, action_id, open_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
 KINDS: Final = {
@@ -27,7 +27,7 @@ LEADS: Final = (
     *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as", "cancels_as"),
     *("combo_up", "combo_side", "combo_down"),
 )  # fields of a special action that name another
-REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD}
+REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD, "charging": layout.CHARGING}
 TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}
 FLAT: Final = 2  # points of a floor without slopes
 MOVEMENTS: Final = {
@@ -36,6 +36,7 @@ MOVEMENTS: Final = {
     "randall": (layout.RANDALL, 1),
     "wind": (layout.WIND, 0),
 }  # and how many move
+COMMON: Final = Path(__file__).with_name("common.toml")  # actions that are the same for most characters
 MAX_GROUPS: Final = 31  # bits of ``MEMORY.hit_groups``
 
 _ACTION_NUMBERS: Final = tuple(
@@ -43,7 +44,7 @@ _ACTION_NUMBERS: Final = tuple(
 )
 _HIT_NUMBERS: Final = (
     *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
-    *("speed_x", "speed_y", "life"),
+    *("speed_x", "speed_y", "life", "tip", "tail"),
 )
 _NEEDED_OF_ATTACKS: Final = ("radius", "damage", "angle")
 _STAGE_NUMBERS: Final = tuple(
@@ -121,12 +122,12 @@ def read_character(path: Path) -> CharacterFile:
     head.sources()
     head.done()
     row = top.table("attributes")
-    attributes = {name: row.number(name) for name in layout.ATTRIBUTES}
+    attributes = {name: row.number(name, layout.ATTRIBUTE_DEFAULTS.get(name)) for name in layout.ATTRIBUTES}
     row.done()
     top.take("import", {})  # hints for ``importer``
-    listed = _with_imported(top.table("actions"), top.take("imported", {}))
+    listed = _with_imported(Row(path.name, "actions", top.take("actions", {})), top.take("imported", {}))
     actions = {action_id(listed, name): _read_action(listed.table(name)) for name in list(listed.left)}
-    moves = top.table("specials")
+    moves = Row(path.name, "specials", top.take("specials", {}))
     specials = {action_id(moves, name): _read_special(moves.table(name)) for name in list(moves.left)}
     top.done()
     _check_specials(moves, specials, attributes)
@@ -150,15 +151,27 @@ def read_stage(path: Path) -> StageFile:
     return stage
 
 
+@cache
+def _common() -> dict[str, object]:
+    top = open_table(COMMON)
+    top.sources()
+    actions = top.table("actions").left
+    top.done()
+    return actions
+
+
 def _with_imported(listed: Row, imported: object) -> Row:
-    """Actions written by hand; missing fields come from the generated ones."""
-    below = Row(listed.file, "imported", imported)
+    """Actions written by hand; missing fields come from the generated ones, then from those that are common to all."""
+    layers = (_common(), Row(listed.file, "imported", imported).left, listed.left)
     merged: dict[str, object] = {}
-    for name in [*below.left, *(name for name in listed.left if name not in below.left)]:
-        hand, made = listed.left.get(name, {}), below.left.get(name, {})
-        if not isinstance(hand, dict) or not isinstance(made, dict):
-            raise listed.fail(name, f"must be a table, got {hand!r}")
-        merged[name] = made | hand
+    for name in dict.fromkeys(name for layer in layers for name in layer):
+        fields: dict[str, object] = {}
+        for layer in layers:
+            part = layer.get(name, {})
+            if not isinstance(part, dict):
+                raise listed.fail(name, f"must be a table, got {part!r}")
+            fields |= part
+        merged[name] = fields
     return Row(listed.file, listed.name, merged)
 
 
@@ -202,15 +215,19 @@ def _check_specials(row: Row, specials: dict[int, dict[str, float]], attributes:
 
 
 def _read_hits(row: Row, frames: int) -> list[HitEntry]:
-    """Circles that follow each other without a pause are one group, which connects once; a release is its own."""
+    """Circles that follow each other without a pause are one group, which connects once.
+
+    One that says "again" begins another group, and so does the release of a throw.
+    """
     hits: list[HitEntry] = []
     group = last_end = 0
     for hit in row.tables("hits"):
         start, end = hit.whole("start", highest=frames), hit.whole("end", highest=frames)
         if not 1 <= start <= end:
             raise hit.fail("start", f"is {start}, must be from 1 to end, which is {end}")
+        again = hit.whole("again", 0, highest=1)
         entry = _read_hit(hit, start, end)
-        if hits and (start > last_end + 1 or entry.numbers["kind"] == layout.THROW_HIT):
+        if hits and (again or start > last_end + 1 or entry.numbers["kind"] == layout.THROW_HIT):
             group += 1
         last_end = max(last_end, end)
         entry.numbers["group"] = group

@@ -7,11 +7,15 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from envs.melee import tables as table_files
-from envs.melee.replay import Replay, read_replay
 from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.measure import Measured, measure
+from scripts.studies.fidelity.reading import read_scored
+
+if TYPE_CHECKING:
+    from envs.melee.replay import Replay
 
 Fit = Callable[[Sequence[Path], Path], None]
 TABLES = Path(table_files.__file__).resolve().parent
@@ -34,7 +38,7 @@ def measure_folds(
     paths: Sequence[Path], folds: int, everything: bool = False, fit: Fit | None = None
 ) -> list[Measured]:
     """Measure every file with tables fitted on the files of the other folds."""
-    replays = [read_replay(path) for path in paths]
+    replays = [read_scored(path) for path in paths]
     fold = split(replays, folds)
     measured: dict[int, Measured] = {}
     for number in range(folds):

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import envs.melee.tables
-from envs.melee.replay import Replay, read_replay
 from envs.melee.tables.fits import FOLDER
+from scripts.studies.fidelity.reading import read_scored
 from scripts.studies.fit_character.hull import fit_hulls
 from scripts.studies.fit_character.loops import fit_loops
 from scripts.studies.fit_character.usable import usable
 from scripts.studies.fit_character.write import text
+
+if TYPE_CHECKING:
+    from envs.melee.replay import Replay
 
 OWN: Final = Path(envs.melee.tables.__file__).parent
 PARTS: Final[dict[str, Callable[[Sequence[Replay]], dict[str, dict[str, object]]]]] = {
@@ -33,7 +36,7 @@ def fit(replays: Sequence[Path], folder: Path = OWN, names: Sequence[str] = ()) 
     Raises:
         ReplayError: a file is no replay.
     """
-    played = [replay for path in replays if usable(replay := read_replay(path))]
+    played = [replay for path in replays if usable(replay := read_scored(path))]
     parts = {part: measure(played) for part, measure in PARTS.items()}
     written = []
     for name in sorted(set().union(*parts.values())):
