@@ -122,8 +122,16 @@ def start_launch(p, m, s):
 
 
 @rule
-def start_throw(p, m):
-    """Launch from a throw: no hitlag, and the stick of the previous frame turns the launch."""
+def start_throw(p, m, down, angle):
+    """Launch from a throw: no hitlag, and the stick of the previous frame turns the launch.
+
+    Everyone whom a throw ``down`` lifts flies upright; one launched behind the thrower looks the way it looks.
+    Source: doldecomp/melee, ftCo_Thrown.c.
+    """
+    if down and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL:
+        enter(p, m, a.DAMAGE_FLY_TOP)
+    if 90.0 < angle < 270.0:
+        p.facing = -p.facing
     m.launch = 0
     p.hitstun = max(p.hitstun - 1.0, 0.0)
     p.speed_attack_x, p.speed_attack_y = influence(

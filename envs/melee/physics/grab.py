@@ -16,7 +16,6 @@ from envs.melee.physics.inputs import JUMP_STICK, TILT
 from envs.melee.physics.motion import sign
 from envs.melee.physics.stage import over_floor, surface_left, surface_right
 
-PULL_FRAMES = 2  # from the contact on
 HOLD_FRAMES = 75.0  # plus
 HOLD_PER_PERCENT = 1.6
 BEHIND_FRAMES = 15.0  # less for a player with fewer stocks
@@ -58,7 +57,7 @@ def catch(p, m, tables):
 def hold(p, m, tables):
     """Holding: pummel with A, throw along the stick; both also on the frame on which a pull or a pummel ends."""
     if p.action == a.CATCH_PULL or p.action == a.CATCH_DASH_PULL:
-        if m.age < PULL_FRAMES:
+        if p.action_frame <= _last_reach(p, m, tables):
             return
         enter(p, m, a.CATCH_WAIT)
     elif p.action == a.CATCH_ATTACK:
@@ -71,6 +70,16 @@ def hold(p, m, tables):
     action = _throw(p, m)
     if action != 0:
         enter(p, m, action)
+
+
+@rule
+def _last_reach(p, m, tables):
+    """The last frame on which the animation of reaching out catches; the pull goes on until then."""
+    entry = tables.actions[m.character_row, a.CATCH if p.action == a.CATCH_PULL else a.CATCH_DASH]
+    last = 0
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        last = max(last, tables.hits[row].end)
+    return last
 
 
 @rule
@@ -193,7 +202,9 @@ def break_free(p, m, other, memory):
 
 @rule
 def follow(p, m, tables, other, memory):
-    """Keep the held ``other`` in front of its holder ``p`` and in the matching action."""
+    """Keep the held ``other`` in front of its holder ``p`` and in the matching action; before, where it was caught."""
+    if p.action < a.CATCH_WAIT and other.on_ground:
+        return
     other.x = p.x + p.facing * tables.characters[m.character_row].grab_hold_x
     other.y = over_floor(tables.stages[m.stage_row], other.x, p.y)
     if a.THROW_F <= p.action <= a.THROW_D:
@@ -223,11 +234,10 @@ def stands(p, m, s):
 
 
 @rule
-def pummelled(other, memory, lag):
+def pummelled(other, memory):
     """A held player takes a pummel."""
     high = HIGH if other.action < a.CAPTURE_PULLED else 0
     enter(other, memory, a.CAPTURE_DAMAGE - high)
-    other.hitlag = lag
     memory.held_for -= 1.0
 
 

@@ -52,12 +52,13 @@ def _hold_hits(p, m, other, remembered, tables):
         if hit.kind == THROW_HIT:
             let_go(p, m, tables, other, hit.first_point)
             hurt(m, other, remembered, tables, row, p.facing, damage, MIDDLE_PART)
-            start_throw(other, remembered)
+            start_throw(other, remembered, p.action == a.THROW_D, hit.angle)
             return
         note_damage(m, other, remembered, damage)
         p.hitlag = float(hitlag(damage))
+        other.hitlag = victim_hitlag(other, damage, hit.electric)
         if p.action == a.CATCH_ATTACK:
-            pummelled(other, remembered, victim_hitlag(other, damage, hit.electric))
+            pummelled(other, remembered)
 
 
 @rule

@@ -167,7 +167,10 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     if not airborne:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
     hits: list[Table] = []
-    for i, (start, end, figures) in enumerate(_spans(move, total, shown)):
+    spans = list(_spans(move, total, shown))
+    if action == a.RAPID_JAB_LOOP and len(spans) == 1:  # the dump has only the first of its jabs
+        spans = [(start, end, spans[0][2]) for start, end in _out(shown)]
+    for i, (start, end, figures) in enumerate(spans):
         share = shares[i % len(shares)] if shares and isinstance(shares[0], list) else shares
         if action == a.CATCH_ATTACK:
             hits.extend(_held(start, figures[0]))
@@ -178,6 +181,12 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     return table
 
 
+def _out(shown: dict[int, Frame]) -> list[tuple[int, int]]:
+    """First and last frame of each time that circles are out."""
+    out = [frame for frame in sorted(shown) if shown[frame].circles]
+    return [(first, next(i for i in out if i >= first and i + 1 not in out)) for first in out if first - 1 not in out]
+
+
 def _spans(move: Row, total: int, shown: dict[int, Frame]) -> Iterator[tuple[int, int, list[Row]]]:
     """First frame, last frame and figures of each hit; hits follow each other, so that all have ``total`` frames.
 
@@ -186,9 +195,8 @@ def _spans(move: Row, total: int, shown: dict[int, Frame]) -> Iterator[tuple[int
     figures = move.tables("hitboxes")
     last = 0
     listed = move.tables("hitFrames")
-    out = [frame for frame in sorted(shown) if shown[frame].circles]
-    if figures and not listed and out:
-        yield out[0], min(out[-1], total), figures
+    if figures and not listed and (out := _out(shown)):
+        yield out[0][0], min(out[-1][1], total), figures
     for hit in listed:
         start, end = hit.whole("start", highest=total), hit.whole("end", highest=total)
         if not last < start <= end:
@@ -264,13 +272,8 @@ def _last_circles(shown: dict[int, Frame], frame: int, at_least: int) -> tuple[t
 
 def _get_up(shown: dict[int, Frame], figures: Mapping[str, float], *, climbs: bool) -> Table:
     table = _plain(shown, climbs=climbs)
-    hits: list[Table] = []
-    out = [frame for frame in sorted(shown) if shown[frame].circles]
-    starts = [frame for frame in out if frame - 1 not in out]
-    for start in starts:
-        end = next(frame for frame in range(start, max(out) + 1) if frame + 1 not in out)
-        hits.extend(_hits(start, end, [Row("the importer", "get-ups", figures)], shown, ()))
-    if hits:
+    row = Row("the importer", "get-ups", figures)
+    if hits := [hit for start, end in _out(shown) for hit in _hits(start, end, [row], shown, ())]:
         table["hits"] = hits
     return table
 

@@ -215,7 +215,10 @@ def _check_specials(row: Row, specials: dict[int, dict[str, float]], attributes:
 
 
 def _read_hits(row: Row, frames: int) -> list[HitEntry]:
-    """Circles that follow each other without a pause are one group, which connects once, unless one says "again"."""
+    """Circles that follow each other without a pause are one group, which connects once.
+
+    One that says "again" begins another group, and so does the release of a throw.
+    """
     hits: list[HitEntry] = []
     group = last_end = 0
     for hit in row.tables("hits"):
@@ -223,19 +226,21 @@ def _read_hits(row: Row, frames: int) -> list[HitEntry]:
         if not 1 <= start <= end:
             raise hit.fail("start", f"is {start}, must be from 1 to end, which is {end}")
         again = hit.whole("again", 0, highest=1)
-        if hits and (again or start > last_end + 1):
+        entry = _read_hit(hit, start, end)
+        if hits and (again or start > last_end + 1 or entry.numbers["kind"] == layout.THROW_HIT):
             group += 1
         last_end = max(last_end, end)
-        hits.append(_read_hit(hit, start, end, group))
+        entry.numbers["group"] = group
+        hits.append(entry)
     if group >= MAX_GROUPS:
         raise row.fail("hits", f"has {group + 1} separate hits, at most {MAX_GROUPS} are possible")
     return hits
 
 
-def _read_hit(row: Row, start: int, end: int, group: int) -> HitEntry:
+def _read_hit(row: Row, start: int, end: int) -> HitEntry:
     kind = row.choice("kind", KINDS, "attack")
     targets = row.choice("targets", TARGETS, "everybody")
-    numbers: dict[str, float] = {"start": start, "end": end, "group": group}
+    numbers: dict[str, float] = {"start": start, "end": end}
     numbers |= {"kind": KINDS[kind], "targets": TARGETS[targets], "electric": row.whole("electric", 0, highest=1)}
     numbers |= {"stored": row.whole("stored", 0, highest=1), "item_type": row.whole("item_type", 0)}
     for name in _HIT_NUMBERS:

@@ -118,7 +118,7 @@ def _remember(before, p, m, s, tables):
         m.age += 0 if p.hitlag > 0.0 else 1
         if a.FSMASH_HIGH <= p.action <= a.DSMASH and p.hitlag <= 0.0 and p.action_frame == before.action_frame:
             m.charge += 1.0
-        if p.hitlag <= 0.0 and p.action_frame > before.action_frame:
+        if p.hitlag <= 0.0 and p.action_frame > before.action_frame and not _is_throw(p.action):
             m.rate = p.action_frame - before.action_frame
         if p.hitlag <= 0.0:
             lean(before, m, c)
@@ -212,7 +212,7 @@ def _restarts(before, p, m, tables):
 @rule
 def _begin(before, p, m, c, tables):
     """An action starts or restarts."""
-    m.rate = FIRST_RATE[p.action]
+    m.rate = p.action_frame if _is_throw(p.action) else FIRST_RATE[p.action]  # exactly: a throw begins one step in
     m.age = 0
     m.duration = 0.0
     m.hit_groups = 0
@@ -266,6 +266,11 @@ def _begin(before, p, m, c, tables):
     if a.REBIRTH <= before.action <= a.REBIRTH_WAIT < p.action:
         m.intangible = RESPAWN_INTANGIBLE
     _begin_landing(before, p, m, tables)
+
+
+@rule
+def _is_throw(action):
+    return a.THROW_F <= action <= a.THROW_D or a.THROWN_F <= action <= a.THROWN_D
 
 
 @rule

@@ -181,7 +181,7 @@ def _strike(hit, p, m, victim, remembered, tables, row):
     side = 1.0 if victim.x > p.x else -1.0
     if hit.kind == _THROW:
         hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
-        start_throw(victim, remembered)
+        start_throw(victim, remembered, hit.action == a.THROW_D, tables.hits[row].angle)
     elif hit.kind == _PROJECTILE:
         if tables.hits[row].kb_growth > 0.0 or tables.hits[row].kb_base > 0.0:
             victim.hitlag = victim_hitlag(victim, damage, tables.hits[row].electric)
