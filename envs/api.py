@@ -99,7 +99,7 @@ class VectorGame(Protocol):
         ...
 
     def reset(self, seeds: Seeds) -> F32:
-        """Start every game anew, one seed per game; first observations [B, P, D]."""
+        """Restart every game, one seed per game; first observations [B, P, D]."""
         ...
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
@@ -129,7 +129,7 @@ class ScriptedGame(VectorGame, Protocol):
 
     @property
     def bots(self) -> NDArray[np.int8]:
-        """[B, P], written to by whoever seats players."""
+        """[B, P], written by the code that seats players."""
         ...
 
     @property

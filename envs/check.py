@@ -1,4 +1,4 @@
-"""Does a game keep what ``VectorGame`` promises? For tests, and for whoever writes a game."""
+"""Does a game keep what ``VectorGame`` promises? For tests and for authors of games."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Duel:
         self._frame = np.zeros(num_games, np.int64)  # of the episode
 
     def reset(self, seeds: list[int]) -> F32:
-        """Start every game anew, one seed per game; first observations [B, D]."""
+        """Restart every game, one seed per game; first observations [B, D]."""
         if isinstance(self._opponent, Player):
             self._opponent.start(seeds[0])
             self._opponent.forget(np.arange(self.game.num_games))

@@ -4,7 +4,7 @@ Importing this module registers ``MockMelee-v0``: ``gymnasium.make("envs.gym:Moc
 ``gymnasium.make_vec`` for the block.
 
 The agent has seat 0. It sees the game mirrored where that puts its opponent on the right (``melee.observation``), and
-its stick actions are given in the same view: x code 16 always means "towards the right of what I see".
+its stick actions are given in the same view: x code 16 always means "to the right on the player's own screen".
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class MockMeleeVectorEnv(Block):
         self._playing = False
 
     def reset(self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None) -> tuple[F32, Info]:
-        """Start every game anew; without a seed, with the next seeds of each game's generator.
+        """Restart every game; without a seed, with the next seeds of each game's generator.
 
         Raises:
             GameError: not one seed per game, or a reset of some games only, which this environment does itself.

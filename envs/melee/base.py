@@ -116,7 +116,7 @@ class MeleeGame:
         raise NotImplementedError
 
     def _start_all(self, seeds: Seeds) -> None:
-        """Start every game anew, one seed per game.
+        """Restart every game, one seed per game.
 
         Raises:
             GameError: seeds of another shape or type.
@@ -151,7 +151,7 @@ class MeleeGame:
             actions = check_actions(actions, self.num_games, NUM_SEATS)
         acts = self._all_act if acts is None else np.array(acts, np.bool_)
         if not (actions.flags.writeable and actions.flags.c_contiguous):
-            actions = actions.copy()  # other layouts would be compiled anew
+            actions = actions.copy()  # other layouts would be compiled again
         if not hold_actions(actions, acts, self._games):
             check_actions(actions, self.num_games, NUM_SEATS)  # raises
 

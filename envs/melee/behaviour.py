@@ -1,4 +1,4 @@
-"""Counts of what players do in a game: attacks, shields, dodges, jumps, approach, self-destructs, stocks, damage.
+"""Counts of players' actions in a game: attacks, shields, dodges, jumps, approach, self-destructs, stocks, damage.
 
 A pure function of the frames, so that games of people, of other programs and of the mock can be compared. It looks at
 positions, percent, stocks and the categories of actions (``actions.CATEGORIES``), which every version of a replay file

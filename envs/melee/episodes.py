@@ -70,7 +70,7 @@ def _copy(source, target):
 
 @compiled
 def step_games(options, games, tables, out):
-    """Play one step of every game and write its results; finished games start anew. See ``MockMelee.step``."""
+    """Play one step of every game and write its results; finished games restart. See ``MockMelee.step``."""
     for b in range(len(games.game)):
         _scripted_choices(b, options.bot_skip, games, tables)
         _enter_choices(b, options.frame_skip, games)
@@ -318,7 +318,7 @@ def play_games(inputs, games, tables, cap):
 
 @compiled
 def play_frame(bot_skip, games, tables):
-    """Play one frame of one game with its controllers as they are; 1 when it is over, and no episode starts anew.
+    """Play one frame of one game with its controllers as they are; 1 when it is over, and no new episode starts.
 
     Scripted players choose theirs every ``bot_skip`` frames of the episode.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from envs.melee.slp.model import Replay
     from envs.melee.tables import Tables
 
-EXAMPLES_VERSION: Final = 1  # of what the examples of a file are: raise it with every change, caches are made anew
+EXAMPLES_VERSION: Final = 1  # raise it when examples change; cached files of another version are rebuilt
 
 _NUM_BUTTONS: Final = len(BUTTONS)
 _MAY_BE_ABSENT: Final = ("jumps_left", "on_ground", "invulnerable")  # whole numbers that old files do not record

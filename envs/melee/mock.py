@@ -1,7 +1,7 @@
 """The mock: many games of Melee-like rules, stepped as one block of arrays by compiled code.
 
 One step: every seat's action becomes its controller (held for ``frame_skip`` frames, arriving ``delay`` frames
-late), the frames are played, rewards and observations are written, finished games start anew.
+late), the frames are played, rewards and observations are written, finished games restart.
 """
 
 from __future__ import annotations

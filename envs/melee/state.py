@@ -61,7 +61,7 @@ GAME = np.dtype(
     [
         ("frame", "i4"),  # frames played since GO; the timer is 28800 frames
         ("stage", "i4"),  # Melee's stage id
-        ("seed", "i8"),  # of what a stage does by chance
+        ("seed", "i8"),  # for random events of a stage
         ("chance", "i8"),  # state of the generator that starts with it
         ("wind", "i4"),  # of Dream Land's tree: -1 to the left, +1 to the right, 0 none
         ("wind_frames", "i4"),  # frames until it changes, 0: never

@@ -25,7 +25,7 @@ and the other seat plays strategy k."""
 def nash_conv(table: Table, strategies: Floats, weights: Floats) -> float:
     """NashConv: what the best replies gain over the player itself, summed over both seats; 0 in an equilibrium.
 
-    In a zero-sum game the player's own values cancel, so it is the sum of what the replies win.
+    In a zero-sum game the players' own values cancel, so it is the sum of the values of the best replies.
 
     Args:
         table: The game.

@@ -45,7 +45,7 @@ class Kuhn:
     def payoff(self, state: Hand) -> float | None:
         if state.done in MOVES:
             return None
-        if state.done.endswith("bp"):  # a bet, and a fold by whom it was for
+        if state.done.endswith("bp"):  # a bet, and the other player folded
             return 1.0 if state.done == "bp" else -1.0
         stake = 2.0 if state.done.endswith("bb") else 1.0
         return stake if state.cards[0] > state.cards[1] else -stake

@@ -1,4 +1,4 @@
-"""Games of one decision: both seats choose at once, and a matrix says who pays whom."""
+"""Games of one decision: both seats choose at once, and a matrix gives the payoffs."""
 
 from __future__ import annotations
 

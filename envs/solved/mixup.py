@@ -1,8 +1,7 @@
 """A fighter reduced to its mix-up: two exchanges in which attack, shield and grab beat each other in a ring.
 
-An attack hits whoever reaches for a grab, a grab takes whoever shields, a shield lets an attack bounce off and answers
-it; equal choices do nothing. Damage differs, so that no choice is as good as another, and the best mixture depends on
-who is ahead, which both see.
+An attack beats a grab, a grab beats a shield, and a shield blocks an attack and punishes it; equal choices do nothing.
+The damage of the three differs, so that the best mixture is not uniform, and it depends on the score, which both see.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
 from scripts.studies.fidelity.reading import read_scored
 from scripts.studies.fidelity.report import report
-from scripts.studies.fidelity.table import closeness, text
+from scripts.studies.fidelity.table import character_text, closeness, text
 from scripts.studies.pages import put_between, write_json
 from selfplay.errors import ConfigError
 
@@ -46,6 +46,9 @@ def main() -> int:
         "--folds", type=int, default=0, metavar="K", help="score each K-th part with tables fitted on the other parts"
     )
     command.add_argument("--list", choices=sorted(CASES), help="print single cases that are wrong instead of the score")
+    command.add_argument(
+        "--characters", action="store_true", help="one row per character and file only; --page has a place of its own"
+    )
     command.add_argument("--json", action="store_true", help="print the score as JSON and nothing else")
     command.add_argument("--out", type=Path, metavar="JSON", help="write the score as JSON")
     command.add_argument("--page", type=Path, metavar="FILE", help="put the tables between the markers of this page")
@@ -64,11 +67,12 @@ def run(options: argparse.Namespace) -> None:
             print(line)
         return
     made = report(files, options.folds)
-    print(json.dumps(made, indent=1) if options.json else text(made))
+    shown = character_text(made) if options.characters else text(made)
+    print(json.dumps(made, indent=1) if options.json else shown)
     if options.out:
         write_json(options.out, made)
     if options.page:
-        put_between(options.page, "fidelity", text(made))
+        put_between(options.page, "characters" if options.characters else "fidelity", shown)
     if options.picture:
         draw(options.picture, files)
 

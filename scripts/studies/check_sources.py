@@ -24,7 +24,7 @@ MODULES: Final[dict[str, str]] = dict.fromkeys(
     ("pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal", "joblib", "jsonpickle"), SAFE
 )
 CALLS: Final[dict[str, str]] = {
-    **dict.fromkeys(("eval", "exec", "compile"), "a parser of what is meant"),
+    **dict.fromkeys(("eval", "exec", "compile"), "a parser"),
     "__import__": "importlib, with a name that no file can choose",
     **dict.fromkeys(
         (
@@ -101,7 +101,7 @@ class _Names:
             self.known[target.id] = meant
 
     def meant(self, node: ast.expr) -> str:
-        """The dotted name of what an expression stands for; "" where that cannot be told."""
+        """The dotted name that an expression stands for; "" where that cannot be told."""
         if isinstance(node, ast.Name):
             return self.known.get(node.id, node.id)
         if isinstance(node, ast.Attribute):

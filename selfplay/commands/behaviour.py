@@ -1,4 +1,4 @@
-"""Counts of what players do, per minute with intervals: in the games of a folder, and by a policy."""
+"""Counts of players' actions, per minute with intervals: in the games of a folder, and by a policy."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def resumed_fighting(state: LearnerState, explicit: Mapping[str, Any]) -> Config
 def change(
     values: dict[str, Any], explicit: Mapping[str, Any], may_change: Collection[str], options: Sequence[Option]
 ) -> None:
-    """Write what the user gave, by dotted name, into the settings of what is resumed, by group and name.
+    """Write the user's values, by dotted name, into the settings of the resumed run, by group and name.
 
     Raises:
         ConfigError: a value that may not change differs; names both.
@@ -89,7 +89,7 @@ def refuse_unnamed(
 
     Args:
         config: as it was read.
-        explicit: dotted names of what the user gave.
+        explicit: dotted names that the user gave.
         started: dotted names of the settings that this is about.
         options: their flags.
 

@@ -69,7 +69,7 @@ def _classes(logits: Tensor, group: HeadGroup) -> Tensor:
     return logits[:, group.first_logit : end].view(len(logits), group.count, group.size)
 
 
-NEVER: Final = -1e9  # logit of what is not legal: its probability is exactly 0, and nothing becomes infinite
+NEVER: Final = -1e9  # logit of illegal actions: their probability is exactly 0, and no value becomes infinite
 
 
 def masked(logits: Tensor, legal: Tensor | None) -> Tensor:

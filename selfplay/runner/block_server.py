@@ -41,7 +41,7 @@ class Opening:
     process: bool  # whether the games live in a child process, as real ones must
     start_timeout_s: float | None  # of that process
     live: bool  # games that take long to begin, and are not continued
-    snapshot: Packed  # to go on from; an empty one begins anew
+    snapshot: Packed  # to go on from; an empty one starts from the beginning
     process_mb: int = PROCESS_MB  # that the process may allocate; 0: no limit
     faults: FaultPlan | None = None  # to inject
 

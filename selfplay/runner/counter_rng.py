@@ -5,8 +5,8 @@ alone. Here each number is a function of the game, the seat, the decision and th
 the SplitMix64 generator (Steele, Lea and Flood 2014), whose n-th number can be had without those before it.
 
 A game is its seed, its players, their characters, and who sits where. Two games of a seat-swapped pair therefore share
-the seed that they start from, and no number of what their policies draw: with numbers that go with the seat both games
-of two equal players would be won by the same seat, with numbers that go with the player by the same player.
+the start's seed but no random number of their policies. If numbers went with the seat, the same seat would win both
+games of two equal players; if they went with the player, the same player would.
 """
 
 from __future__ import annotations

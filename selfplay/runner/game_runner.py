@@ -1,6 +1,6 @@
 """The supervised child that works on a queue: opens something in a thread of its own, then does job after job.
 
-An exception, a killed game process or a hang ends the child; its supervisor starts another, which opens anew and
+An exception, a killed game process or a hang ends the child; its supervisor starts another, which opens it again and
 takes over the job that is still in the queue. Nothing of an unfinished job is ever delivered.
 """
 

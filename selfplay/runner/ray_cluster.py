@@ -107,7 +107,7 @@ def _prepare_environment() -> None:
 
 @contextmanager
 def _scratch() -> Iterator[ProcessReaper]:
-    """Of our own cluster: its folder, its token, and the end of whatever it started, whatever way this process ends."""
+    """Folder and token of our own cluster; ends its processes however this process ends."""
     reaper = ProcessReaper(hunt=True)
     try:
         # The switch of systems where clusters are for developers: everything listens to this machine alone.

@@ -1,4 +1,4 @@
-"""Lists all children of a tree, and those that are starting or stopping with the stack of what they await."""
+"""Lists all children of a tree, and those that are starting or stopping with the stacks of their awaits."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class DiskWatch:
 
     @property
     def missing(self) -> dict[str, str]:
-        """What is not saved of what a run must not end without, and why not."""
+        """Files that a finished run must have and that could not be saved, with the reason."""
         return {what: why for what, why in self.unsaved.items() if what in NEEDED}
 
     def refuse_to_end(self, newest: int) -> None:

@@ -84,7 +84,7 @@ class TrainingLoop:
         await self._finish(saving)
 
     async def _iterate(self, saving: Saving) -> None:
-        """One iteration. At its end the buffers of what was collected are free for the next one."""
+        """One iteration. At its end the rollout buffers are free for the next one."""
         family, progress = self._family, self.progress
         phases = Phases(progress)
         collected = await family.collect()

@@ -43,7 +43,7 @@ class Progress:
 
 
 def chaos_of(run: SelfPlaySettings, resumed: LearnerState | None) -> Chaos:
-    """The faults of a run, with the account of what it was resumed from."""
+    """The faults of a run, including those of the runs it resumes."""
     counts: Any = resumed.meta.extra.get("chaos") if resumed else None
     return Chaos(parse_plan(run.chaos), run.seed, counts)
 

@@ -78,7 +78,7 @@ class LedgerKeeper:
         self._waiting = []
 
     async def strengths(self, settings: Rated, generations: Collection[str], run: Path) -> dict[str, float]:
-        """Elo of those generations that have rating games; fitted anew only where there are new games."""
+        """Elo of those generations that have rating games; refitted only after new games."""
         await self._opened()
         rows = self.rows
         if self._fitted[0] != rows:

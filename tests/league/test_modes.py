@@ -92,7 +92,7 @@ def test_lessons_are_with_those_of_its_own_strength():
     assert seats["gen_30"] == max(seats.values()) > 0.35
 
 
-def test_who_begins_anew_forgets_its_results():
+def test_who_starts_over_forgets_its_results():
     maker = make("main_exploiter")
     beaten(maker, [MAIN])
     maker.forget()

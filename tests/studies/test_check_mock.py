@@ -38,6 +38,18 @@ def test_a_page_and_a_picture_are_written(games, monkeypatch, capsys, tmp_path):
     assert picture.read_text().startswith("<svg")
 
 
+def test_characters_have_a_place_of_their_own_on_a_page(games, monkeypatch, capsys, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- fidelity: begin -->\nkept\n<!-- fidelity: end -->\n<!-- characters: begin -->\n<!-- characters: end -->\n"
+    )
+    assert run(monkeypatch, *games, "--characters", "--page", str(page)) == 0
+    text = page.read_text()
+    assert "kept" in text
+    assert text.count("| movement windows of ") == capsys.readouterr().out.count("| movement windows of ") > 0
+    assert "hits by" not in text
+
+
 def test_single_cases_are_listed_instead_of_the_score(games, monkeypatch, capsys):
     assert run(monkeypatch, *games, "--list", "contacts") == 0
     assert all(" frame " in line for line in capsys.readouterr().out.splitlines())

@@ -74,7 +74,7 @@ def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number, error, w
     assert text.count(f"failed: {words}; it is replaced") == 1
 
 
-def test_a_replaced_block_begins_anew_and_not_at_the_checkpoint(tmp_path, monkeypatch):
+def test_a_replaced_block_starts_over_and_not_at_the_checkpoint(tmp_path, monkeypatch):
     assert train(tmp_path / "run", *SIZE, "--timesteps", 2 * ITERATION)[0] == 0
     restored = []
     at_call(monkeypatch, Block, "collect", 4, raising(FloatingPointError("the rules broke")))
@@ -198,7 +198,7 @@ def test_runners_keep_their_games_when_the_learner_crashes(tmp_path, monkeypatch
     assert RunDir(tmp_path / "run").read_summary()["restarts"] == 0
 
 
-def test_a_learner_that_crashes_before_its_first_checkpoint_begins_anew(tmp_path, monkeypatch):
+def test_a_learner_that_crashes_before_its_first_checkpoint_starts_over(tmp_path, monkeypatch):
     at_call(monkeypatch, Learner, "arrays", 1, raising(OSError("no disk")))
     code, text = train(tmp_path / "run", *SIZE)
     assert code == 0

@@ -51,7 +51,7 @@ def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
         with disc.open("rb") as file:
             return _judge(file, disc.stat().st_size, hash_it)
     except OSError as error:
-        raise DolphinError(f"{disc}: cannot be read ({error.strerror}); copy the image anew") from error
+        raise DolphinError(f"{disc}: cannot be read ({error.strerror}); copy the image again") from error
     except DolphinError as error:
         raise DolphinError(f"{disc}: {error}") from error
 
@@ -77,12 +77,12 @@ def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
         text = f"Melee 1.02 by its header; compressed ({name}), so its hash cannot be checked"
         return Verdict("ok", text, name in _MAINLINE_ONLY)
     if size != DISC_BYTES:
-        return Verdict("warning", f"{size:,} bytes instead of {DISC_BYTES:,}: cut or padded; make the image anew")
+        return Verdict("warning", f"{size:,} bytes instead of {DISC_BYTES:,}: cut or padded; make the image again")
     if not hash_it:
         return Verdict("ok", "Melee 1.02 by its header and size; not hashed")
     if (found := _md5(file)) != DISC_MD5:
         return Verdict(
-            "warning", f"MD5 {found} instead of {DISC_MD5}: altered or damaged; if games fail, make the image anew"
+            "warning", f"MD5 {found} instead of {DISC_MD5}: altered or damaged; if games fail, make the image again"
         )
     return Verdict("ok", "Melee 1.02 by its hash")
 

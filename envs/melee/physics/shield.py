@@ -7,7 +7,7 @@ from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A
 from envs.melee.physics.change import enter, finished, leave_ground
 from envs.melee.physics.crouch import drop_through, flicked_through
-from envs.melee.physics.ground import GUARD_ON_FRAMES, REFLECT_AGE, start_jump_squat
+from envs.melee.physics.ground import REFLECT_AGE, start_jump_squat
 from envs.melee.physics.inputs import (
     DODGE_STICK,
     SHIELD_DROP_STICK,
@@ -125,7 +125,7 @@ def guard(p, m, c):
         break_shield(p, m)
         return
     m.guard_lock = max(m.guard_lock - 1, 0)
-    if p.action != a.GUARD and m.age >= GUARD_ON_FRAMES:
+    if p.action != a.GUARD and m.age >= c.guard_on_frames:
         enter(p, m, a.GUARD)
     _guard_options(p, m, c)
 

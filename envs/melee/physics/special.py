@@ -16,7 +16,7 @@ from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from envs.melee.physics.motion import sign
 from envs.melee.physics.special_motion import aim, is_special, note_lean, set_speeds, special_row
 from envs.melee.physics.stage import on_platform
-from envs.melee.tables.layout import FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
+from envs.melee.tables.layout import CHARGING, FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
 
 # Thresholds and times are the game's common constants, as melee-sim-light lists them.
 UP_STICK = 0.55  # from here on a B press is the up or down special
@@ -28,28 +28,38 @@ NOTHING = 0
 
 
 @rule
-def up_special_asked(m):
-    """B with the stick up."""
-    return m.pressed & BUTTON_B != 0 and m.stick_y >= UP_STICK
-
-
-@rule
 def start_special(p, m, c):
-    """Start the special move that B and the stick ask for; False if there is none."""
+    """Start the special move that B and the stick ask for; False if there is none.
+
+    On the ground a stick that is out sideways asks for the side special; in the air up and down come first.
+    """
     if m.pressed & BUTTON_B == 0:
         return False
-    if m.stick_y >= UP_STICK:
-        action = c.up_ground if p.on_ground else c.up_air
-    elif m.stick_y <= -UP_STICK:
-        action = c.down_ground if p.on_ground else c.down_air
-    elif abs(m.stick_x) >= SIDE_STICK:
+    if abs(m.stick_x) >= SIDE_STICK and (p.on_ground or abs(m.stick_y) < UP_STICK):
         action = c.side_ground if p.on_ground else c.side_air
         if action > 0.0:
             p.facing = sign(m.stick_x)
+    elif m.stick_y >= UP_STICK:
+        action = c.up_ground if p.on_ground else c.up_air
+    elif m.stick_y <= -UP_STICK:
+        action = c.down_ground if p.on_ground else c.down_air
     else:
         action = c.neutral_ground if p.on_ground else c.neutral_air
         if action > 0.0 and not p.on_ground and m.side_age < REVERSE_AGE and m.side * p.facing < 0.0:
             p.facing = -p.facing
+    return _start(p, m, action)
+
+
+@rule
+def start_up_special(p, m, c):
+    """The same if only the up special is possible."""
+    if m.pressed & BUTTON_B == 0 or m.stick_y < UP_STICK:
+        return False
+    return _start(p, m, c.up_ground if p.on_ground else c.up_air)
+
+
+@rule
+def _start(p, m, action):
     if action == 0.0:
         return False
     enter(p, m, int(action))
@@ -92,6 +102,8 @@ def go_on(p, m, tables):
             _continue(p, m, tables, p.action)
             if row.stores:
                 store_shot(m)
+        elif row.repeats == CHARGING:
+            _continue(p, m, tables, row.cancels_as if m.jab_again else p.action)
         else:
             _follow(p, m, tables, row)
     if p.action >= a.FIRST_SPECIAL:
@@ -179,7 +191,10 @@ def _answer(p, m, tables, row):
     if (row.cut and m.pressed & BUTTON_B) or (row.repeats == HELD and row.least == 0 and not m.held & BUTTON_B):
         _follow(p, m, tables, row)
     elif row.cancels_as > 0 and m.trigger > 0.0 and m.trigger_before == 0.0:
-        _continue(p, m, tables, row.cancels_as)
+        if row.repeats == CHARGING:
+            m.jab_again = 1  # at the end of this repetition
+        else:
+            _continue(p, m, tables, row.cancels_as)
     elif row.turns_as > 0 and m.stick_x * p.facing <= -TILT:
         _continue(p, m, tables, row.turns_as)
         p.facing = -p.facing
@@ -285,4 +300,12 @@ def slides_on(p, m, c, tables):
 def takes_ledge(p, m, tables):
     """Whether this part of the move can grab a ledge."""
     row = special_row(p, m, tables)
-    return row.grabs_from > 0 and p.action_frame >= row.grabs_from
+    return row.grabs_from > 0 and (p.action_frame >= row.grabs_from or row.grabs_from == 1)
+
+
+@rule
+def ledge_reach(p, m, c, tables):
+    """How far beyond its edge a ledge is taken, units."""
+    if is_special(p, c) and special_row(p, m, tables).reach > 0.0:
+        return special_row(p, m, tables).reach
+    return c.ledge_reach_x

@@ -16,6 +16,7 @@ NUM_IDS: Final = 64  # internal character and stage ids are below this
 ATTACK_HIT, GRAB_HIT, THROW_HIT, LASER_HIT = 0, 1, 2, 3
 FALL, PATH, FLIGHT, FREE = 0, 1, 2, 3  # how speeds go in the air during a special action
 PRESSED, HELD = 1, 2  # B during a special action that makes it repeat
+CHARGING = 3  # it repeats until a press of B cuts it, or one of a trigger cancels it at its end
 HELPLESS = -1  # what follows a special action: a helpless fall
 FREE_FALL = -2  # or a fall in which the player may act
 ALWAYS, AFTERWARDS = 1, 2  # when the stick moves the player sideways during a special action
@@ -35,9 +36,10 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     *("shield_radius", "shield_x", "shield_y", "shield_tilt"),
     *("hurt_height", "hurt_radius", "push_width", "grab_hold_x"),
     *("ledge_reach_x", "ledge_reach_low", "ledge_reach_high", "hang_x", "hang_y", "ledge_jump_y", "ledge_jump_x"),
-    *("air_jump_action", "air_jump_loss"),
+    *("air_jump_action", "air_jump_loss", "guard_on_frames"),
     *("neutral_ground", "neutral_air", "side_ground", "side_air", "up_ground", "up_air", "down_ground", "down_air"),
 )
+ATTRIBUTE_DEFAULTS: Final = {"guard_on_frames": 8.0}
 CHARACTER: Final = np.dtype([("id", "i4"), *((name, "f8") for name in ATTRIBUTES)], align=True)
 
 # One action of one character. Frames count from 1; 0 means "none".
@@ -83,6 +85,8 @@ HIT: Final = np.dtype(
         ("speed_x", "f8"),  # of a laser, forward
         ("speed_y", "f8"),
         ("life", "f8"),  # of a laser, frames
+        ("tip", "f8"),  # units behind the place of a laser at which its first circle is, fully grown
+        ("tail", "f8"),  # and its last one
         ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
@@ -105,7 +109,7 @@ SPECIAL: Final = np.dtype(
         ("passes_as", "i4"),  # after the stick let the player through a platform, 0: it cannot
         ("slides", "i4"),  # 1: it goes on along a floor that it meets
         ("spends_jumps", "i4"),  # 1: to be in it in the air, or to leave the ground in it, takes all jumps
-        ("repeats", "i4"),  # PRESSED or HELD
+        ("repeats", "i4"),  # PRESSED, HELD or CHARGING
         ("press_from", "i4"),  # first frame on which a press counts: B for PRESSED, A or B for a combo
         ("press_to", "i4"),  # last frame on which it leads to a combo, 0: the last one
         ("combo_up", "i4"),  # the action that a press starts with the stick up, 0 none
@@ -118,7 +122,7 @@ SPECIAL: Final = np.dtype(
         ("cut", "i4"),  # 1: B starts the action that follows at once
         ("turns_as", "i4"),  # the action that starts as the stick points back, which turns the player; 0 none
         ("jump_from", "i4"),  # first frame that a jump ends, 0 none, -1 all
-        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none
+        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none, 1 all
         ("reflects", "i4"),  # the action that shows that it sent a laser back, 1: it sends it back in this one
         ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
         ("drifts", "i4"),  # the stick moves the player sideways as in any fall: ALWAYS, or after a path
@@ -132,6 +136,9 @@ SPECIAL: Final = np.dtype(
         ("decay_to", "i4"),  # last frame with ``decay``
         ("again_frame", "i4"),  # frame on which the stick can start a flight once more, 0 none
         ("again_as", "i4"),  # the action after which that flight comes
+        ("mirror_y", "f8"),  # height of the circle that sends lasers back
+        ("mirror_radius", "f8"),
+        ("reach", "f8"),  # units beyond its edge from which it takes a ledge, 0: the character's
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
         ("drift_gain", "f8"),  # share of the stick's acceleration while it ``drifts``, below 0: ``fall_drift``
         ("fall_drift", "f8"),  # share of the character's drift in that fall, and in this action if it ``drifts``

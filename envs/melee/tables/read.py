@@ -27,7 +27,7 @@ LEADS: Final = (
     *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as", "cancels_as"),
     *("combo_up", "combo_side", "combo_down", "again_as"),
 )  # fields of a special action that name another
-REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD}
+REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD, "charging": layout.CHARGING}
 TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}
 FLAT: Final = 2  # points of a floor without slopes
 MOVEMENTS: Final = {
@@ -44,7 +44,7 @@ _ACTION_NUMBERS: Final = tuple(
 )
 _HIT_NUMBERS: Final = (
     *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
-    *("speed_x", "speed_y", "life"),
+    *("speed_x", "speed_y", "life", "tip", "tail"),
 )
 _NEEDED_OF_ATTACKS: Final = ("radius", "damage", "angle")
 _STAGE_NUMBERS: Final = tuple(
@@ -122,7 +122,7 @@ def read_character(path: Path) -> CharacterFile:
     head.sources()
     head.done()
     row = top.table("attributes")
-    attributes = {name: row.number(name) for name in layout.ATTRIBUTES}
+    attributes = {name: row.number(name, layout.ATTRIBUTE_DEFAULTS.get(name)) for name in layout.ATTRIBUTES}
     row.done()
     top.take("import", {})  # hints for ``importer``
     listed = _with_imported(Row(path.name, "actions", top.take("actions", {})), top.take("imported", {}))

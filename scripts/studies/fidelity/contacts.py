@@ -105,7 +105,7 @@ def state_of(action: NDArray[np.int32], on_ground: NDArray[np.int32]) -> NDArray
 
 
 def fresh_hitlag(hitlag: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """[T] frames on which hitlag begins or begins anew."""
+    """[T] frames on which hitlag begins or restarts."""
     before = np.roll(hitlag, 1)
     before[0] = 0.0
     fresh: NDArray[np.bool_] = (hitlag > 0.0) & (hitlag > before - 0.5)

@@ -108,17 +108,21 @@ DECORATIONS: Final = frozenset(
 
 # First action of the neutral, side, up and down special of each character.
 SPECIALS: Final = {
+    "bowser": (341, 347, 359, 361),
     "cptfalcon": (347, 349, 353, 357),
+    "dk": (369, 379, 381, 383),
     "falco": (341, 347, 353, 360),
     "fox": (341, 347, 353, 360),
     "gameandwatch": (353, 355, 373, 375),
     "ganondorf": (347, 349, 353, 357),
     "jigglypuff": (346, 363, 365, 371),
+    "kirby": (353, 383, 385, 393),
     "link": (344, 350, 356, 358),
     "mario": (343, 345, 347, 349),
     "marth": (341, 349, 367, 369),
     "mewtwo": (341, 351, 353, 359),
     "pikachu": (341, 343, 353, 359),
+    "roy": (341, 349, 367, 369),
     "samus": (343, 349, 353, 355),
     "sheik": (341, 349, 355, 361),
     "ylink": (344, 350, 356, 358),
@@ -188,6 +192,11 @@ def special_moves(character: NDArray[np.int32], action: NDArray[np.int32]) -> ND
     return moves
 
 
+def character_group(character: str) -> str:
+    """Name of the group of the games of a character."""
+    return f"movement windows of {character}"
+
+
 def special_name(character: str, direction: int) -> str:
     """Name of a group of special moves."""
     return f"{character}: {DIRECTIONS[direction]} special"
@@ -211,14 +220,19 @@ def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    result[~known.all(1)] = CHARACTER
+    result[~known.all(1) | ~has_usual_rules(replay)] = CHARACTER
     return result
 
 
 def is_playable(replay: Replay) -> bool:
-    """Whether the mock has the stage, and the characters on all frames."""
+    """Whether the mock has the stage, and the characters, of their usual size and strength, on all frames."""
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    return int(replay.stage) in STAGES.values() and bool(known.all())
+    return int(replay.stage) in STAGES.values() and bool(known.all()) and has_usual_rules(replay)
+
+
+def has_usual_rules(replay: Replay) -> bool:
+    """Whether neither the size of the players nor the damage of their hits was set to another value for this game."""
+    return all(ratio == 1.0 for seat in replay.seats for ratio in seat.ratios)
 
 
 def is_projectile_claimed(kind: int, tables: Tables) -> bool:

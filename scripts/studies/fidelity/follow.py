@@ -204,7 +204,7 @@ def _struggle(p, m):
 
 @rule
 def _restarts(before, p, m, tables):
-    """Whether the action begins anew, which is not its animation that goes on from its start."""
+    """Whether the action restarts, which differs from an animation that loops."""
     if p.action_frame >= before.action_frame or p.action <= a.REBIRTH_WAIT:
         return False
     return tables.actions[m.character_row, p.action].loop == 0
@@ -238,7 +238,7 @@ def _begin(before, p, m, c, tables):
         m.dash_turn = 1 if dash_direction(m) != 0.0 else 0
     elif p.action == a.TURN_RUN:
         m.dash_turn = 0
-    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B or (before.action == a.JUMP_SQUAT and m.y_age > 0):
+    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B:
         m.y_age = NEVER
     elif p.action == a.RUN:
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
@@ -257,6 +257,8 @@ def _begin(before, p, m, c, tables):
         m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
         if row.starts and not is_special(before, c):
             begin_move(m)
+    if before.action == a.JUMP_SQUAT and m.y_age > 0:
+        m.y_age = NEVER
     if a.CLIFF_CATCH <= before.action <= a.CLIFF_ATTACK_QUICK and p.action != a.CLIFF_WAIT:
         m.ledge_lock = ledge.REGRAB_FRAMES
     if p.action < a.REBIRTH:

@@ -32,7 +32,7 @@ def mechanic_rows(files: Sequence[Measured]) -> list[Row]:
     groups: list[tuple[str, Select]] = [
         ("all windows", lambda w: w["t"] >= 0),
         ("movement windows", lambda w: w["moves"]),
-        *((f"movement windows of {_NAMES[c]}", _equal("character", c, "moves")) for c in _characters(files)),
+        *((coverage.character_group(_NAMES[c]), _equal("character", c, "moves")) for c in _characters(files)),
         *((name, _column("mechanics", i)) for i, name in enumerate(coverage.NAMES)),
         ("projectile", lambda w: w["projectile"]),
     ]

@@ -113,6 +113,7 @@ def _groups(
     groups = {name: mechanics == i for i, name in enumerate(coverage.NAMES)}
     groups["projectile"] = coverage.near_items(replay)[:, None]
     for name, number in CHARACTERS.items():
+        groups[coverage.character_group(name)] = p["character"] == number
         mine = (p["character"] == number) & (mechanics == coverage.NAMES.index("special"))
         groups |= {coverage.special_name(name, i): mine & (specials == i) for i in range(len(coverage.DIRECTIONS))}
     rows = {name: on.any(1) & counted for name, on in groups.items()}

@@ -44,6 +44,14 @@ def text(made: dict[str, Any]) -> str:
     return "\n\n".join([*(part for part in parts if part), _covered_list()])
 
 
+def character_text(made: dict[str, Any]) -> str:
+    """One row per character that plays in the files, and one per file."""
+    rows = [
+        row for name in sorted(CHARACTERS) for row in made["mechanics"] if row["name"] == coverage.character_group(name)
+    ]
+    return "\n\n".join((_about(made), _windows(rows, "windows with"), _files(made)))
+
+
 def _about(made: dict[str, Any]) -> str:
     judged = sum(file["judged"] for file in made["files"])
     tables = f"fitted on the other files of {made['folds']} folds" if made["folds"] else "of the mock"

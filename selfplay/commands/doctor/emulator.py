@@ -1,4 +1,4 @@
-"""Checks of what real games need beside Python: Dolphin, the disc, ports, a display."""
+"""Checks of requirements of real games beyond Python: Dolphin, the disc, ports, a display."""
 
 from __future__ import annotations
 

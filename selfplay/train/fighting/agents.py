@@ -85,6 +85,6 @@ def worst(agent: Agent, archive: Archive) -> Target:
     return min((Target(name, results.score(name), results.games(name)) for name in names), key=lambda t: t.score)
 
 
-def begins_anew(agent: Agent, iteration: int, seed: int) -> bool:
+def starts_over(agent: Agent, iteration: int, seed: int) -> bool:
     """Whether an exploiter that was just frozen is reset; a random draw."""
     return bool(np.random.default_rng(derive(seed, agent.role, iteration)).random() < RESETS[agent.role])

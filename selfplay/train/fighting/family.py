@@ -91,7 +91,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         return self.session.iterations
 
     async def _load_in_play(self, opponents: Mapping[str, Any]) -> None:
-        """Load the frozen policies that games of a checkpoint need; where one is gone, the games begin anew."""
+        """Load the frozen policies that games of a checkpoint need; where one is gone, the games start over."""
         broken = set()
         for runner, role in self.session.roles.items():
             names = _in_play(opponents.get(runner))
@@ -260,7 +260,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         way = play if emulators is None else emulators.play
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[MatchRecord | RewardRecord]:  # noqa: ANN401
-            # Loaded anew each time: a learner that crashed makes other generations of the same names.
+            # Loaded again each time: a learner that crashed makes other generations of the same names.
             names = sorted({name for matchup in matchups for name in matchup.players})
             contenders = {name: self._contender(name) for name in names}
             return play_matchups(matchups, contenders, session.rating, iteration, stop, way)

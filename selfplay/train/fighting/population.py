@@ -11,7 +11,7 @@ from selfplay.league.modes import MAIN
 from selfplay.league.records import START, generation_id
 from selfplay.policy.policy import load_policy
 from selfplay.train.disk import EXPLOITER, GENERATION, DiskWatch
-from selfplay.train.fighting.agents import ROLES, WINS, Agent, Target, begins_anew, make_matchmaker, worst
+from selfplay.train.fighting.agents import ROLES, WINS, Agent, Target, make_matchmaker, starts_over, worst
 from selfplay.train.fighting.archive import Archive
 from selfplay.train.fighting.learner import Learner
 
@@ -141,12 +141,12 @@ class Population:
         policy = await worker.submit(agent.learner.policy, name, progress.iteration, progress.total_steps, None)
         name = await worker.submit(self.archive.save, *policy)
         agent.since = progress.iteration
-        anew = begins_anew(agent, progress.iteration, self._session.config.run.seed)
-        if anew:
+        over = starts_over(agent, progress.iteration, self._session.config.run.seed)
+        if over:
             await worker.submit(agent.learner.begin, await worker.submit(self._first_weights))
             agent.matchmaker.forget()
             agent.began = progress.iteration
-        then = "begins anew" if anew else "goes on"
+        then = "starts over" if over else "goes on"
         self._feed.notice(f"{name} joins the league ({hardest}); {then}")
 
     def _first_weights(self) -> ActorCritic:

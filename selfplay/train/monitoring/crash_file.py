@@ -15,7 +15,7 @@ from selfplay.files import read_file
 from selfplay.report.tree_status import Crash
 
 FULL: Final = 4 * 2**20  # bytes; some thousand crashes
-LIMIT: Final = 4 * FULL  # of what is read: more was not written here
+LIMIT: Final = 4 * FULL  # bytes read at most; this program writes no more
 
 
 def append_crash(path: Path, crash: Crash) -> None:

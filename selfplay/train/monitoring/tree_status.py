@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from selfplay.supervision.node import Node
     from selfplay.supervision.reports import ChildReport
 
-STACKS: Final = 16  # of what hangs, at once: each costs the loop some tenths of a millisecond
+STACKS: Final = 16  # of hanging children at a time: each costs the loop some tenths of a millisecond
 
 
 @dataclass

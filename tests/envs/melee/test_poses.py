@@ -51,7 +51,7 @@ def test_bounds_hold_their_capsules():
         (r"\[bodies.marth\]", "[bodies.roy]", "marth is missing"),
         (r"capsules = \[\[0, 0.5, 0, 0.5, 0.5\]\]", "capsules = []", "capsules has 0 entries"),
         (r"\[bodies.ball\]", "[bodies.ball]\nsitting = 1", "sitting is not a known field"),
-        (r'characters = \["jigglypuff"\]', "characters = 1", "must be a list of names"),
+        (r"characters = \[\"jigglypuff\"[^]]*\]", "characters = 1", "must be a list of names"),
     ],
 )
 def test_a_bad_table_is_named(tmp_path, old, new, message):

@@ -47,7 +47,7 @@ def test_exploiters_join_the_league_and_the_main_agent_meets_them(league):
     exploiters = names(RunDir(folder).exploiters)
     assert {"main_exploiter_2", "league_exploiter_2"} <= exploiters
     assert "main_exploiter_2 joins the league" in text
-    assert "begins anew" in text
+    assert "starts over" in text
     assert exploiters & met(folder)
     assert {g.id for g in list_generations(RunDir(folder))} == {f"gen_{i}" for i in range(10)}
 
@@ -97,7 +97,7 @@ def test_exploiters_of_a_pretrained_run_need_it_no_more(other, tmp_path):
     shutil.rmtree(source)
     code, text = train(folder, *steps(5), resume=True)
     assert code == 0
-    assert "begins anew" in text
+    assert "starts over" in text
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_warnings_say_what_is_needed(tmp_path, data, expected):
     found = judge_disc(image(tmp_path / "melee.iso", data), hash_it=True)
     assert found.level == "warning"
     assert expected in found.text
-    assert "Melee 1.02" in found.text or "make the image anew" in found.text
+    assert "Melee 1.02" in found.text or "make the image again" in found.text
 
 
 @pytest.mark.parametrize(
