@@ -46,7 +46,9 @@ def note_hits(players, memory, t, seat, tables):
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
     if victim.action == a.GUARD_STUN and victim.hitlag > players[t - 1, 1 - seat].hitlag:
-        hurt.rate = STUN_LENGTH / shield_stun(_blocked(p, m, players[t - 1, 1 - seat], victim, hurt, tables), _give(hurt))
+        hurt.rate = STUN_LENGTH / shield_stun(
+            _blocked(p, m, players[t - 1, 1 - seat], victim, hurt, tables), _give(hurt)
+        )
     if attack and struck and victim.hitlag > 0.0:
         m.hit_groups |= _active_groups(p, m, tables)
     if rose and not again:
