@@ -72,8 +72,8 @@ ENTRY, ENTRY_START, ENTRY_END = 322, 323, 324
 FIRST_SPECIAL: Final = 341  # the lowest character-specific state
 
 # Attacks of a character, by its internal id, that are states of their own in the game but follow the common rules:
-# the mock has them as the common ones. Kirby's dash attack, and his jumps in the air with a hat; Ness's bat; Mr. Game & Watch's
-# attacks, which show an item in his hand.
+# the mock has them as the common ones. Kirby's dash attack, and his jumps in the air with a hat; Ness's bat; attacks
+# of Mr. Game & Watch that show an item in his hand.
 OWN_STATES: Final[dict[int, dict[int, int]]] = {
     4: {346: 341, 347: 342, 348: 343, 349: 344, 350: 345, 351: DASH_ATTACK},
     8: {341: FSMASH},
