@@ -72,10 +72,11 @@ ENTRY, ENTRY_START, ENTRY_END = 322, 323, 324
 FIRST_SPECIAL: Final = 341  # the lowest character-specific state
 
 # Attacks of a character, by its internal id, that are states of their own in the game but follow the common rules:
-# the mock has them as the common ones. Kirby's dash attack, and his jumps in the air with a hat; Mr. Game & Watch's
-# attacks, which show an item in his hand.
+# the mock has them as the common ones. Kirby's dash attack, and his jumps in the air with a hat; Ness's bat and yo-yo;
+# attacks of Mr. Game & Watch that show an item in his hand.
 OWN_STATES: Final[dict[int, dict[int, int]]] = {
     4: {346: 341, 347: 342, 348: 343, 349: 344, 350: 345, 351: DASH_ATTACK},
+    8: {341: FSMASH, 342: USMASH, 345: DSMASH},
     24: {
         341: JAB_1, 342: RAPID_JAB_START, 343: RAPID_JAB_LOOP, 344: RAPID_JAB_END, 345: DTILT, 346: FSMASH,
         347: NAIR, 348: BAIR, 349: UAIR, 350: LANDING_NAIR, 351: LANDING_BAIR, 352: LANDING_UAIR,

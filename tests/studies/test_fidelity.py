@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from pathlib import Path
 
@@ -161,6 +162,14 @@ def test_dead_and_returning_players_do_not_count():
     replay = recorded(frames=60)
     replay.state.players["action"][5:9, 0] = a.REBIRTH
     assert np.flatnonzero(~coverage.counted(replay)).tolist() == [5, 6, 7, 8]
+
+
+def test_games_with_unusual_strength_are_left_out_as_a_whole_and_others_not_at_all():
+    replay = recorded(frames=60)
+    assert coverage.CHARACTER not in coverage.reasons(replay)
+    strong = dataclasses.replace(replay.seats[0], ratios=(2.0, 1.0, 1.0))
+    changed = dataclasses.replace(replay, seats=(strong, replay.seats[1]))
+    assert (coverage.reasons(changed) == coverage.CHARACTER).all()
 
 
 def test_every_action_belongs_to_one_mechanic():

@@ -84,6 +84,7 @@ MEMORY: Final = np.dtype(
         ("risen", "i4"),  # a move that rises once before a landing did so
         ("b_let_go", "i4"),  # B has been let go since the special move began
         ("air_jumps", "i4"),  # jumps of the character in the air
+        ("flown_again", "i4"),  # a special move's second flight has begun
         ("aim_x", "f8"),  # direction of the up special
         ("aim_y", "f8"),
         ("path_lean", "f8"),  # degrees to the right of the path of a special move

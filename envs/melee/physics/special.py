@@ -6,6 +6,8 @@ player is in ``special_motion``.
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
@@ -72,6 +74,7 @@ def begin_move(m):
     m.b_let_go = 0
     m.stored = max(m.stored, 1)
     m.path_lean = 0.0
+    m.flown_again = 0
 
 
 @rule
@@ -92,6 +95,8 @@ def go_on(p, m, tables):
         leave_ground(p, m)
     if _let_go(m, row):
         _follow(p, m, tables, row)
+    elif row.again_frame > 0 and p.action_frame == row.again_frame and _flies_again(m, row):
+        _fly_again(p, m, tables, row)
     elif _is_over(p, m, row, tables):
         if row.repeats == HELD or (row.repeats == PRESSED and m.jab_again):
             _continue(p, m, tables, p.action)
@@ -103,6 +108,26 @@ def go_on(p, m, tables):
             _follow(p, m, tables, row)
     if p.action >= a.FIRST_SPECIAL:
         _answer(p, m, tables, special_row(p, m, tables))
+
+
+@rule
+def _flies_again(m, row):
+    """Whether the stick points far enough away from the direction of the first flight."""
+    x, y = m.stick_x_before, m.stick_y_before
+    length = math.sqrt(x * x + y * y)
+    if m.flown_again or length < row.again_stick:
+        return False
+    return x * m.aim_x + y * m.aim_y < length * math.cos(math.radians(row.again_turn))
+
+
+@rule
+def _fly_again(p, m, tables, row):
+    """Start the second flight, as the first began, but slower."""
+    _follow(p, m, tables, tables.specials[m.character_row, row.again_as - a.FIRST_SPECIAL])
+    m.flown_again = 1
+    p.speed_air_x *= row.again_speed
+    p.speed_y *= row.again_speed
+    p.speed_ground_x *= row.again_speed
 
 
 @rule

@@ -10,7 +10,7 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.motion import drift, fall, fast_fall, ground_friction, sign, toward
+from envs.melee.physics.motion import clamp, drift, fall, fast_fall, ground_friction, sign, toward
 from envs.melee.tables.layout import ALWAYS, FALL, FLIGHT, FREE, PATH
 
 FAST_FRICTION = 0.03  # in the air, above the character's top speed: a constant that the game has for all
@@ -81,7 +81,7 @@ def aim(p, m, row):
         p.facing = sign(m.aim_x)
     if p.on_ground:
         m.aim_x, m.aim_y = p.facing, 0.0
-        p.speed_ground_x = p.facing * row.aim_speed
+        p.speed_ground_x = p.facing * (row.aim_speed + row.aim_stick * length)
         return
     speed = row.aim_speed + row.aim_stick * (length if length > 0.0 else 1.0)
     p.speed_air_x = m.aim_x * speed
@@ -124,7 +124,7 @@ def special_speed(p, m, c, tables):
 @rule
 def _fall(p, m, c, row):
     if row.decay > 0.0 and p.action_frame <= row.decay_to:
-        if p.action_frame > row.aim_frame:
+        if p.action_frame > row.aim_frame or row.aim_frame == 0:
             p.speed_y *= row.decay
             if row.aim_frame > 0:
                 p.speed_air_x *= row.decay
@@ -140,6 +140,8 @@ def _fall(p, m, c, row):
         p.speed_air_x = toward(p.speed_air_x, c.air_max * row.fall_drift * m.stick_x, step)
     else:
         p.speed_air_x = toward(p.speed_air_x, 0.0, _air_friction(p, c, row))
+    if row.top_x > 0.0:
+        p.speed_air_x = clamp(p.speed_air_x, row.top_x)
     if p.action_frame <= row.glide and m.special_frames == 0:
         return
     if row.fast_falls:
@@ -199,6 +201,8 @@ def ground_speed(p, m, c, tables):
     if row.drive == FLIGHT:
         if p.action_frame > row.glide:
             p.speed_ground_x = toward(p.speed_ground_x, 0.0, row.slowing)
+    elif p.action_frame < row.again_frame:
+        return
     elif row.friction >= 0.0:
         p.speed_ground_x = toward(p.speed_ground_x, 0.0, row.friction)
     else:

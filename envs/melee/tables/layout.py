@@ -136,6 +136,8 @@ SPECIAL: Final = np.dtype(
         ("rise_to", "i4"),  # last frame with the row's gravity; after it, and before the rise, the character's own
         ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
+        ("again_frame", "i4"),  # frame on which the stick can start a flight once more, 0 none
+        ("again_as", "i4"),  # the action after which that flight comes
         ("mirror_y", "f8"),  # height of the circle that sends lasers back
         ("mirror_radius", "f8"),
         ("reach", "f8"),  # units beyond its edge from which it takes a ledge, 0: the character's
@@ -158,6 +160,10 @@ SPECIAL: Final = np.dtype(
         ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
+        ("top_x", "f8"),  # highest speed sideways after the decay, 0: any
+        ("again_stick", "f8"),  # how far the stick must be pushed for the second flight
+        ("again_turn", "f8"),  # degrees by which it must point away from the first
+        ("again_speed", "f8"),  # share of the first one's speed
     ],
     align=True,
 )

@@ -101,9 +101,10 @@ PROJECTILES: Final = {
     0x70: Projectile("shadow ball", "mewtwo", 341, 352),
 }
 # Item types without hits of their own: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy
-# Guys; the Links' bows and hookshots; the capes of Mario and Dr. Mario; what Mr. Game & Watch shows in his attacks.
+# Guys; the Links' bows and hookshots; the capes of Mario and Dr. Mario, Ness's bat; what Mr. Game & Watch shows in
+# his attacks.
 DECORATIONS: Final = frozenset(
-    {0x4A, 0x4B, 0x50, 0x55, 0xD2, 0x53, 0x54, 0x3E, 0x3F, 0x4C, 0x4D, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x7C}
+    {0x4A, 0x4B, 0x50, 0x55, 0xD2, 0x53, 0x54, 0x65, 0x3E, 0x3F, 0x4C, 0x4D, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x7C}
 )
 
 # First action of the neutral, side, up and down special of each character.
@@ -220,7 +221,7 @@ def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    result[~known.all(1) | ~has_usual_rules(replay)] = CHARACTER
+    result[~(known.all(1) & has_usual_rules(replay))] = CHARACTER
     return result
 
 

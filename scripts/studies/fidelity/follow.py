@@ -133,7 +133,10 @@ def _follow_special(before, p, m, c, tables):
     """What a special move remembers: how long it has lasted, whether B was let go, presses for what follows."""
     row = special_row(p, m, tables)
     if is_special(before, c):
-        follow_move(m, special_row(before, m, tables))
+        last = special_row(before, m, tables)
+        follow_move(m, last)
+        if row.drive == FLIGHT and last.again_frame > 0:
+            m.flown_again = 1
     note_press(p, m, row)
     note_lean(p, m, row)
     _note_shots(before, p, m, row, tables)

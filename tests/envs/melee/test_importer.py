@@ -111,6 +111,15 @@ def test_hints_say_which_figures_a_circle_takes(frames):
     assert [hit["damage"] for hit in made["jab_1"]["hits"]] == [9, 4]
 
 
+def test_special_moves_have_numbers_and_may_connect_with_each_hit(frames):
+    hints = importer.Hints({}, {}, {"341": "own"}, [341])
+    dump = {"own": MOVES["jab1"] | {"hitFrames": [
+        {"start": 2, "end": 2, "hitboxes": [0, 1]}, {"start": 3, "end": 3, "hitboxes": [0, 1]}]}}  # fmt: skip
+    figures = importer.read_frames(frames, 1)
+    made = importer.convert(dump, figures | {341: figures[a.JAB_1]}, hints, TRACTION)
+    assert [hit.get("again", 0) for hit in made["341"]["hits"]] == [0, 0, 1, 0]
+
+
 def test_a_throw_has_the_base_knockback_that_the_dump_cuts_in_two(hand, frames):
     text = importer.renew(hand, "fox.toml", MOVES, frames)
     before, throw = re.findall(r"^  \{(.*)\},$", text.partition("[imported.throw_u]")[2].partition("\n]")[0], re.M)
