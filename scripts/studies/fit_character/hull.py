@@ -29,7 +29,7 @@ STIFFNESS: Final = 0.7  # cost of a change of one unit from one frame to the nex
 LEANS: Final = np.arange(-4.0, 4.01, 0.5)  # units that leaning may add
 PULL: Final = 0.001  # cost, on each frame, of a unit away from the character with the same animations
 SPREAD: Final = 0.02  # added cost that makes a height less likely by a factor of e
-LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf"}
+LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf", "roy": "marth"}
 """Characters with nearly the same animations."""
 
 Curve = NDArray[np.float64]  # [HULL_FRAMES] units
