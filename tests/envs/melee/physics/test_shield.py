@@ -174,3 +174,10 @@ def test_rolling_the_stick_down_its_rim_drops_through_a_platform():
     for x, action in ((0.0, a.SPOT_DODGE), (0.75, a.PLATFORM_DROP)):
         arena = Arena(stage="battlefield", offset=100.0).play(6, pad("R", x=min(x, 0.625)))
         assert arena.play(1, pad("R", x=x, y=-0.75)).actions[0] == action
+
+
+@pytest.mark.parametrize(("character", "frames"), [("fox", 8), ("dk", 7), ("kirby", 7)])
+def test_a_shield_takes_its_characters_time_to_come_up(character, frames):
+    arena = Arena(character).play(1, pad(shoulder=0.5))
+    assert arena.play_until(lambda arena: arena.actions[0] != a.GUARD_ON, 20, pad(shoulder=0.5)) == frames
+    assert arena.actions[0] == a.GUARD
