@@ -154,6 +154,7 @@ def _seat(start: PortStart, character: int, names: dict[int, str]) -> Seat:
         start.costume,
         start.kind == HUMAN,
         start.name or names.get(start.port, ""),
+        start.ratios,
     )
 
 

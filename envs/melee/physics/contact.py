@@ -55,7 +55,7 @@ def touches_shield(victim, memory, tables, from_x, from_y, to_x, to_y, radius):
     c = tables.characters[memory.character_row]
     x, y = shield_place(victim, memory, c)
     reach = radius + shield_size(victim, memory, c)
-    return _from_point(x, y, from_x, from_y, to_x, to_y) <= reach * reach
+    return from_point(x, y, from_x, from_y, to_x, to_y) <= reach * reach
 
 
 @rule
@@ -85,7 +85,7 @@ def touches_body(victim, memory, tables, from_x, from_y, to_x, to_y, radius):
 
 
 @rule
-def _from_point(x, y, ax, ay, bx, by):
+def from_point(x, y, ax, ay, bx, by):
     """Squared distance of a point from a line segment."""
     dx = bx - ax
     dy = by - ay
@@ -103,8 +103,8 @@ def _between(ax, ay, bx, by, cx, cy, dx, dy):
     """Squared distance between two line segments, 0 where they cross."""
     if _crosses(ax, ay, bx, by, cx, cy, dx, dy):
         return 0.0
-    first = min(_from_point(ax, ay, cx, cy, dx, dy), _from_point(bx, by, cx, cy, dx, dy))
-    second = min(_from_point(cx, cy, ax, ay, bx, by), _from_point(dx, dy, ax, ay, bx, by))
+    first = min(from_point(ax, ay, cx, cy, dx, dy), from_point(bx, by, cx, cy, dx, dy))
+    second = min(from_point(cx, cy, ax, ay, bx, by), from_point(dx, dy, ax, ay, bx, by))
     return min(first, second)
 
 

@@ -25,7 +25,7 @@ from envs.melee.physics.inputs import (
 )
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import clamp, sign, toward
-from envs.melee.physics.special import SIDE_STICK, UP_STICK, start_special, up_special_asked
+from envs.melee.physics.special import SIDE_STICK, UP_STICK, start_special, start_up_special
 
 DASH_STOP = 0.25  # share of the speed of a dash that what ends it leaves
 FAST_WALK = 0.8  # of top walking speed
@@ -260,7 +260,7 @@ def jump_squat(p, m, c):
     if p.action_frame >= c.jump_squat:
         _jump(p, m, c)
         return
-    if up_special_asked(m) and start_special(p, m, c):
+    if start_up_special(p, m, c):
         return
     if grab_pressed(m):
         enter(p, m, a.CATCH)

@@ -114,11 +114,16 @@ def _side(p, victim):
 
 @rule
 def damage_of(p, m, tables, row):
-    """Damage of a hit after staleness and charge."""
+    """Damage of a hit after staleness and charge.
+
+    The game works it out as a hit begins. The release of a throw begins with the throw, so that hits
+    of the throw itself do not make it stale.
+    """
     if row == NO_HIT:
         return 0.0
     move = move_of(tables.characters[m.character_row], p.action)
-    return tables.hits[row].damage * stale_share(m, move) * charge_factor(m)
+    newest = 1 if m.staled and tables.hits[row].kind == THROW_HIT else 0
+    return tables.hits[row].damage * stale_share(m, move, newest) * charge_factor(m)
 
 
 @rule

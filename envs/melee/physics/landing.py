@@ -12,7 +12,7 @@ from envs.melee.physics.change import enter, touch_ground
 from envs.melee.tables.layout import PATH
 
 SOFT_LANDING = -1.0  # falling slower than this has no landing animation
-LANDING_FRAMES = 30.0  # of every landing animation; after a plain one the player may act long before its end
+LANDING_FRAMES = 30.0  # of a plain landing, before whose end the player may act; the animation may be shorter
 L_CANCEL_WINDOW = 7
 SOFT_FALL, HARD_FALL = 0.5, 5.0  # speeds of a launch from which landing ends being hurt, and from which players fall
 
@@ -36,9 +36,9 @@ def land(p, m, c, s, tables, surface, fall_speed):
     if a.NAIR <= action <= a.DAIR:
         _land_attack(p, m, tables, frame)
     elif a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B:
-        start_lag(p, m, a.LANDING_FALL_SPECIAL, m.landing_lag)
+        start_lag(p, m, tables, a.LANDING_FALL_SPECIAL, m.landing_lag)
     elif action == a.AIR_DODGE:
-        start_lag(p, m, a.LANDING_FALL_SPECIAL, AIR_DODGE_LANDING)
+        start_lag(p, m, tables, a.LANDING_FALL_SPECIAL, AIR_DODGE_LANDING)
     elif special_motion.is_special(p, c):
         _land_special(p, m, tables, fall_speed)
     elif a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
@@ -47,31 +47,31 @@ def land(p, m, c, s, tables, surface, fall_speed):
     elif damage.is_hurt(action):
         if launched >= SOFT_FALL:  # slower, the animation goes on
             p.hitstun = 0.0
-            start_lag(p, m, a.LANDING, LANDING_FRAMES)
+            start_lag(p, m, tables, a.LANDING, LANDING_FRAMES)
     else:
-        _land_plainly(p, m, fall_speed)
+        _land_plainly(p, m, tables, fall_speed)
 
 
 @rule
-def _land_plainly(p, m, fall_speed):
+def _land_plainly(p, m, tables, fall_speed):
     if fall_speed > SOFT_LANDING:
         enter(p, m, a.WAIT)
     else:
-        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+        start_lag(p, m, tables, a.LANDING, LANDING_FRAMES)
 
 
 @rule
-def start_lag(p, m, action, frames):
+def start_lag(p, m, tables, action, frames):
     """Land in ``action`` for ``frames``; its animation is stretched to last as long."""
     enter(p, m, action)
-    set_lag(m, action, frames)
+    set_lag(m, tables, action, frames)
 
 
 @rule
-def set_lag(m, action, frames):
+def set_lag(m, tables, action, frames):
     """Stretch a landing animation to just under ``frames``, so that it ends in time."""
-    m.duration = LANDING_FRAMES
-    m.rate = 1.0 if action == a.LANDING else (LANDING_FRAMES + 0.1) / frames
+    m.duration = float(tables.actions[m.character_row, action].frames)
+    m.rate = 1.0 if action == a.LANDING else (m.duration + 0.1) / frames
 
 
 @rule
@@ -85,9 +85,9 @@ def _land_special(p, m, tables, fall_speed):
         if row.lands_frame > 0:
             p.action_frame = float(row.lands_frame)
     elif row.landing_lag > 0.0:
-        start_lag(p, m, a.LANDING_FALL_SPECIAL, row.landing_lag)
+        start_lag(p, m, tables, a.LANDING_FALL_SPECIAL, row.landing_lag)
     else:
-        _land_plainly(p, m, fall_speed)
+        _land_plainly(p, m, tables, fall_speed)
 
 
 @rule
@@ -103,7 +103,7 @@ def _land_attack(p, m, tables, frame):
     """Landing during an aerial attack: its lag, none in its first and last frames."""
     entry = tables.actions[m.character_row, p.action]
     if frame < entry.autocancel_before or (entry.autocancel_after > 0 and frame > entry.autocancel_after):
-        start_lag(p, m, a.LANDING, LANDING_FRAMES)
+        start_lag(p, m, tables, a.LANDING, LANDING_FRAMES)
         return
     landing = a.LANDING_NAIR + (p.action - a.NAIR)
-    start_lag(p, m, landing, attack_lag(m, tables, landing))
+    start_lag(p, m, tables, landing, attack_lag(m, tables, landing))

@@ -10,7 +10,7 @@ from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics.change import enter, finished, lock_hull, start_fall
 from envs.melee.physics.inputs import jump_pressed
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import takes_ledge
+from envs.melee.physics.special import ledge_reach, takes_ledge
 from envs.melee.physics.special_motion import is_special
 from envs.melee.physics.stage import surface_height
 
@@ -42,10 +42,7 @@ def try_grab(p, m, c, s, tables):
     if not can_grab(p, m, c, tables):
         return False
     side = sign(p.x)
-    edge = s.surface_right[0]
-    gap = abs(p.x) - edge
-    below = max(s.floor_y[0], s.floor_y[1]) - p.y  # of the whole floor next to the edge
-    if not 0.0 <= gap <= c.ledge_reach_x or not c.ledge_reach_low <= below <= c.ledge_reach_high:
+    if not _reaches(p, m, c, s, tables):
         return False
     if side == 0.0 or p.facing == side or m.rival_ledge == int(side):
         return False
@@ -61,6 +58,19 @@ def try_grab(p, m, c, s, tables):
     m.ledge_ready = 0
     _hang(p, m, c, s, tables)
     return True
+
+
+@rule
+def _reaches(p, m, c, s, tables):
+    """Whether the ledge lies in the box that spans the frame's way (doldecomp/melee, mpcoll.c)."""
+    near, far = abs(p.x), m.before_x * sign(p.x)
+    edge = s.surface_right[0]
+    top = max(s.floor_y[0], s.floor_y[1])  # of the whole floor next to the edge
+    low, high = min(p.y, m.before_y), max(p.y, m.before_y)
+    wide = ledge_reach(p, m, c, tables)
+    if min(near, far) > edge + wide or max(near, far) < edge:
+        return False
+    return top - low >= c.ledge_reach_low and top - high <= c.ledge_reach_high
 
 
 @rule

@@ -6,9 +6,11 @@ seat has an advantage. A laser without knockback, such as Fox's, only adds damag
 
 from __future__ import annotations
 
+import math
+
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.contact import touches_body, touches_shield
+from envs.melee.physics.contact import from_point, touches_body, touches_shield
 from envs.melee.physics.grab import is_held
 from envs.melee.physics.hit import hit_shield, hurt, note_damage, part_at, victim_hitlag
 from envs.melee.physics.knockback import hitlag
@@ -23,6 +25,8 @@ from envs.melee.tables.layout import LASER_HIT
 NONE = -1
 BODY, SHIELD, REFLECTOR = 0, 1, 2  # what a laser meets
 REFLECTED_POWER = 1.5  # damage of a laser that was sent back
+REFLECT_FRAMES = 2  # of a shield that was just raised
+FULL_LENGTH = 11.25  # units that a laser flies until it has its full length (doldecomp/melee, itfoxlaser.c)
 
 
 @rule
@@ -113,25 +117,65 @@ def _find(m, victim, memory, tables):
 @rule
 def _touches(m, i, victim, memory, tables):
     """Whether a laser meets the shield or the body anywhere on this frame's way."""
-    if _meets_shield(m, i, victim, memory, tables):
+    if _meets_shield(m, i, victim, memory, tables) or _meets_mirror(m, i, victim, memory, tables):
         return True
-    x, y = _place_before(m, i, tables)
+    x, y = _tail(m, i, tables)
+    to_x, to_y = _tip(m, i, tables)
     radius = tables.hits[m.laser_hit[i]].radius
-    return not victim.invulnerable and touches_body(victim, memory, tables, x, y, m.laser_x[i], m.laser_y[i], radius)
+    return not victim.invulnerable and touches_body(victim, memory, tables, x, y, to_x, to_y, radius)
 
 
 @rule
 def _meets_shield(m, i, victim, memory, tables):
-    x, y = _place_before(m, i, tables)
-    radius = tables.hits[m.laser_hit[i]].radius
-    return touches_shield(victim, memory, tables, x, y, m.laser_x[i], m.laser_y[i], radius)
+    x, y = _tail(m, i, tables)
+    to_x, to_y = _tip(m, i, tables)
+    return touches_shield(victim, memory, tables, x, y, to_x, to_y, tables.hits[m.laser_hit[i]].radius)
 
 
 @rule
-def _place_before(m, i, tables):
-    """Where a laser was on the frame before; on its first frame where it is."""
-    moved = 0.0 if m.laser_life[i] >= tables.hits[m.laser_hit[i]].life - 1.0 else 1.0
-    return m.laser_x[i] - moved * m.laser_speed_x[i], m.laser_y[i] - moved * m.laser_speed_y[i]
+def _meets_mirror(m, i, victim, memory, tables):
+    """Whether a laser meets the circle of a special move that sends it back."""
+    if not is_special(victim, tables.characters[memory.character_row]):
+        return False
+    row = special_row(victim, memory, tables)
+    if not row.reflects:
+        return False
+    x, y = _tail(m, i, tables)
+    to_x, to_y = _tip(m, i, tables)
+    reach = tables.hits[m.laser_hit[i]].radius + row.mirror_radius
+    return from_point(victim.x, victim.y + row.mirror_y, x, y, to_x, to_y) <= reach * reach
+
+
+@rule
+def _tip(m, i, tables):
+    """Where the first circle of a laser is."""
+    hit = tables.hits[m.laser_hit[i]]
+    behind = hit.tip * _growth(m, i, hit.life - m.laser_life[i])
+    return _behind(m, i, m.laser_x[i], m.laser_y[i], behind)
+
+
+@rule
+def _tail(m, i, tables):
+    """Where its last circle was on the frame before; on its first frame where it is."""
+    hit = tables.hits[m.laser_hit[i]]
+    age = hit.life - m.laser_life[i]
+    if age <= 1.0:
+        return _behind(m, i, m.laser_x[i], m.laser_y[i], hit.tail * _growth(m, i, age))
+    x, y = m.laser_x[i] - m.laser_speed_x[i], m.laser_y[i] - m.laser_speed_y[i]
+    return _behind(m, i, x, y, hit.tail * _growth(m, i, age - 1.0))
+
+
+@rule
+def _growth(m, i, age):
+    """Share of its full length that a laser has ``age`` frames after it was fired."""
+    return min(age * math.hypot(m.laser_speed_x[i], m.laser_speed_y[i]) / FULL_LENGTH, 1.0)
+
+
+@rule
+def _behind(m, i, x, y, distance):
+    """The place ``distance`` units behind (x, y) on the way of a laser."""
+    share = distance / math.hypot(m.laser_speed_x[i], m.laser_speed_y[i])
+    return x - share * m.laser_speed_x[i], y - share * m.laser_speed_y[i]
 
 
 @rule
@@ -139,24 +183,27 @@ def _meets(m, i, victim, memory, tables):
     """Whether a touching laser hits, is blocked or is reflected."""
     if i == NONE:
         return BODY
-    c = tables.characters[memory.character_row]
-    if is_special(victim, c) and special_row(victim, memory, tables).reflects:
+    if _meets_mirror(m, i, victim, memory, tables):
         return REFLECTOR
-    return SHIELD if _meets_shield(m, i, victim, memory, tables) else BODY
+    if not _meets_shield(m, i, victim, memory, tables):
+        return BODY
+    return REFLECTOR if victim.action == a.GUARD_REFLECT and memory.age < REFLECT_FRAMES else SHIELD
 
 
 @rule
 def _meet(m, i, code, victim, memory, tables):
     row = m.laser_hit[i]
     hit = tables.hits[row]
+    if code == REFLECTOR:
+        _send_back(m, i, memory)
+        if victim.action >= a.FIRST_SPECIAL:
+            show_reflection(victim, memory, tables, -sign(m.laser_speed_x[i]))
     m.laser_life[i] = 0.0
     m.lasers -= 1
     if code == REFLECTOR:
-        _send_back(m, i, memory)
-        show_reflection(victim, memory, tables, -sign(m.laser_speed_x[i]))
         return
     move = move_of(tables.characters[m.character_row], m.laser_action[i])
-    damage = hit.damage * m.laser_power[i] * stale_share(m, move)
+    damage = hit.damage * m.laser_power[i] * stale_share(m, move, 0)
     side = sign(m.laser_speed_x[i])
     if code == SHIELD:
         victim.hitlag = float(hitlag(damage))
@@ -173,7 +220,7 @@ def _send_back(m, i, memory):
     for k in range(MAX_LASERS):
         if memory.laser_life[k] <= 0.0:
             memory.lasers += 1
-            memory.laser_life[k] = 60.0
+            memory.laser_life[k] = m.laser_life[i]
             memory.laser_hit[k] = m.laser_hit[i]
             memory.laser_action[k] = m.laser_action[i]
             memory.laser_power[k] = m.laser_power[i] * REFLECTED_POWER

@@ -26,28 +26,38 @@ NOTHING = 0
 
 
 @rule
-def up_special_asked(m):
-    """B with the stick up."""
-    return m.pressed & BUTTON_B != 0 and m.stick_y >= UP_STICK
-
-
-@rule
 def start_special(p, m, c):
-    """Start the special move that B and the stick ask for; False if there is none."""
+    """Start the special move that B and the stick ask for; False if there is none.
+
+    On the ground a stick that is out sideways asks for the side special; in the air up and down come first.
+    """
     if m.pressed & BUTTON_B == 0:
         return False
-    if m.stick_y >= UP_STICK:
-        action = c.up_ground if p.on_ground else c.up_air
-    elif m.stick_y <= -UP_STICK:
-        action = c.down_ground if p.on_ground else c.down_air
-    elif abs(m.stick_x) >= SIDE_STICK:
+    if abs(m.stick_x) >= SIDE_STICK and (p.on_ground or abs(m.stick_y) < UP_STICK):
         action = c.side_ground if p.on_ground else c.side_air
         if action > 0.0:
             p.facing = sign(m.stick_x)
+    elif m.stick_y >= UP_STICK:
+        action = c.up_ground if p.on_ground else c.up_air
+    elif m.stick_y <= -UP_STICK:
+        action = c.down_ground if p.on_ground else c.down_air
     else:
         action = c.neutral_ground if p.on_ground else c.neutral_air
         if action > 0.0 and not p.on_ground and m.side_age < REVERSE_AGE and m.side * p.facing < 0.0:
             p.facing = -p.facing
+    return _start(p, m, action)
+
+
+@rule
+def start_up_special(p, m, c):
+    """The same if only the up special is possible."""
+    if m.pressed & BUTTON_B == 0 or m.stick_y < UP_STICK:
+        return False
+    return _start(p, m, c.up_ground if p.on_ground else c.up_air)
+
+
+@rule
+def _start(p, m, action):
     if action == 0.0:
         return False
     enter(p, m, int(action))
@@ -265,4 +275,12 @@ def slides_on(p, m, c, tables):
 def takes_ledge(p, m, tables):
     """Whether this part of the move can grab a ledge."""
     row = special_row(p, m, tables)
-    return row.grabs_from > 0 and p.action_frame >= row.grabs_from
+    return row.grabs_from > 0 and (p.action_frame >= row.grabs_from or row.grabs_from == 1)
+
+
+@rule
+def ledge_reach(p, m, c, tables):
+    """How far beyond its edge a ledge is taken, units."""
+    if is_special(p, c) and special_row(p, m, tables).reach > 0.0:
+        return special_row(p, m, tables).reach
+    return c.ledge_reach_x

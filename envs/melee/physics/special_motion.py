@@ -45,10 +45,19 @@ def set_speeds(p, m, row):
         p.speed_ground_x = kept + p.facing * row.start_x
     else:
         p.speed_air_x = p.speed_air_x * row.keep_x + p.facing * row.start_x
-        p.speed_y = p.speed_y * row.keep_y + (0.0 if row.once and m.risen else row.start_y)
-        m.risen |= row.once
+        p.speed_y *= row.keep_y
+        if row.rise_frame == 0:
+            p.speed_y += _lift(m, row)
     if row.drive == FLIGHT and row.aim_speed > 0.0:
         aim(p, m, row)
+
+
+@rule
+def _lift(m, row):
+    """Upward speed that the move gives, for some moves only once before a landing."""
+    speed = 0.0 if row.once and m.risen else row.start_y
+    m.risen |= row.once
+    return speed
 
 
 @rule
@@ -105,7 +114,7 @@ def special_speed(p, m, c, tables):
             p.speed_y = toward(p.speed_y, 0.0, row.slowing * abs(m.aim_y))
     elif p.action_frame < row.path_from:
         p.speed_air_x = toward(p.speed_air_x, 0.0, _air_friction(p, c, row))
-        fall(p, m, c)
+        p.speed_y = max(p.speed_y - (row.early_gravity if row.early_gravity >= 0.0 else c.gravity), -c.fall_speed)
     elif row.drive == FALL:
         _fall(p, m, c, row)
     else:
@@ -138,8 +147,11 @@ def _fall(p, m, c, row):
         if m.fast_fall:
             p.speed_y = -c.fast_fall_speed
             return
-    lowest = row.fall_speed if row.fall_speed >= 0.0 else c.fall_speed
-    p.speed_y = max(p.speed_y - (row.gravity if row.gravity >= 0.0 else c.gravity), -lowest)
+    if row.rise_frame > 0 and p.action_frame == row.rise_frame:
+        p.speed_y = _lift(m, row)
+    own = p.action_frame < row.rise_frame or 0 < row.rise_to < p.action_frame
+    lowest = row.fall_speed if row.fall_speed >= 0.0 and not own else c.fall_speed
+    p.speed_y = max(p.speed_y - (row.gravity if row.gravity >= 0.0 and not own else c.gravity), -lowest)
 
 
 @rule

@@ -64,12 +64,12 @@ def same_use(before, action):
 
 
 @rule
-def stale_share(m, move):
-    """Share of its damage that a move keeps after its recent uses."""
+def stale_share(m, move, newest):
+    """Share of its damage that a move keeps after its recent uses, of which the ``newest`` ones are left out."""
     share = 1.0
-    for i in range(STALE_QUEUE):
+    for i in range(newest, STALE_QUEUE):
         if m.stale[i] == move:
-            share -= STALE_FIRST - STALE_STEP * i
+            share -= STALE_FIRST - STALE_STEP * (i - newest)
     return share
 
 

@@ -48,6 +48,7 @@ def _start(replay: Replay) -> Start:
             int(stocks[0, i]) if len(stocks) else STOCKS,
             seat.costume,
             seat.name,
+            ratios=seat.ratios,
         )
         for i, seat in enumerate(replay.seats)
     )

@@ -31,6 +31,7 @@ class Seat:
     costume: int
     human: bool
     name: str  # display name, else name tag, else the name in the metadata, else ""
+    ratios: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of damage dealt and taken, and of size; 1: the usual rules
 
 
 class Later(Generic[_Value]):

@@ -28,6 +28,7 @@ PLAYERS_OFFSET: Final = 0x65
 NUM_SLOTS: Final = 6  # of which four are ports
 PLAYER_BYTES: Final = 0x24
 LEVEL_OFFSET: Final = 0xF  # of a computer player, in the bytes of a player
+RATIOS_OFFSET: Final = 0x18
 _NAMES: Final = ((0x1A5, 0x1F, (3, 9, 0)), (0x161, 0x10, (1, 3, 0)))  # display names, name tags: offset, bytes, since
 PAL_OFFSET, PAL_SINCE = 0x1A1, (1, 5, 0)
 FROZEN_OFFSET, FROZEN_SINCE = 0x1A2, (2, 0, 0)
@@ -66,6 +67,11 @@ class PortStart:
     costume: int
     name: str  # display name, or name tag, "" if none is recorded
     level: int = 1  # of a computer player, 1 to 9; of others it means nothing
+    ratios: tuple[float, float, float] = (
+        1.0,
+        1.0,
+        1.0,
+    )  # of damage dealt and taken, and of size, as the rules set them
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +103,10 @@ def read_start(event: bytes, version: Version) -> Start:
     for port in range(NUM_PORTS):
         character, kind, stocks, costume = event[PLAYERS_OFFSET + PLAYER_BYTES * port :][:4]
         if kind < EMPTY:
-            level = event[PLAYERS_OFFSET + PLAYER_BYTES * port + LEVEL_OFFSET]
-            ports.append(PortStart(port, character, kind, stocks, costume, _name(event, version, port), level))
+            slot = PLAYERS_OFFSET + PLAYER_BYTES * port
+            level, name = event[slot + LEVEL_OFFSET], _name(event, version, port)
+            ratios = struct.unpack_from(">fff", event, slot + RATIOS_OFFSET)
+            ports.append(PortStart(port, character, kind, stocks, costume, name, level, ratios))
     pal = bool(event[PAL_OFFSET]) if version >= PAL_SINCE and len(event) > PAL_OFFSET else None
     frozen = bool(event[FROZEN_OFFSET]) if version >= FROZEN_SINCE and len(event) > FROZEN_OFFSET else None
     mode, (items,) = event[MODE_OFFSET], struct.unpack_from(">b", event, ITEMS_OFFSET)
@@ -188,6 +196,5 @@ def _text(encoded: bytes) -> str:
 def _slot(port: PortStart | None) -> tuple[int | float, ...]:
     if port is None:
         port = PortStart(0, 0x1A, EMPTY, STOCKS, 0, "")
-    ratios = (1.0, 1.0, 1.0)  # attack, defence, size
     looks = (port.costume, 0xFF, 9, 0x78, 0xC0, 4)
-    return (port.external_character, port.kind, port.stocks, *looks, port.level, *ratios)
+    return (port.external_character, port.kind, port.stocks, *looks, port.level, *port.ratios)

@@ -82,7 +82,8 @@ Table = dict[str, Any]
 class Hints:
     """Data that neither source has, from the table ``[import]`` of a character file.
 
-    ``moves``: names of special moves in the dump, by number of the action.
+    ``moves``: names of special moves in the dump, by number of the action. ``again``: those whose hits connect one
+    after the other although no frame lies between them.
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
     ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
@@ -91,6 +92,7 @@ class Hints:
     circles: Mapping[str, Sequence[Any]]
     releases: Mapping[str, Sequence[float]]
     moves: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    again: Sequence[int] = ()
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
@@ -109,6 +111,8 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
             made[name] = _attack(action, move, frames, hints.circles.get(name, ()))
     for name, source in hints.moves.items():
         made[name] = _attack(int(name), dump.table(source), frames, hints.circles.get(name, ()))
+        if int(name) in hints.again:
+            _connect_again(made[name].get("hits", []))
     for action, figures in _GET_UPS.items():
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _get_up(shown, figures, climbs=action >= a.CLIFF_CLIMB_SLOW)
@@ -123,6 +127,13 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
         elif motion and tech:
             motion[0] = [round(2 * motion[1][0] - motion[2][0], 4) if motion[1][0] else 0.0, 0.0]
     return dict(sorted(made.items(), key=lambda item: _NUMBERS.get(item[0]) or int(item[0])))
+
+
+def _connect_again(hits: list[Table]) -> None:
+    """Mark the first circle of each hit after the first."""
+    for before, hit in itertools.pairwise(hits):
+        if hit["start"] != before["start"]:
+            hit["again"] = 1
 
 
 def _slides(motion: list[list[float]], traction: float) -> bool:
@@ -143,7 +154,7 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
     shown = _shown(action, frames)
     total = move.whole("totalFrames", highest=MAX_FRAMES)
     table: Table = {"frames": total}
-    for field, source in (
+    for key, source in (
         ("iasa", "iasa"),
         ("charge", "chargeFrame"),
         ("landing_lag", "landingLag"),
@@ -151,7 +162,7 @@ def _attack(action: int, move: Row, frames: Frames, shares: Sequence[Any]) -> Ta
         ("autocancel_after", "autoCancelAfter"),
     ):
         if move.left.get(source):
-            table[field] = move.whole(source)
+            table[key] = move.whole(source)
     airborne = a.NAIR <= action <= a.DAIR or "Air" in str(move.left.get("subactionName", ""))
     if not airborne:  # animations do not move players in the air
         _add_motion(table, shown, total, climbs=False)
@@ -306,17 +317,17 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     if not isinstance(traction, float):
         raise TableError(f"{file}: attributes: traction is missing")
     found = hand.get("import", {})
-    hints = Hints(found.get("circles", {}), found.get("releases", {}), found.get("moves", {}))
+    hints = Hints(found.get("circles", {}), found.get("releases", {}), found.get("moves", {}), found.get("again", []))
     return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 
 def _render(name: str, table: Table) -> str:
     lines = [f"\n[imported.{name}]"]
-    for field, value in table.items():
-        if field == "hits":
+    for key, value in table.items():
+        if key == "hits":
             lines += ["hits = [", *(f"  {{{_inline(hit)}}}," for hit in value), "]"]
         else:
-            lines.append(f"{field} = {value}")
+            lines.append(f"{key} = {value}")
     return "\n".join(lines) + "\n"
 
 

@@ -85,6 +85,8 @@ HIT: Final = np.dtype(
         ("speed_x", "f8"),  # of a laser, forward
         ("speed_y", "f8"),
         ("life", "f8"),  # of a laser, frames
+        ("tip", "f8"),  # units behind the place of a laser at which its first circle is, fully grown
+        ("tail", "f8"),  # and its last one
         ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
     ],
@@ -120,7 +122,7 @@ SPECIAL: Final = np.dtype(
         ("cut", "i4"),  # 1: B starts the action that follows at once
         ("turns_as", "i4"),  # the action that starts as the stick points back, which turns the player; 0 none
         ("jump_from", "i4"),  # first frame that a jump ends, 0 none, -1 all
-        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none
+        ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none, 1 all
         ("reflects", "i4"),  # the action that shows that it sent a laser back, 1: it sends it back in this one
         ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
         ("drifts", "i4"),  # the stick moves the player sideways as in any fall: ALWAYS, or after a path
@@ -128,8 +130,13 @@ SPECIAL: Final = np.dtype(
         ("path_from", "i4"),  # first frame on which the animation says how the player moves; before it falls
         ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
         ("lean_to", "i4"),  # last frame on which the stick can lean the path of the animation
+        ("rise_frame", "i4"),  # frame on which, in the air, ``start_y`` becomes the speed, 0: it is added at the start
+        ("rise_to", "i4"),  # last frame with the row's gravity; after it, and before the rise, the character's own
         ("turn_frame", "i4"),  # frame on which the stick can turn the player around
         ("decay_to", "i4"),  # last frame with ``decay``
+        ("mirror_y", "f8"),  # height of the circle that sends lasers back
+        ("mirror_radius", "f8"),
+        ("reach", "f8"),  # units beyond its edge from which it takes a ledge, 0: the character's
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
         ("drift_gain", "f8"),  # share of the stick's acceleration while it ``drifts``, below 0: ``fall_drift``
         ("fall_drift", "f8"),  # share of the character's drift in that fall, and in this action if it ``drifts``
@@ -145,6 +152,7 @@ SPECIAL: Final = np.dtype(
         ("aim_spread", "f8"),  # degrees that the stick turns it from straight forward; 0: any direction
         ("lean", "f8"),  # degrees that the stick at the rim leans a path
         ("lean_from", "f8"),  # of the stick, from which on it leans
+        ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
     ],
@@ -161,6 +169,7 @@ SPECIAL_DEFAULTS: Final = {
     "keep_y": 1.0,
     "press_from": -1,
     "glide": -1,
+    "early_gravity": -1.0,
 }
 
 STAGE: Final = np.dtype(

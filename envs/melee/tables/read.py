@@ -44,7 +44,7 @@ _ACTION_NUMBERS: Final = tuple(
 )
 _HIT_NUMBERS: Final = (
     *("radius", "damage", "angle", "kb_growth", "kb_base", "kb_fixed", "shield_damage"),
-    *("speed_x", "speed_y", "life"),
+    *("speed_x", "speed_y", "life", "tip", "tail"),
 )
 _NEEDED_OF_ATTACKS: Final = ("radius", "damage", "angle")
 _STAGE_NUMBERS: Final = tuple(
@@ -215,14 +215,15 @@ def _check_specials(row: Row, specials: dict[int, dict[str, float]], attributes:
 
 
 def _read_hits(row: Row, frames: int) -> list[HitEntry]:
-    """Circles that follow each other without a pause are one group, which connects once."""
+    """Circles that follow each other without a pause are one group, which connects once, unless one says "again"."""
     hits: list[HitEntry] = []
     group = last_end = 0
     for hit in row.tables("hits"):
         start, end = hit.whole("start", highest=frames), hit.whole("end", highest=frames)
         if not 1 <= start <= end:
             raise hit.fail("start", f"is {start}, must be from 1 to end, which is {end}")
-        if hits and start > last_end + 1:
+        again = hit.whole("again", 0, highest=1)
+        if hits and (again or start > last_end + 1):
             group += 1
         last_end = max(last_end, end)
         hits.append(_read_hit(hit, start, end, group))

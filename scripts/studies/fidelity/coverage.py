@@ -101,9 +101,9 @@ PROJECTILES: Final = {
     0x70: Projectile("shadow ball", "mewtwo", 341, 352),
 }
 # Item types without hits of their own: Fox's and Falco's blasters, needles in the hand, smoke, Yoshi's Story's Shy
-# Guys; the Links' bows and hookshots; what Mr. Game & Watch shows in his attacks.
+# Guys; the Links' bows and hookshots; the capes of Mario and Dr. Mario; what Mr. Game & Watch shows in his attacks.
 DECORATIONS: Final = frozenset(
-    {0x4A, 0x4B, 0x50, 0x55, 0xD2, 0x3E, 0x3F, 0x4C, 0x4D, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x7C}
+    {0x4A, 0x4B, 0x50, 0x55, 0xD2, 0x53, 0x54, 0x3E, 0x3F, 0x4C, 0x4D, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x7C}
 )
 
 # First action of the neutral, side, up and down special of each character.
@@ -118,12 +118,15 @@ SPECIALS: Final = {
     "jigglypuff": (346, 363, 365, 371),
     "kirby": (353, 383, 385, 393),
     "link": (344, 350, 356, 358),
+    "mario": (343, 345, 347, 349),
     "marth": (341, 349, 367, 369),
     "mewtwo": (341, 351, 353, 359),
+    "pikachu": (341, 343, 353, 359),
     "roy": (341, 349, 367, 369),
     "samus": (343, 349, 353, 355),
     "sheik": (341, 349, 355, 361),
     "ylink": (344, 350, 356, 358),
+    "zelda": (341, 343, 349, 355),
 }
 DIRECTIONS: Final = ("neutral", "side", "up", "down")
 
@@ -217,14 +220,19 @@ def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    result[~known.all(1)] = CHARACTER
+    result[~known.all(1) | ~has_usual_rules(replay)] = CHARACTER
     return result
 
 
 def is_playable(replay: Replay) -> bool:
-    """Whether the mock has the stage, and the characters on all frames."""
+    """Whether the mock has the stage, and the characters, of their usual size and strength, on all frames."""
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    return int(replay.stage) in STAGES.values() and bool(known.all())
+    return int(replay.stage) in STAGES.values() and bool(known.all()) and has_usual_rules(replay)
+
+
+def has_usual_rules(replay: Replay) -> bool:
+    """Whether neither the size of the players nor the damage of their hits was set to another value for this game."""
+    return all(ratio == 1.0 for seat in replay.seats for ratio in seat.ratios)
 
 
 def is_projectile_claimed(kind: int, tables: Tables) -> bool:

@@ -235,7 +235,7 @@ def _begin(before, p, m, c, tables):
         m.dash_turn = 1 if dash_direction(m) != 0.0 else 0
     elif p.action == a.TURN_RUN:
         m.dash_turn = 0
-    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B or (before.action == a.JUMP_SQUAT and m.y_age > 0):
+    elif a.JUMP_AERIAL_F <= p.action <= a.JUMP_AERIAL_B:
         m.y_age = NEVER
     elif p.action == a.RUN:
         m.run_lock = RUN_LOCK if before.action == a.TURN_RUN else 0
@@ -254,6 +254,8 @@ def _begin(before, p, m, c, tables):
         m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
         if row.starts and not is_special(before, c):
             begin_move(m)
+    if before.action == a.JUMP_SQUAT and m.y_age > 0:
+        m.y_age = NEVER
     if a.CLIFF_CATCH <= before.action <= a.CLIFF_ATTACK_QUICK and p.action != a.CLIFF_WAIT:
         m.ledge_lock = ledge.REGRAB_FRAMES
     if p.action < a.REBIRTH:
@@ -289,12 +291,12 @@ def _raise_shield(before, p, m):
 def _begin_landing(before, p, m, tables):
     """Set length and rate of landing lag, which a replay shows only from its second frame on."""
     if p.action == a.LANDING:
-        set_lag(m, p.action, LANDING_FRAMES)
+        set_lag(m, tables, p.action, LANDING_FRAMES)
     elif p.action == a.LANDING_FALL_SPECIAL:
         falling = a.FALL_SPECIAL <= before.action <= a.FALL_SPECIAL_B or before.action >= a.FIRST_SPECIAL
-        set_lag(m, p.action, m.landing_lag if falling and m.landing_lag > 0.0 else AIR_DODGE_LANDING)
+        set_lag(m, tables, p.action, m.landing_lag if falling and m.landing_lag > 0.0 else AIR_DODGE_LANDING)
     elif a.LANDING_NAIR <= p.action <= a.LANDING_DAIR:
-        set_lag(m, p.action, attack_lag(m, tables, p.action))
+        set_lag(m, tables, p.action, attack_lag(m, tables, p.action))
 
 
 @rule

@@ -10,12 +10,14 @@ from envs.melee.physics import grab
 from envs.melee.physics.damage import is_hurt, start_hurt
 from envs.melee.physics.hit import recoil
 from envs.melee.physics.holds import note_hold
-from envs.melee.physics.knockback import LAUNCH_SPEED
+from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
+from envs.melee.physics.knockback import LAUNCH_SPEED, shield_give, shield_stun
 from envs.melee.physics.motion import sign
-from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN
+from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN, STUN_LENGTH, is_shielding
 from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move
 
 OFFSCREEN_DAMAGE = 1.0  # percent that a player beyond the camera takes every second
+SLACK = 1e-3  # percent; a replay has single precision
 BURST = 8  # frames within which projectiles of one use of a move hit after each other
 
 
@@ -43,12 +45,34 @@ def note_hits(players, memory, t, seat, tables):
     if attack and p.on_ground and victim.action == a.GUARD_STUN and struck:
         taken = players[t - 1, 1 - seat].shield - victim.shield - SHIELD_DRAIN * hurt.trigger
         m.recoil = -sign(victim.x - p.x) * recoil(hurt, max(taken, 0.0) / SHIELD_DAMAGE)
+    if victim.action == a.GUARD_STUN and victim.hitlag > players[t - 1, 1 - seat].hitlag:
+        hurt.rate = STUN_LENGTH / shield_stun(_blocked(p, m, players[t - 1, 1 - seat], victim, hurt, tables), _give(hurt))
     if attack and struck and victim.hitlag > 0.0:
         m.hit_groups |= _active_groups(p, m, tables)
     if rose and not again:
         traded = struck and is_hurt(p.action) and p.percent > players[t - 1, seat].percent
         user = players[t - 1, seat] if traded else p
         _note_use(user, m, memory[t - 1, seat].staled if traded else m.staled, tables, struck or holding)
+
+
+@rule
+def _give(hurt):
+    return shield_give(max(hurt.trigger, TRIGGER_DEAD_ZONE))
+
+
+@rule
+def _blocked(p, m, before, victim, hurt, tables):
+    """Damage of the hit that a shield has just taken, by what it lost."""
+    lost = before.shield - victim.shield
+    if is_shielding(before) and before.action != a.GUARD_STUN:
+        lost -= SHIELD_DRAIN * hurt.trigger_before
+    damage = lost / SHIELD_DAMAGE
+    entry = tables.actions[m.character_row, p.action]
+    for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
+        hit = tables.hits[row]
+        if hit.start <= int(p.action_frame) <= hit.end and hit.shield_damage > 0.0 and p.hitlag > 0.0:
+            return damage - hit.shield_damage + SLACK
+    return damage + SLACK
 
 
 @rule

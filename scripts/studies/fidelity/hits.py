@@ -163,6 +163,8 @@ def _before_hit(hit, real, ahead, pose):
     m.hit_groups = 0
     for j in range(len(m.stale)):  # as it was before the hit itself went in
         m.stale[j] = real.memory[t - 1, seat].stale[j]
+    if hit.kind == _THROW:
+        m.staled = real.memory[t - 1, seat].staled
     if hit.kind == _PROJECTILE:
         p.action = hit.action
     p.hitlag = 0.0

@@ -130,3 +130,9 @@ def test_the_lasers_of_foxs_up_throw_hurt_whom_he_threw():
     before = float(arena.players.percent[1])
     arena.play(25)
     assert arena.players.percent[1] == pytest.approx(before + 2 * 1.82)  # two of three, stale by the throw itself
+
+
+def test_a_throw_is_not_stale_by_its_own_first_hit():
+    arena = grabbed(left="sheik").play(1, pad(y=-1.0))
+    arena.play_until(lambda arena: arena.players.speed_attack_y[1] > 0, 80)
+    assert arena.players.percent[1] == 5 + 3
