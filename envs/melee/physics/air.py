@@ -58,7 +58,7 @@ def double_jump(p, m, c):
     p.speed_y = c.double_jump_y
     lock_hull(m)
     if c.air_jump_action > 0.0:
-        p.speed_y -= c.air_jump_loss * jump
+        p.speed_y -= c.air_jump_loss * max(jump - c.air_jump_keeps, 0.0)
         enter(p, m, int(c.air_jump_action) + int(jump))
         p.action_frame = 0.0
         if m.stick_x * p.facing < 0.0:

@@ -37,10 +37,10 @@ ATTRIBUTES: Final[tuple[str, ...]] = (
     *("shield_radius", "shield_x", "shield_y", "shield_tilt"),
     *("hurt_height", "hurt_radius", "push_width", "grab_hold_x"),
     *("ledge_reach_x", "ledge_reach_low", "ledge_reach_high", "hang_x", "hang_y", "ledge_jump_y", "ledge_jump_x"),
-    *("air_jump_action", "air_jump_loss", "guard_on_frames"),
+    *("air_jump_action", "air_jump_loss", "air_jump_keeps", "guard_on_frames"),
     *("neutral_ground", "neutral_air", "side_ground", "side_air", "up_ground", "up_air", "down_ground", "down_air"),
 )
-ATTRIBUTE_DEFAULTS: Final = {"guard_on_frames": 8.0}
+ATTRIBUTE_DEFAULTS: Final = {"air_jump_keeps": 0.0, "guard_on_frames": 8.0}
 CHARACTER: Final = np.dtype([("id", "i4"), *((name, "f8") for name in ATTRIBUTES)], align=True)
 
 # One action of one character. Frames count from 1; 0 means "none".

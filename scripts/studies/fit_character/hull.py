@@ -36,7 +36,7 @@ TRUST: Final = 0.02  # the same for a published curve
 BELOW: Final = 2.0  # units of the hull's bottom below the lowest joint (mpcoll.c)
 SPREAD: Final = 0.02  # added cost that makes a height less likely by a factor of e
 FALLS: Final = (a.FALL, a.FALL_AERIAL, a.FALL_SPECIAL)  # which lean; the next two actions are the leaning ones
-LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf"}
+LIKE: Final = {"falco": "fox", "fox": "falco", "ganondorf": "cptfalcon", "cptfalcon": "ganondorf", "roy": "marth"}
 """Characters with nearly the same animations."""
 
 Curve = NDArray[np.float64]  # [HULL_FRAMES] units

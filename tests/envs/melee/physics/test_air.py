@@ -220,3 +220,21 @@ def test_how_far_the_first_frame_of_a_wavedash_goes(character, squat, share):
     arena = Arena(character).play(squat, pad("X")).play(1, pad("X R", x=1.0, y=-0.5))
     assert arena.actions[0] == a.LANDING_FALL_SPECIAL
     assert arena.players.x[0] + 60.0 == pytest.approx(share * float(arena.players.speed_air_x[0]), abs=0.01)
+
+
+def test_kirbys_first_two_jumps_in_the_air_are_the_highest():
+    arena = Arena("kirby").place(1, 60.0).place(0, 0.0, 60.0, grounded=False)
+    arena.players.jumps_left[0] = 5
+    speeds = []
+    for _ in range(3):
+        arena.play(1, pad("X")).play(29)
+        speeds.append(float(arena.players.speed_y[0]))
+    assert speeds[0] == speeds[1]
+    assert speeds[1] - speeds[2] == pytest.approx(0.27)
+
+
+@pytest.mark.parametrize(("character", "step"), [("kirby", 0.032), ("jigglypuff", 0.072)])
+def test_many_jumps_drift_by_a_share_of_the_stick(character, step):
+    arena = Arena(character).place(1, 60.0).place(0, 0.0, 60.0, grounded=False).play(1, pad("X", x=1.0))
+    assert arena.players.speed_air_x[0] == pytest.approx(0.5 + step)
+    assert arena.play(1, pad(x=1.0)).players.speed_air_x[0] == pytest.approx(0.5 + 2 * step)

@@ -195,3 +195,10 @@ def test_the_stick_shifts_a_shield_in_hitlag_and_as_it_ends():
     assert flicked == pytest.approx(3.96)
     assert at_the_end == pytest.approx(3.96 + 1.98)  # the stick came out in hitlag too
     assert slight == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("character", "frames"), [("fox", 8), ("dk", 7), ("kirby", 7)])
+def test_a_shield_takes_its_characters_time_to_come_up(character, frames):
+    arena = Arena(character).play(1, pad(shoulder=0.5))
+    assert arena.play_until(lambda arena: arena.actions[0] != a.GUARD_ON, 20, pad(shoulder=0.5)) == frames
+    assert arena.actions[0] == a.GUARD

@@ -233,3 +233,25 @@ def test_recorded_shots_fly_on_in_the_memory_of_who_fired_them():
     assert memory["lasers"].tolist() == [[0, 0], [1, 1]]
     assert memory["laser_speed_x"][1, :, 0].tolist() == [7.0, 4.0]
     assert memory["laser_life"][1, :, 0].tolist() == [30.0, 30.0]
+
+
+SWING, CANCELLED, PUNCH = 370, 371, 372  # of Donkey Kong's giant punch on the ground
+
+
+def test_a_charge_goes_on_until_b_ends_it():
+    arena = alone("dk").play(1, pad("B")).play(60)
+    assert arena.actions[0] == SWING
+    assert arena.play(1, pad("B")).actions[0] == PUNCH
+
+
+def test_a_trigger_cancels_a_charge_at_the_end_of_a_swing():
+    arena = alone("dk").play(1, pad("B"))
+    frames_in(arena, range(SWING))
+    arena.play(3).play(1, pad("R"))
+    assert arena.actions[0] == SWING
+    left = frames_in(arena, [SWING])
+    assert arena.actions[0] == CANCELLED
+    later = alone("dk").play(1, pad("B"))
+    frames_in(later, range(SWING))
+    later.play(7).play(1, pad("R"))
+    assert frames_in(later, [SWING]) == left - 4
