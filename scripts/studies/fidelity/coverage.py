@@ -220,7 +220,7 @@ def reasons(replay: Replay, tables: Tables | None = None) -> NDArray[np.int8]:
     if int(replay.stage) not in STAGES.values():
         result[:] = STAGE
     known = np.isin(replay.state.players["character"], list(CHARACTERS.values()))
-    result[~known.all(1) | ~has_usual_rules(replay)] = CHARACTER
+    result[~known.all(1) | (not has_usual_rules(replay))] = CHARACTER
     return result
 
 
