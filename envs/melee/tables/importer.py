@@ -84,6 +84,7 @@ class Hints:
 
     ``moves``: names of special moves in the dump, by number of the action. ``again``: those whose hits connect one
     after the other although no frame lies between them.
+    ``figures``: by action, first frame of a hit and damage in the dump, figures that the dump has wrong.
     ``circles``: by action, which of a hit's figures each circle takes, because the dump lists equal figures once; a
     list of lists gives each hit its own. By default the first circles take one each and the others the last.
     ``releases``: the frame on which a throw lets go; after it, where it is known, how far forward and up.
@@ -93,6 +94,7 @@ class Hints:
     releases: Mapping[str, Sequence[float]]
     moves: Mapping[str, str] = dataclasses.field(default_factory=dict)
     again: Sequence[int] = ()
+    figures: Mapping[str, Mapping[str, Mapping[str, Table]]] = dataclasses.field(default_factory=dict)
 
 
 def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: float) -> dict[str, Table]:
@@ -119,6 +121,9 @@ def convert(moves: Mapping[str, Any], frames: Frames, hints: Hints, traction: fl
     for action in _PLAIN:
         if shown := _shown(action, frames):
             made[_NAMES[action]] = _plain(shown, climbs=action >= a.CLIFF_CLIMB_SLOW, back=action in _BACKWARDS)
+    for name, corrected in hints.figures.items():
+        for hit in made[name]["hits"]:
+            hit |= corrected.get(str(hit["start"]), {}).get(str(hit["damage"]), {})
     for name, table in made.items():
         tech = name in _TECHS
         motion = table.get("motion", [])
@@ -320,7 +325,13 @@ def renew(text: str, file: str, moves: Mapping[str, Any], frames: Path) -> str:
     if not isinstance(traction, float):
         raise TableError(f"{file}: attributes: traction is missing")
     found = hand.get("import", {})
-    hints = Hints(found.get("circles", {}), found.get("releases", {}), found.get("moves", {}), found.get("again", []))
+    hints = Hints(
+        found.get("circles", {}),
+        found.get("releases", {}),
+        found.get("moves", {}),
+        found.get("again", []),
+        found.get("figures", {}),
+    )
     return update(text, convert(moves, read_frames(frames, number), hints, traction))
 
 

@@ -3,6 +3,7 @@ import pytest
 
 from envs.melee import actions
 from envs.melee.actions import CATEGORIES, CATEGORY_OF, NUM_ACTIONS
+from envs.melee.state import PLAYER, records
 
 
 def category(action):
@@ -84,3 +85,10 @@ def test_attacks_of_one_kind_follow_each_other():
     """Landing lag and throws are computed from these distances."""
     assert actions.LANDING_DAIR - actions.LANDING_NAIR == actions.DAIR - actions.NAIR == 4
     assert actions.THROWN_D - actions.THROWN_F == actions.THROW_D - actions.THROW_F == 3
+
+
+def test_attacks_that_are_states_of_their_own_get_common_numbers():
+    players = records(PLAYER, 2)
+    players["character"], players["action"] = (24, 16), 347
+    actions.name_common(players)
+    assert players["action"].tolist() == [actions.NAIR, 347]

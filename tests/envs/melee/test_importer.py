@@ -120,6 +120,12 @@ def test_special_moves_have_numbers_and_may_connect_with_each_hit(frames):
     assert [hit.get("again", 0) for hit in made["341"]["hits"]] == [0, 0, 1, 0]
 
 
+def test_hints_correct_figures_of_the_dump(frames):
+    hints = importer.Hints({}, {}, figures={"jab_1": {"2": {"4": {"damage": 3}}}})
+    made = importer.convert(MOVES, importer.read_frames(frames, 1), hints, TRACTION)
+    assert [hit["damage"] for hit in made["jab_1"]["hits"]] == [3, 9]
+
+
 def test_a_throw_has_the_base_knockback_that_the_dump_cuts_in_two(hand, frames):
     text = importer.renew(hand, "fox.toml", MOVES, frames)
     before, throw = re.findall(r"^  \{(.*)\},$", text.partition("[imported.throw_u]")[2].partition("\n]")[0], re.M)
@@ -165,7 +171,7 @@ def test_the_command_names_what_is_missing(tmp_path, frames):
     ("name", "dump"),
     [
         ("fox", "PlFx"), ("falco", "PlFc"), ("marth", "PlMs"), ("cptfalcon", "PlCa"), ("sheik", "PlSk"),
-        ("jigglypuff", "PlPr"), ("ganondorf", "PlGn"), ("mewtwo", "PlMt"),
+        ("jigglypuff", "PlPr"), ("ganondorf", "PlGn"), ("mewtwo", "PlMt"), ("ylink", "PlCl"), ("gameandwatch", "PlGw"),
     ],
 )  # fmt: skip
 def test_the_files_of_the_project_are_what_the_script_writes(name, dump):

@@ -118,6 +118,11 @@ def test_hits_with_a_pause_between_them_connect_again():
     assert {int(row.group) for row in hits("fox", "fsmash")} == {0}  # a late hit is not a second one
 
 
+def test_what_most_characters_share_needs_no_line_and_gives_way_to_one():
+    assert (action("ylink", "tech").intangible_to, action("ylink", "landing").frames) == (19, 30)
+    assert (action("marth", "spot_dodge").intangible_to, action("ylink", "spot_dodge").intangible_to) == (17, 15)
+
+
 @pytest.fixture
 def folder(tmp_path):
     shutil.copytree(FOLDER / "characters", tmp_path / "characters")
