@@ -13,7 +13,7 @@ from envs.melee.actions import CLIFF_CATCH
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
-from envs.melee.physics.death import CREDIT_FRAMES
+from envs.melee.physics.actions.death import CREDIT_FRAMES
 from envs.melee.physics.frame import advance_frame, clear_memory, start_game
 from envs.melee.physics.memory import NEVER
 from envs.melee.reward import reward_terms

@@ -15,7 +15,7 @@ from envs.melee import bots
 from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
 from envs.melee.episodes import begin_step, count_frame, next_inputs, reset_episode, settle_step
-from envs.melee.physics.death import TIMER
+from envs.melee.physics.actions.death import TIMER
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, records
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 from envs.errors import UnknownNameError
 from envs.melee import bots
 from envs.melee.mock import ENDED_BY
-from envs.melee.physics.death import TIMER
+from envs.melee.physics.actions.death import TIMER
 from envs.melee.replay import Replay, end_of, replay_of, save_replay, seat_of
 from envs.melee.state import CONTROLLER, GAME, NUM_SEATS, PLAYER, GameState
 from envs.melee.tables import CHARACTERS, STAGES

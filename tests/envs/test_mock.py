@@ -6,7 +6,7 @@ from envs.melee import bots
 from envs.melee.controller import CENTRE, MAIN_X, NEUTRAL
 from envs.melee.mock import ENDED_BY, MockMelee, neutral_actions
 from envs.melee.observation import encode
-from envs.melee.physics.death import TIMER
+from envs.melee.physics.actions.death import TIMER
 from envs.melee.state import CONTROLLER, records
 from envs.melee.tables import load_tables
 from envs.registry import make_game

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from envs.melee.physics import fountain, wind
+from envs.melee.physics.stages import fountain, wind
 from envs.melee.replay import Recording, replay_of, seat_of
 from envs.melee.slp.columns import recorded_heights
 from envs.melee.state import GameState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.knockback import knockback
+from envs.melee.physics.hits.knockback import knockback
 from envs.melee.tables.layout import GRAB_HIT, THROW_HIT
 
 NO_ATTACK = -1

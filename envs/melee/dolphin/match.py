@@ -15,7 +15,7 @@ from envs.melee.dolphin.end_game import end_game
 from envs.melee.dolphin.game_check import check_game
 from envs.melee.dolphin.lock_step import count_down
 from envs.melee.dolphin.menus import Menus, Plan
-from envs.melee.physics.death import TIMER
+from envs.melee.physics.actions.death import TIMER
 from envs.melee.state import NUM_SEATS, STOCKS
 from envs.melee.tables import STAGES as STAGE_NUMBERS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.physics.platforms import RANDALL_LOOP, RANDALL_PATH
+from envs.melee.physics.stages.platforms import RANDALL_LOOP, RANDALL_PATH
 from envs.melee.tables import STAGES, load_tables
 from envs.melee.tables.layout import RANDALL
 

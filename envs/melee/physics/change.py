@@ -6,9 +6,9 @@ import numpy as np
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.hits.stale import same_use
 from envs.melee.physics.memory import NEVER, STALE_QUEUE
-from envs.melee.physics.stage import surface_height
-from envs.melee.physics.stale import same_use
+from envs.melee.physics.stages.stage import surface_height
 from envs.melee.tables.layout import HULL_FRAMES
 
 

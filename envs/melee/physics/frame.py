@@ -11,22 +11,22 @@ import numpy as np
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.act import decide
-from envs.melee.physics.chance import start_chance
+from envs.melee.physics.actions.act import decide
+from envs.melee.physics.actions.death import STOCKS, check_blast_zones, is_over
+from envs.melee.physics.actions.shield import FULL_SHIELD, heal_shield
 from envs.melee.physics.change import forget_moves, forget_presses, lean, rest_hull
-from envs.melee.physics.damage import shield_influence, smash_influence, start_launch
-from envs.melee.physics.death import STOCKS, check_blast_zones, is_over
-from envs.melee.physics.hit import resolve_hits
-from envs.melee.physics.holds import hold_hits, resolve_holds
+from envs.melee.physics.hits.damage import shield_influence, smash_influence, start_launch
+from envs.melee.physics.hits.hit import resolve_hits
+from envs.melee.physics.hits.holds import hold_hits, resolve_holds
+from envs.melee.physics.hits.projectile import forget_lasers, move_lasers, shoot
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.movement import move
-from envs.melee.physics.platforms import move_platforms, place_platforms
-from envs.melee.physics.projectile import forget_lasers, move_lasers, shoot
 from envs.melee.physics.push import push_apart
-from envs.melee.physics.shield import FULL_SHIELD, heal_shield
-from envs.melee.physics.stage import surface_height, surface_left, surface_right, surface_under
-from envs.melee.physics.wind import blow, start_wind
+from envs.melee.physics.stages.chance import start_chance
+from envs.melee.physics.stages.platforms import move_platforms, place_platforms
+from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right, surface_under
+from envs.melee.physics.stages.wind import blow, start_wind
 
 RUNNING, OVER = 0, 1
 

@@ -6,21 +6,13 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import (
-    air,
-    damage,
-    edge,
-    grab,
-    ledge,
-    run,
-    special,
-    special_motion,
-)
+from envs.melee.physics.actions import air, edge, grab, ledge, run, special, special_motion
+from envs.melee.physics.actions.landing import land
 from envs.melee.physics.change import hull_height, leave_ground, start_fall
+from envs.melee.physics.hits import damage
 from envs.melee.physics.inputs import PASS_STICK
-from envs.melee.physics.landing import land
 from envs.melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, is_animated, toward
-from envs.melee.physics.stage import (
+from envs.melee.physics.stages.stage import (
     along_slope,
     fly,
     is_sloped,
@@ -30,7 +22,7 @@ from envs.melee.physics.stage import (
     surface_left,
     surface_right,
 )
-from envs.melee.physics.wind import wind_at
+from envs.melee.physics.stages.wind import wind_at
 
 SAME_HEIGHT = 1e-3  # of the floor before and after a move
 
@@ -154,8 +146,10 @@ def _air_speed(p, m, c, tables):
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         fall(p, m, c)
     else:
-        if a.JUMP_F <= action <= a.JUMP_B and p.action_frame == 0.0:
-            return  # the first frame of a jump moves with its launch speed
+        from_ground = a.JUMP_F <= action <= a.JUMP_B and p.action_frame == 0.0
+        from_ledge = (action == a.CLIFF_JUMP_SLOW_2 or action == a.CLIFF_JUMP_QUICK_2) and p.action_frame == 1.0
+        if from_ground or from_ledge:
+            return  # the first frame of a jump moves with its launch speed; of both as replays show it
         fast_fall(p, m)
         drift(p, m, c)
         if not _rises_by_animation(p, m, tables):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.down import is_bouncing
-from envs.melee.physics.grab import is_held, is_holding
+from envs.melee.physics.actions.down import is_bouncing
+from envs.melee.physics.actions.grab import is_held, is_holding
 from envs.melee.physics.motion import sign
 
 PUSH = 0.3  # units a frame

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.hit import NO_HIT, find_hit
+from envs.melee.physics.hits.hit import NO_HIT, find_hit
 from envs.melee.state import NUM_SEATS, records
 from envs.melee.tables.layout import GRAB_HIT
 from scripts.studies.fidelity import coverage

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
-from envs.melee.physics import ledge
-from envs.melee.physics.air import AIR_DODGE_LANDING
+from envs.melee.physics.actions import ledge
+from envs.melee.physics.actions.air import AIR_DODGE_LANDING
+from envs.melee.physics.actions.crouch import DROP_FRAMES, flicked_through
+from envs.melee.physics.actions.death import RESPAWN_INTANGIBLE
+from envs.melee.physics.actions.down import LONGEST_LIE, is_down
+from envs.melee.physics.actions.ground import DASH_GRAB, DASH_LATE, GUARD_ON_FRAMES
+from envs.melee.physics.actions.hurt import buffer_jump
+from envs.melee.physics.actions.landing import LANDING_FRAMES, attack_lag, set_lag
+from envs.melee.physics.actions.run import RUN_LOCK
+from envs.melee.physics.actions.shield import is_shielding, tilt_shield
+from envs.melee.physics.actions.special import begin_move, follow_move, note_press, store_shot
+from envs.melee.physics.actions.special_motion import is_special, note_lean, special_row
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
-from envs.melee.physics.crouch import DROP_FRAMES, flicked_through
-from envs.melee.physics.damage import RECOIL_FRICTION, is_hurt, spend_flick, spend_side_flick
-from envs.melee.physics.death import RESPAWN_INTANGIBLE
-from envs.melee.physics.down import LONGEST_LIE, is_down
 from envs.melee.physics.frame import clear_memory, tick
-from envs.melee.physics.ground import DASH_GRAB, DASH_LATE, GUARD_ON_FRAMES
-from envs.melee.physics.hurt import buffer_jump
+from envs.melee.physics.hits.damage import RECOIL_FRICTION, is_hurt, spend_flick, spend_side_flick
+from envs.melee.physics.hits.stale import same_use
 from envs.melee.physics.inputs import (
     DASH_AGE,
     DASH_STICK,
@@ -29,16 +35,10 @@ from envs.melee.physics.inputs import (
     shield_held,
     shield_jump_asked,
 )
-from envs.melee.physics.landing import LANDING_FRAMES, attack_lag, set_lag
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import sign, toward
-from envs.melee.physics.platforms import platforms_at
-from envs.melee.physics.run import RUN_LOCK
-from envs.melee.physics.shield import is_shielding, tilt_shield
-from envs.melee.physics.special import begin_move, follow_move, note_press, store_shot
-from envs.melee.physics.special_motion import is_special, note_lean, special_row
-from envs.melee.physics.stage import surface_height, surface_left, surface_right
-from envs.melee.physics.stale import same_use
+from envs.melee.physics.stages.platforms import platforms_at
+from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
 from envs.melee.tables.layout import FLIGHT
 from scripts.studies.fidelity.follow_hits import note_hits, note_holds
 

@@ -6,15 +6,15 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import grab
-from envs.melee.physics.damage import is_hurt, start_hurt
-from envs.melee.physics.hit import recoil
-from envs.melee.physics.holds import note_hold
+from envs.melee.physics.actions import grab
+from envs.melee.physics.actions.shield import SHIELD_DAMAGE, SHIELD_DRAIN, STUN_LENGTH, is_shielding
+from envs.melee.physics.hits.damage import is_hurt, start_hurt
+from envs.melee.physics.hits.hit import recoil
+from envs.melee.physics.hits.holds import note_hold
+from envs.melee.physics.hits.knockback import LAUNCH_SPEED, shield_give, shield_stun
+from envs.melee.physics.hits.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move
 from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
-from envs.melee.physics.knockback import LAUNCH_SPEED, shield_give, shield_stun
 from envs.melee.physics.motion import sign
-from envs.melee.physics.shield import SHIELD_DAMAGE, SHIELD_DRAIN, STUN_LENGTH, is_shielding
-from envs.melee.physics.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move
 
 OFFSCREEN_DAMAGE = 1.0  # percent that a player beyond the camera takes every second
 SLACK = 1e-3  # percent; a replay has single precision

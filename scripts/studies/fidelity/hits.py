@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from envs.compile import compiled, rule
 from envs.melee import actions as a
-from envs.melee.physics.damage import MIDDLE_PART, start_throw
-from envs.melee.physics.hit import NO_HIT, apply_hit, damage_of, find_hit, hurt, note_damage, victim_hitlag
-from envs.melee.physics.knockback import DECAY, LAUNCH_SPEED
+from envs.melee.physics.hits.damage import MIDDLE_PART, start_throw
+from envs.melee.physics.hits.hit import NO_HIT, apply_hit, damage_of, find_hit, hurt, note_damage, victim_hitlag
+from envs.melee.physics.hits.knockback import DECAY, LAUNCH_SPEED
 from envs.melee.state import NUM_SEATS, as_records
 from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 from scripts.studies.fidelity import coverage

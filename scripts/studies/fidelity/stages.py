@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee import actions as a
-from envs.melee.physics import fountain, wind
+from envs.melee.physics.stages import fountain, wind
 from envs.melee.state import as_records
 from envs.melee.tables import STAGES
 

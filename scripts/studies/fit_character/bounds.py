@@ -17,7 +17,7 @@ from envs.melee import actions as a
 from envs.melee.physics.frame import advance_frame
 from envs.melee.physics.memory import MEMORY
 from envs.melee.physics.movement import falls_through, is_climbing, is_placed
-from envs.melee.physics.stage import surface_height, surface_left, surface_right
+from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, as_records, records
 from envs.melee.tables import load_tables
 from envs.melee.tables.layout import HULL_FRAMES, MAX_SURFACES

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from envs.melee import actions as a
-from envs.melee.physics.ground import DASH_TURN_FLIP, WALK_GAIN
-from envs.melee.physics.run import RUN_GAIN
+from envs.melee.physics.actions.ground import DASH_TURN_FLIP, WALK_GAIN
+from envs.melee.physics.actions.run import RUN_GAIN
 from scripts.studies.fit_character.samples import (
     EXACT,
     Bools,

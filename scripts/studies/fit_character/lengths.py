@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee import actions as a
-from envs.melee.physics.ledge import INTANGIBLE_FRAMES
+from envs.melee.physics.actions.ledge import INTANGIBLE_FRAMES
 from scripts.studies.fit_character.samples import Bools, Frames, Measured, Runs, mode
 
 ENDS: Final = {
@@ -118,7 +118,7 @@ def _by_action(frames: Frames) -> Bools:
     away = p["action"] <= a.REBIRTH_WAIT
     climbs = (p["action"] >= a.CLIFF_CATCH) & (p["action"] <= a.CLIFF_JUMP_QUICK_2)
     since_ledge = index - np.maximum.accumulate(np.where(ledge, index, -(10**6)))
-    since_away = index - np.maximum.accumulate(np.where(away | ~frames.linked, index, -(10**6)))
+    since_away = index - np.maximum.accumulate(np.where(away, index, -(10**6)))
     free: Bools = (since_away > AFTER_REBIRTH) & (climbs | (since_ledge > INTANGIBLE_FRAMES))
     return free
 

@@ -5,8 +5,8 @@ import pytest
 
 from envs.compile import compiled
 from envs.melee import actions as a
-from envs.melee.physics import contact
-from envs.melee.physics.shield import shield_place, shield_size
+from envs.melee.physics.actions.shield import shield_place, shield_size
+from envs.melee.physics.hits import contact
 from tests.envs.melee.arena import Arena, pad
 
 SHIELD = pad("R", shoulder=1.0)

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from envs.melee import actions as a
-from envs.melee.physics import knockback as formulas
+from envs.melee.physics.hits import knockback as formulas
 from tests.envs.melee.arena import Arena, as_python, pad
 
 knockback = as_python(formulas.knockback)

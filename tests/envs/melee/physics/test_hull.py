@@ -4,7 +4,7 @@ import pytest
 
 from envs.compile import compiled
 from envs.melee import actions as a
-from envs.melee.physics.stage import fly
+from envs.melee.physics.stages.stage import fly
 from envs.melee.tables import CHARACTERS
 from tests.envs.melee.arena import Arena, pad
 

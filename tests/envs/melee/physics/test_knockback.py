@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.melee.physics import knockback as formulas
+from envs.melee.physics.hits import knockback as formulas
 from tests.envs.melee.arena import as_python
 
 knockback = as_python(formulas.knockback)

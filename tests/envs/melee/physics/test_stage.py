@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from envs.compile import compiled
 from envs.melee import actions as a
-from envs.melee.physics.stage import (
+from envs.melee.physics.stages.stage import (
     EDGE_SLACK,
     bottom,
     fly,

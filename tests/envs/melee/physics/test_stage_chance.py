@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from envs.melee import actions as a
-from envs.melee.physics import fountain, wind
 from envs.melee.physics.frame import start_game
+from envs.melee.physics.stages import fountain, wind
 from tests.envs.melee.arena import Arena, pad
 
 

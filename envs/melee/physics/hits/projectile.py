@@ -10,16 +10,16 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.contact import from_point, touches_body, touches_shield
-from envs.melee.physics.grab import is_held
-from envs.melee.physics.hit import hit_shield, hurt, note_damage, part_at, victim_hitlag
-from envs.melee.physics.knockback import hitlag
+from envs.melee.physics.actions.grab import is_held
+from envs.melee.physics.actions.special import show_reflection
+from envs.melee.physics.actions.special_motion import is_special, special_row
+from envs.melee.physics.hits.contact import from_point, touches_body, touches_shield
+from envs.melee.physics.hits.hit import hit_shield, hurt, note_damage, part_at, victim_hitlag
+from envs.melee.physics.hits.knockback import hitlag
+from envs.melee.physics.hits.stale import move_of, stale_share
 from envs.melee.physics.memory import MAX_LASERS
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import show_reflection
-from envs.melee.physics.special_motion import is_special, special_row
-from envs.melee.physics.stage import inside_body
-from envs.melee.physics.stale import move_of, stale_share
+from envs.melee.physics.stages.stage import inside_body
 from envs.melee.tables.layout import LASER_HIT
 
 NONE = -1

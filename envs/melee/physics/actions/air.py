@@ -6,12 +6,12 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.attack import air_attack
+from envs.melee.physics.actions.attack import air_attack
+from envs.melee.physics.actions.special import start_special
 from envs.melee.physics.change import enter, lock_hull, start_fall, start_fall_special
 from envs.melee.physics.inputs import TRIGGERS, jump_pressed
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import drift, fall, fast_fall
-from envs.melee.physics.special import start_special
 
 AIR_DODGE_SPEED = 3.1
 AIR_DODGE_KEEP = 0.9  # share of the speed kept each frame

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.attack import ground_attack
+from envs.melee.physics.actions.attack import ground_attack
+from envs.melee.physics.actions.ground import action_options, flick_options, guard_options, walk_option
+from envs.melee.physics.actions.special import UP_STICK, start_special
 from envs.melee.physics.change import enter, leave_ground
-from envs.melee.physics.ground import action_options, flick_options, guard_options, walk_option
 from envs.melee.physics.inputs import DROP_AGE, DROP_STICK, STAY_DOWN_STICK
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import clamp
-from envs.melee.physics.special import UP_STICK, start_special
-from envs.melee.physics.stage import on_platform
+from envs.melee.physics.stages.stage import on_platform
 
 DROP_FRAMES = 2  # from the flick down until the platform lets go of a crouching player
 DROP_SPEED = -0.5

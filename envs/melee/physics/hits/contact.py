@@ -6,7 +6,7 @@ A circle covers its way from the frame before, as in the game; on its first fram
 from __future__ import annotations
 
 from envs.compile import rule
-from envs.melee.physics.shield import is_shielding, shield_place, shield_size
+from envs.melee.physics.actions.shield import is_shielding, shield_place, shield_size
 from envs.melee.tables.layout import HULL_FRAMES
 
 

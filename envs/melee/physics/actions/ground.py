@@ -8,7 +8,8 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_D_UP
-from envs.melee.physics.attack import ground_attack, up_smash_asked
+from envs.melee.physics.actions.attack import ground_attack, up_smash_asked
+from envs.melee.physics.actions.special import SIDE_STICK, UP_STICK, start_special, start_up_special
 from envs.melee.physics.change import enter, leave_ground
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
@@ -25,7 +26,6 @@ from envs.melee.physics.inputs import (
 )
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import clamp, sign, toward
-from envs.melee.physics.special import SIDE_STICK, UP_STICK, start_special, start_up_special
 
 DASH_STOP = 0.25  # share of the speed of a dash that what ends it leaves
 FAST_WALK = 0.8  # of top walking speed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.actions.shield import FULL_SHIELD
 from envs.melee.physics.change import enter, forget_moves, start_fall
 from envs.melee.physics.memory import NEVER
-from envs.melee.physics.shield import FULL_SHIELD
-from envs.melee.physics.stage import blast_zone
+from envs.melee.physics.stages.stage import blast_zone
 
 DEAD_FRAMES = 60
 STAR_FRAMES, STAR_STOCK = 176, 131  # of a star KO, and when it costs the stock

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.actions.ground import action_options, flick_options, start_squat, start_turn, walk_option
 from envs.melee.physics.change import enter, finished
-from envs.melee.physics.ground import action_options, flick_options, start_squat, start_turn, walk_option
 from envs.melee.physics.inputs import CROUCH_STICK
 
 STOPS, FALLS, TEETERS = 0, 1, 2

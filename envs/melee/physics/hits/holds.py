@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.actions.grab import break_free, follow, is_held, is_holding, let_go, pummelled, release
 from envs.melee.physics.change import enter
-from envs.melee.physics.damage import MIDDLE_PART, start_throw
-from envs.melee.physics.grab import break_free, follow, is_held, is_holding, let_go, pummelled, release
-from envs.melee.physics.hit import damage_of, hurt, note_damage, note_hit, victim_hitlag
-from envs.melee.physics.knockback import hitlag
+from envs.melee.physics.hits.damage import MIDDLE_PART, start_throw
+from envs.melee.physics.hits.hit import damage_of, hurt, note_damage, note_hit, victim_hitlag
+from envs.melee.physics.hits.knockback import hitlag
 from envs.melee.tables.layout import LASER_HIT, THROW_HIT
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A
+from envs.melee.physics.actions.crouch import drop_through, flicked_through
+from envs.melee.physics.actions.ground import REFLECT_AGE, start_jump_squat
 from envs.melee.physics.change import enter, finished, leave_ground
-from envs.melee.physics.crouch import drop_through, flicked_through
-from envs.melee.physics.ground import REFLECT_AGE, start_jump_squat
 from envs.melee.physics.inputs import (
     DODGE_STICK,
     SHIELD_DROP_STICK,
@@ -20,7 +20,7 @@ from envs.melee.physics.inputs import (
     shield_jump_asked,
 )
 from envs.melee.physics.memory import NEVER
-from envs.melee.physics.stage import on_platform
+from envs.melee.physics.stages.stage import on_platform
 
 FULL_SHIELD = 60.0
 SHIELD_DRAIN = 0.28  # a frame, with a full trigger

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import (
+from envs.melee.physics.actions import (
     air,
     attack,
     crouch,
-    damage,
     death,
     down,
     edge,
@@ -20,8 +19,9 @@ from envs.melee.physics import (
     special,
     special_motion,
 )
+from envs.melee.physics.actions.hurt import decide_hurt
 from envs.melee.physics.change import enter, finished, rest, start_fall, turn_around
-from envs.melee.physics.hurt import decide_hurt
+from envs.melee.physics.hits import damage
 from envs.melee.physics.inputs import shield_held
 from envs.melee.physics.motion import clamp
 

@@ -11,11 +11,11 @@ import math
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
+from envs.melee.physics.actions.special_motion import aim, is_special, note_lean, set_speeds, special_row
 from envs.melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
 from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special_motion import aim, is_special, note_lean, set_speeds, special_row
-from envs.melee.physics.stage import on_platform
+from envs.melee.physics.stages.stage import on_platform
 from envs.melee.tables.layout import CHARGING, FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
 
 # Thresholds and times are the game's common constants, as melee-sim-light lists them.

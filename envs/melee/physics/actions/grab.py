@@ -14,7 +14,7 @@ from envs.melee.controller import BUTTON_A
 from envs.melee.physics.change import enter, finished, leave_ground, rest, turn_around
 from envs.melee.physics.inputs import JUMP_STICK, TILT
 from envs.melee.physics.motion import sign
-from envs.melee.physics.stage import over_floor, surface_left, surface_right
+from envs.melee.physics.stages.stage import over_floor, surface_left, surface_right
 
 HOLD_FRAMES = 75.0  # plus
 HOLD_PER_PERCENT = 1.6

@@ -6,14 +6,14 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics.attack import charge_factor, is_charging
+from envs.melee.physics.actions.attack import charge_factor, is_charging
+from envs.melee.physics.actions.down import is_down
+from envs.melee.physics.actions.grab import FULL_WEIGHT, is_held, is_holding, start_hold
+from envs.melee.physics.actions.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield
 from envs.melee.physics.change import enter
-from envs.melee.physics.contact import centre, hit_touches_body, hit_touches_shield
-from envs.melee.physics.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch
-from envs.melee.physics.down import is_down
-from envs.melee.physics.grab import FULL_WEIGHT, is_held, is_holding, start_hold
-from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
-from envs.melee.physics.knockback import (
+from envs.melee.physics.hits.contact import centre, hit_touches_body, hit_touches_shield
+from envs.melee.physics.hits.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch
+from envs.melee.physics.hits.knockback import (
     CHARGING_FACTOR,
     CROUCH_FACTOR,
     hitlag,
@@ -22,9 +22,9 @@ from envs.melee.physics.knockback import (
     shield_give,
     shield_stun,
 )
+from envs.melee.physics.hits.stale import move_of, remember_move, stale_share
+from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
 from envs.melee.physics.motion import sign
-from envs.melee.physics.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield
-from envs.melee.physics.stale import move_of, remember_move, stale_share
 from envs.melee.tables.layout import ATTACK_HIT, EVERYBODY, GRAB_HIT, GROUNDED, THROW_HIT
 
 NO_HIT = -1

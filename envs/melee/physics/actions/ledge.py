@@ -7,12 +7,12 @@ import math
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
+from envs.melee.physics.actions.special import ledge_reach, takes_ledge
+from envs.melee.physics.actions.special_motion import is_special
 from envs.melee.physics.change import enter, finished, lock_hull, start_fall
 from envs.melee.physics.inputs import jump_pressed
 from envs.melee.physics.motion import sign
-from envs.melee.physics.special import ledge_reach, takes_ledge
-from envs.melee.physics.special_motion import is_special
-from envs.melee.physics.stage import surface_height
+from envs.melee.physics.stages.stage import surface_height
 
 HELD_DOWN = 0.66  # the stick this far down takes no ledge
 CATCH_FRAMES = 7.0

@@ -14,8 +14,8 @@ import numpy as np
 
 from envs.compile import rule
 from envs.melee.physics.change import start_fall
-from envs.melee.physics.fountain import move_fountain, start_fountain, under_water
-from envs.melee.physics.stage import surface_height, surface_left, surface_right
+from envs.melee.physics.stages.fountain import move_fountain, start_fountain, under_water
+from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
 from envs.melee.tables.layout import FOUNTAIN, MAX_MOVERS, RANDALL
 
 RANDALL_LOOP = 1200

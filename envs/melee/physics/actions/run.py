@@ -5,9 +5,8 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_D_UP
-from envs.melee.physics.attack import dash_smash
-from envs.melee.physics.change import enter
-from envs.melee.physics.ground import (
+from envs.melee.physics.actions.attack import dash_smash
+from envs.melee.physics.actions.ground import (
     DASH_GRAB,
     DASH_LATE,
     DASH_STOP,
@@ -17,6 +16,8 @@ from envs.melee.physics.ground import (
     start_squat,
     walk_speed,
 )
+from envs.melee.physics.actions.special import SIDE_STICK, UP_STICK, start_special
+from envs.melee.physics.change import enter
 from envs.melee.physics.inputs import (
     CROUCH_STICK,
     RUN_JUMP_STICK,
@@ -27,7 +28,6 @@ from envs.melee.physics.inputs import (
     shield_held,
 )
 from envs.melee.physics.motion import ground_friction, toward
-from envs.melee.physics.special import SIDE_STICK, UP_STICK, start_special
 
 DASH_EARLY = 4.0  # up to this frame a dash that did not come out of a turn only smashes, grabs, jumps and rolls
 DASH_ROLL = 3.0  # up to this one it rolls

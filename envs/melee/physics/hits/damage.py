@@ -6,13 +6,13 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.actions.down import is_bouncing
 from envs.melee.physics.change import enter, leave_ground
-from envs.melee.physics.down import is_bouncing
+from envs.melee.physics.hits.knockback import DECAY, HITSTUN, LAUNCH_SPEED, decay, hitstun, influence
 from envs.melee.physics.inputs import SMASH_AGE, dash_direction
-from envs.melee.physics.knockback import DECAY, HITSTUN, LAUNCH_SPEED, decay, hitstun, influence
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.motion import toward
-from envs.melee.physics.stage import fly, surface_height, surface_left, surface_right
+from envs.melee.physics.stages.stage import fly, surface_height, surface_left, surface_right
 
 MAX_PERCENT = 999.0
 BOUNCE = 0.8  # share of the speed of a launch into the floor that is kept, turned upwards

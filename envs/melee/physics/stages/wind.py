@@ -7,7 +7,7 @@ kyhavlov/melee-sim-light. In replays it moves players by 0.2 units on 274 frames
 from __future__ import annotations
 
 from envs.compile import rule
-from envs.melee.physics.chance import draw
+from envs.melee.physics.stages.chance import draw
 from envs.melee.tables.layout import WIND
 
 SPEED = 0.2  # units a frame

@@ -8,7 +8,7 @@ units.
 from __future__ import annotations
 
 from envs.compile import rule
-from envs.melee.physics.chance import draw
+from envs.melee.physics.stages.chance import draw
 
 FIRST_LEFT, FIRST_RIGHT = 16.125, 22.125
 REST = 19.875  # height to which a platform comes back from under water, and to which its steps tend

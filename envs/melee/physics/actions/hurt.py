@@ -5,9 +5,9 @@ from __future__ import annotations
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_X
-from envs.melee.physics import air, ground
+from envs.melee.physics.actions import air, ground
 from envs.melee.physics.change import enter, rest, start_fall
-from envs.melee.physics.damage import is_flying, wiggled
+from envs.melee.physics.hits.damage import is_flying, wiggled
 from envs.melee.physics.inputs import jump_pressed
 
 LIGHT_FRAMES, MIDDLE_FRAMES, STRONG_FRAMES = 11.0, 23.0, 29.0  # of the animations of being hurt

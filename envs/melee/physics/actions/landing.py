@@ -6,9 +6,10 @@ import math
 
 from envs.compile import rule
 from envs.melee import actions as a
-from envs.melee.physics import damage, down, special_motion
-from envs.melee.physics.air import AIR_DODGE_LANDING
+from envs.melee.physics.actions import down, special_motion
+from envs.melee.physics.actions.air import AIR_DODGE_LANDING
 from envs.melee.physics.change import enter, touch_ground
+from envs.melee.physics.hits import damage
 from envs.melee.tables.layout import AFRESH, PATH
 
 SOFT_LANDING = -1.0  # falling slower than this has no landing animation

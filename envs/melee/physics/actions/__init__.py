@@ -1,0 +1,1 @@
+"""What players do by their action."""

@@ -1,0 +1,1 @@
+"""Attacks, shots and holds: what touches, and what it does."""

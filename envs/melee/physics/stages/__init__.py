@@ -1,0 +1,1 @@
+"""Floors, moving platforms, wind, and what happens by chance."""
