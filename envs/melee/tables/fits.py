@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from envs.melee import actions as a
 from envs.melee.tables import layout
 from envs.melee.tables.row import Row, action_id, open_table
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_HULL: Final = 4.0  # units; of a character without replays
+DEFAULT_LOOPS: Final = {a.FALL: 8, a.FALL_AERIAL: 8, a.FALL_SPECIAL: 8}  # frames; most characters have these
 FOLDER: Final = "fitted"  # beside the folder of the characters
 
 
@@ -20,7 +22,9 @@ class Fits:
     """Values of one character that replays gave."""
 
     default_hull: float = DEFAULT_HULL
-    loops: dict[int, int] = field(default_factory=dict)  # by action: frames after which its animation begins again
+    loops: dict[int, int] = field(
+        default_factory=DEFAULT_LOOPS.copy
+    )  # by action: frames after which its animation restarts
     hull: dict[int, list[float]] = field(default_factory=dict)  # by action: height of the hull's bottom on each frame
 
 
@@ -34,7 +38,7 @@ def read_fits(character: Path) -> Fits:
     head.sources()
     head.done()
     listed = Row(path.name, "loops", top.take("loops", {}))
-    loops = {action_id(listed, name): listed.whole(name) for name in list(listed.left)}
+    loops = DEFAULT_LOOPS | {action_id(listed, name): listed.whole(name) for name in list(listed.left)}
     hulls = top.table("hull")
     default = hulls.number("default")
     fits = Fits(default, loops, {action_id(hulls, name): _heights(hulls.table(name)) for name in list(hulls.left)})
