@@ -153,8 +153,10 @@ def _air_speed(p, m, c, tables):
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         fall(p, m, c)
     else:
-        if a.JUMP_F <= action <= a.JUMP_B and p.action_frame == 0.0:
-            return  # the first frame of a jump moves with its launch speed
+        from_ground = a.JUMP_F <= action <= a.JUMP_B and p.action_frame == 0.0
+        from_ledge = (action == a.CLIFF_JUMP_SLOW_2 or action == a.CLIFF_JUMP_QUICK_2) and p.action_frame == 1.0
+        if from_ground or from_ledge:
+            return  # the first frame of a jump moves with its launch speed; of both as replays show it
         fast_fall(p, m)
         drift(p, m, c)
         if not _rises_by_animation(p, m, tables):

@@ -118,7 +118,7 @@ def _by_action(frames: Frames) -> Bools:
     away = p["action"] <= a.REBIRTH_WAIT
     climbs = (p["action"] >= a.CLIFF_CATCH) & (p["action"] <= a.CLIFF_JUMP_QUICK_2)
     since_ledge = index - np.maximum.accumulate(np.where(ledge, index, -(10**6)))
-    since_away = index - np.maximum.accumulate(np.where(away | ~frames.linked, index, -(10**6)))
+    since_away = index - np.maximum.accumulate(np.where(away, index, -(10**6)))
     free: Bools = (since_away > AFTER_REBIRTH) & (climbs | (since_ledge > INTANGIBLE_FRAMES))
     return free
 
