@@ -32,6 +32,11 @@ GAMES = (
     ("cptfalcon", "ganondorf", "yoshis_story"),
     ("ganondorf", "jigglypuff", "battlefield"),
     ("jigglypuff", "falco", "final_destination"),
+    ("kirby", "dk", "dreamland"),
+    ("gameandwatch", "ylink", "battlefield"),
+    ("roy", "bowser", "pokemon_stadium"),
+    ("mario", "pikachu", "yoshis_story"),
+    ("zelda", "ness", "fountain_of_dreams"),
 )
 STRETCHES = 150  # of each game, when written
 
