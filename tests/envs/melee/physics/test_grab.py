@@ -136,3 +136,25 @@ def test_a_throw_is_not_stale_by_its_own_first_hit():
     arena = grabbed(left="sheik").play(1, pad(y=-1.0))
     arena.play_until(lambda arena: arena.players.speed_attack_y[1] > 0, 80)
     assert arena.players.percent[1] == 5 + 3
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "action", "facing"),
+    [(1.0, 0.0, a.DAMAGE_AIR_3, -1.0), (-1.0, 0.0, a.DAMAGE_FLY_MID, 1.0), (0.0, -1.0, a.DAMAGE_FLY_TOP, 1.0)],
+)
+def test_a_down_throw_sends_upright_and_a_throw_behind_turns_the_victim(x, y, action, facing):
+    arena = grabbed("marth", "falco").play(1, pad(x=x, y=y))
+    arena.play_until(lambda arena: arena.actions[1] < a.THROWN_F, 60)
+    assert (arena.actions[1], arena.players.facing[1]) == (action, facing)
+
+
+def test_a_standing_player_is_not_moved_before_the_hold_begins():
+    arena = Arena("mewtwo", "fox").place(0, 0.0).place(1, 9.0).play(1, pad("Z"))
+    arena.play_until(lambda arena: arena.actions[0] == a.CATCH_PULL, 20)
+    pulled = 0
+    while arena.actions[0] == a.CATCH_PULL:
+        assert arena.players.x[1] == 9.0
+        pulled += 1
+        arena.play(1)
+    assert pulled == 2  # the catch lasts for two frames
+    assert arena.players.x[1] > 9.0
