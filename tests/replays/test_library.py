@@ -168,5 +168,5 @@ def test_real_files(tmp_path):
     assert len(games) >= 9
     assert {path.name for path, _ in made.bad} >= {"EDGE_truncated.slp", "EDGE_v0.1_too_old.slp"}
     zelda = next(game for game in games if "zelda" in game.path.name)
-    assert [seat.character for seat in zelda.seats] == ["cptfalcon", "character 19"]
+    assert [seat.character for seat in zelda.seats] == ["cptfalcon", "zelda"]
     assert library(REAL, tmp_path / "cache").scan() == games

@@ -120,7 +120,7 @@ def test_what_is_covered_is_decided_from_the_real_game():
     replay = recorded(frames=60)
     assert (coverage.reasons(replay) == coverage.COVERED).all()
     replay.state.players["action"][10, 1] = a.SLIDE_OFF
-    replay.state.players["character"][20, 0] = 0  # Mario, who has no table
+    replay.state.players["character"][20, 0] = 9  # Peach has no table
     reasons = coverage.reasons(replay)
     assert reasons[10] == coverage.ACTION
     assert reasons[20] == coverage.CHARACTER
@@ -204,7 +204,7 @@ def test_the_report_names_everything(own):
 
 def test_a_file_that_the_mock_cannot_play_is_listed_only():
     replay = recorded(frames=60)
-    replay.state.players["character"][:] = 0
+    replay.state.players["character"][:] = 9
     measured = measure(replay)
     assert not measured.judged
     assert len(measured.windows) == len(measured.contacts) == measured.covered == 0

@@ -257,8 +257,8 @@ def test_files_that_cannot_be_used_are_named(replays, tmp_path):
 
 def test_without_a_known_character_nothing_is_trained(tmp_path):
     for seed in range(2):
-        write_game(tmp_path / "replays" / f"{seed}.slp", seed=seed, characters=("zelda", "zelda"))
-    with pytest.raises(ConfigError, match="only players of character 19 to learn from; known are cptfalcon, falco"):
+        write_game(tmp_path / "replays" / f"{seed}.slp", seed=seed, characters=("peach", "peach"))
+    with pytest.raises(ConfigError, match="only players of character 9 to learn from; known are bowser, cptfalcon"):
         trained(tmp_path / "policies", "--replays", tmp_path / "replays")
     assert not (tmp_path / "policies").exists()
 
