@@ -22,7 +22,7 @@ def write_game(path, frames=60, seed=0, characters=("fox", "marth"), names=("Ann
     state.players["facing"] = 1.0
     state.players["stocks"] = 4
     state.players["action"] = 14
-    state.players["character"] = [CHARACTERS.get(name, 19) for name in characters]
+    state.players["character"] = [CHARACTERS.get(name, 9) for name in characters]
     decode(some_actions(frames, 1, seed)[:, 0], state.controllers)
     ids = state.players["character"][0]
     seats = [seat_of(ports[i], int(ids[i]), human=True, name=names[i]) for i in range(2)]
