@@ -31,7 +31,7 @@ ENDS: Final = {
     a.DTILT: (a.SQUAT_WAIT,),
     a.CATCH_ATTACK: (a.CATCH_WAIT,),
 }
-"""What follows an action that nobody interrupts; others end standing, aerials falling."""
+"""What follows an action that is not interrupted; others end standing, aerials falling."""
 MEASURED: Final = (
     *(a.JUMP_F, a.JUMP_B, a.JUMP_AERIAL_F, a.JUMP_AERIAL_B),
     *(*range(a.JAB_1, a.LANDING_DAIR + 1), a.GUARD_OFF),

@@ -125,7 +125,7 @@ def start_launch(p, m, s):
 def start_throw(p, m, down, angle):
     """Launch from a throw: no hitlag, and the stick of the previous frame turns the launch.
 
-    Everyone whom a throw ``down`` lifts flies upright; one launched behind the thrower looks the way it looks.
+    A ``down`` throw always launches into the upright tumble; a launch behind the thrower turns the victim around.
     Source: doldecomp/melee, ftCo_Thrown.c.
     """
     if down and a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_FLY_ROLL:
