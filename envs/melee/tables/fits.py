@@ -22,9 +22,7 @@ class Fits:
     """Values of one character that replays gave."""
 
     default_hull: float = DEFAULT_HULL
-    loops: dict[int, int] = field(
-        default_factory=DEFAULT_LOOPS.copy
-    )  # by action: frames after which its animation restarts
+    loops: dict[int, int] = field(default_factory=DEFAULT_LOOPS.copy)  # by action: frames until its animation restarts
     hull: dict[int, list[float]] = field(default_factory=dict)  # by action: height of the hull's bottom on each frame
 
 

@@ -13,7 +13,7 @@ from envs.melee.physics.actions.air import AIR_DODGE_LANDING
 from envs.melee.physics.actions.crouch import DROP_FRAMES, flicked_through
 from envs.melee.physics.actions.death import RESPAWN_INTANGIBLE
 from envs.melee.physics.actions.down import LONGEST_LIE, is_down
-from envs.melee.physics.actions.ground import DASH_GRAB, DASH_LATE, GUARD_ON_FRAMES
+from envs.melee.physics.actions.ground import DASH_GRAB, DASH_LATE, GUARD_LOCK_FRAMES
 from envs.melee.physics.actions.hurt import buffer_jump
 from envs.melee.physics.actions.landing import LANDING_FRAMES, attack_lag, set_lag
 from envs.melee.physics.actions.run import RUN_LOCK
@@ -40,7 +40,7 @@ from envs.melee.physics.motion import sign, toward
 from envs.melee.physics.stages.platforms import platforms_at
 from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
 from envs.melee.tables.layout import FLIGHT
-from scripts.studies.fidelity.follow_hits import note_hits, note_holds
+from scripts.studies.fidelity.follow_hits import is_throw, note_hits, note_holds
 
 if TYPE_CHECKING:
     from envs.melee.tables import Tables
@@ -118,7 +118,7 @@ def _remember(before, p, m, s, tables):
         m.age += 0 if p.hitlag > 0.0 else 1
         if a.FSMASH_HIGH <= p.action <= a.DSMASH and p.hitlag <= 0.0 and p.action_frame == before.action_frame:
             m.charge += 1.0
-        if p.hitlag <= 0.0 and p.action_frame > before.action_frame and not _is_throw(p.action):
+        if p.hitlag <= 0.0 and p.action_frame > before.action_frame and not is_throw(p.action):
             m.rate = p.action_frame - before.action_frame
         if p.hitlag <= 0.0:
             lean(before, m, c)
@@ -215,7 +215,7 @@ def _restarts(before, p, m, tables):
 @rule
 def _begin(before, p, m, c, tables):
     """An action starts or restarts."""
-    m.rate = p.action_frame if _is_throw(p.action) else FIRST_RATE[p.action]  # exactly: a throw begins one step in
+    m.rate = p.action_frame if is_throw(p.action) else FIRST_RATE[p.action]  # exactly: a throw begins one step in
     m.age = 0
     m.duration = 0.0
     m.hit_groups = 0
@@ -272,11 +272,6 @@ def _begin(before, p, m, c, tables):
 
 
 @rule
-def _is_throw(action):
-    return a.THROW_F <= action <= a.THROW_D or a.THROWN_F <= action <= a.THROWN_D
-
-
-@rule
 def _note_jump(before, m):
     """Whether button, stick or c-stick asked for a jump."""
     if a.GUARD_ON <= before.action <= a.GUARD_REFLECT:
@@ -291,7 +286,7 @@ def _raise_shield(before, p, m):
     late = before.action == a.RUN or before.action == a.RUN_DIRECT
     late = late or (before.action == a.DASH and before.action_frame >= DASH_LATE)
     m.dash_grab = DASH_GRAB if late else 0
-    m.guard_lock = GUARD_ON_FRAMES
+    m.guard_lock = GUARD_LOCK_FRAMES
     m.let_go = 0
     if p.action == a.GUARD_REFLECT:
         m.trigger_age = NEVER

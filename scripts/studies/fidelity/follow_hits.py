@@ -109,3 +109,9 @@ def note_holds(players, memory, t, seat, tables):
     if other.hitlag > before.hitlag:
         held.held_for -= 1.0
     note_hold(p, m, tables)
+
+
+@rule
+def is_throw(action):
+    """Whether a player throws or is thrown."""
+    return a.THROW_F <= action <= a.THROW_D or a.THROWN_F <= action <= a.THROWN_D

@@ -33,7 +33,7 @@ MIDDLE_WALK = 0.4
 DASH_TURN_FLIP = 2.0  # frame on which a turn by a flick changes the facing
 SWING = 0.9375  # of the stick in two frames, in which the Universal Controller Fix sees a flick
 WALK_GAIN = 0.5  # of the first step's strength, for those that follow
-GUARD_ON_FRAMES = 8  # before the shield can be let down
+GUARD_LOCK_FRAMES = 8  # before the shield can be let down
 REFLECT_AGE = 2  # frames within which a press reflects
 DASH_LATE = 20.0  # after this frame of a dash a shield allows a dash grab
 DASH_GRAB = 3  # frames for which it, or a dash attack, does
@@ -153,7 +153,7 @@ def start_guard(p, m):
     enter(p, m, a.GUARD_REFLECT if reflects else a.GUARD_ON)
     if reflects:
         m.trigger_age = NEVER
-    m.guard_lock = GUARD_ON_FRAMES
+    m.guard_lock = GUARD_LOCK_FRAMES
     m.let_go = 0
     m.tilt_x = 0.0
     m.tilt_y = 0.0
