@@ -189,7 +189,9 @@ class LeagueConfig(Group):
         100, description="Generations, and exploiters, to keep; redundant ones are deleted"
     )
     patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")
-    max_frozen: Positive = Field(4, description="Frozen policies in play at once in a block")
+    max_frozen: Positive = Field(
+        16, description="Frozen policies that new episodes can meet at once; up to twice as many are in play"
+    )
     track_elo: Changeable[bool] = Field(False, description="Rate generations while training and show the leaderboard")
     rating_share: Changeable[Fraction] = Field(0.1, description="Share of the time that rating games may take")
     gate: Literal["none", "sprt"] = Field(

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -19,9 +19,12 @@ from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, 
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
 
+IN_PLAY: Final = 2
+"""Frozen policies on the bench or in play, as a multiple of the places on the bench."""
+
 
 class BenchPlace(NamedTuple):
-    """A frozen policy on the bench, and the category that it is drawn for."""
+    """A frozen policy on the bench, and the category for which it was drawn."""
 
     id: str
     category: str
@@ -41,7 +44,11 @@ class MatchmakerState(BaseModel, frozen=True, extra="forbid"):
 
 @final
 class Matchmaker:
-    """Draws opponents. Frozen policies come from a small bench, which ``rotate`` changes.
+    """Draws the opponents of new episodes.
+
+    Frozen policies come from a bench of ``max_frozen`` places, since each policy in play costs memory and time. Each
+    place is an independent draw by the probabilities of its category, so that the shares of *episodes* are those of
+    the mode; a policy may hold several places. ``rotate`` redraws the oldest places, whatever policies they hold.
 
     Args:
         mode: a name in ``MODES``, or the role of an exploiter.
@@ -49,7 +56,7 @@ class Matchmaker:
         scripted: scripted players for training.
         weights: weights of the mode's categories, instead of the default ones. They need not sum to one; missing ones
             are 0, categories of other modes are ignored.
-        max_frozen: size of the bench. Each policy costs a forward pass of its own.
+        max_frozen: number of places on the bench.
         outsiders: players of the other seat in every game; the weights must name their category.
 
     Attributes:
@@ -65,7 +72,7 @@ class Matchmaker:
         rng: np.random.Generator,
         scripted: Iterable[str] = (),
         weights: Mapping[str, float] | None = None,
-        max_frozen: int = 4,
+        max_frozen: int = 16,
         outsiders: Iterable[str] = (),
     ) -> None:
         shares = {**MODES, **EXPLOITERS}.get(mode)
@@ -111,30 +118,24 @@ class Matchmaker:
         self.results.admit(self._pool.generations)
 
     def rotate(self, in_play: Iterable[str] = ()) -> None:
-        """Change the bench.
+        """Redraw the oldest places of the bench by the probabilities of now.
 
-        Places are shared among the categories of frozen policies by weight. Policies that are not in play are replaced
-        by new draws. If all are in play, the oldest entry leaves and counts against ``max_frozen`` until its episodes
-        have ended.
+        A policy that leaves the bench stays in play until its last episode ends. As many places are redrawn as keep
+        the policies on the bench and in play at ``IN_PLAY * max_frozen`` or less. That number is known before the draw:
+        if it depended on the policies drawn, their shares would be biased.
 
         Args:
             in_play: opponents of unfinished episodes; only frozen ones matter.
         """
-        busy = set(in_play) - {CURRENT, MAIN, *self._pool.scripted}
-        staying = [place for place in self._bench if place.id in busy]
-        nobody_leaves = busy == {place.id for place in staying}
-        if len(staying) >= self._max_frozen and nobody_leaves:
-            gone = next((place.id for place in staying if self._others(place, busy)), None)
-            staying = [place for place in staying if place.id != gone]
-        leaving = busy - {place.id for place in staying}
-        room = max(1, self._max_frozen - len(leaving))
-        for name, places in self._places(room).items():
-            held = sum(place.category == name for place in staying)
-            free = min(places - held, room - len(staying))
-            known = leaving | {place.id for place in staying if place.category == name}
-            names = [id for id in CATEGORIES[name].eligible(self._pool, self.results) if id not in known]
-            staying += [BenchPlace(id, name) for id in self._sample(name, names, free)]
-        self._bench = tuple(staying)
+        busy = set(in_play) - {CURRENT, MAIN, *self._pool.scripted, *self._pool.outsiders}
+        redrawn = max(0, IN_PLAY * self._max_frozen - len(busy | {place.id for place in self._bench}))
+        free, staying = self._quotas(), []
+        for place in reversed(self._bench[redrawn:]):  # where a quota has shrunk, the newest places stay
+            if free.get(place.category, 0):
+                free[place.category] -= 1
+                staying.append(place)
+        drawn = [place for name, places in free.items() for place in self._new_places(name, places)]
+        self._bench = (*reversed(staying), *drawn)
 
     def draw(self, count: int) -> list[Opponent]:
         """Draw opponents for ``count`` new games; the current policy if no other player is eligible."""
@@ -195,31 +196,26 @@ class Matchmaker:
             return own or self.bench  # a category without places uses the whole bench
         return eligible
 
-    def _others(self, place: BenchPlace, busy: set[str]) -> bool:
-        """Whether another policy could take the place."""
-        eligible = CATEGORIES[place.category].eligible(self._pool, self.results)
-        return any(name not in busy for name in eligible)
+    def _new_places(self, name: str, count: int) -> list[BenchPlace]:
+        category = CATEGORIES[name]
+        names = category.eligible(self._pool, self.results)
+        chances = None if category.chances is None else category.chances(self.results, names)
+        drawn = self._rng.choice(len(names), size=count, p=chances)
+        return [BenchPlace(names[int(index)], name) for index in drawn]
 
-    def _places(self, left: int) -> dict[str, int]:
-        """Places by category, in proportion to the weights; at least one each while any are left, largest first."""
-        names = [name for name in self._weights if CATEGORIES[name].kind == "generation"]
-        names.sort(key=lambda name: -self._weights[name])
-        places, weight = {}, sum(self._weights[name] for name in names)
+    def _quotas(self) -> dict[str, int]:
+        """Places by category with eligible frozen policies: by weight, and at least one each while any are left."""
+        names = [
+            name
+            for name in sorted(self._weights, key=lambda name: -self._weights[name])
+            if CATEGORIES[name].kind == "generation" and CATEGORIES[name].eligible(self._pool, self.results)
+        ]
+        left, weight, quotas = self._max_frozen, sum(self._weights[name] for name in names), {}
         for index, name in enumerate(names):
             share = round(left * self._weights[name] / weight)
-            places[name] = min(left, max(1, min(share, left - (len(names) - index - 1))))
-            left, weight = left - places[name], weight - self._weights[name]
-        return places
-
-    def _sample(self, category: str, names: Sequence[str], count: int) -> list[str]:
-        """Draw up to ``count`` distinct names by the category's probabilities, in the order of ``names``."""
-        if not names or count < 1:
-            return []
-        chances = CATEGORIES[category].chances
-        p = None if chances is None else chances(self.results, names)
-        possible = len(names) if p is None else int((p > 0.0).sum())
-        chosen = self._rng.choice(len(names), size=min(count, possible), replace=False, p=p)
-        return [names[int(index)] for index in sorted(chosen)]
+            quotas[name] = min(left, max(1, min(share, left - (len(names) - index - 1))))
+            left, weight = left - quotas[name], weight - self._weights[name]
+        return quotas
 
 
 def _checked(weights: Mapping[str, float], categories: Iterable[str]) -> dict[str, float]:

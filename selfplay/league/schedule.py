@@ -1,8 +1,13 @@
 """Chooses the next rating games within a budget.
 
-First the anchor plays a generation. Then each player plays an anchor, the start, a recent and an old generation;
-generations that only play their neighbours can show progress that is not there. The rest of the budget goes to the
-most informative pairs: p(1 - p) times the variance of the rating difference.
+First the anchor plays a generation. Then the newest generation plays an anchor, the start, a recent and an old
+generation; generations that only play their neighbours can show progress that is not there. Each further matchup is
+the one that most reduces a weighted sum of the variances of the ratings (an A-optimal design, chosen greedily). Half of
+the weight is the newest generation's, because that is the rating people ask for.
+
+The information of a game is p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided
+at the estimated strengths still tells much while the estimate is uncertain. The games of one pair give less and less,
+because a pair's results differ from what the ratings of its two players predict (``PAIR_SPREAD``).
 """
 
 from __future__ import annotations
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
 
 _SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
+NEWEST_WEIGHT: Final = 0.5  # of the newest generation, in the sum of variances that the games are to reduce
+PAIR_SPREAD: Final = 0.3  # standard deviation of a pair's own deviation from its rating difference, in strength
 
 
 @final
@@ -123,45 +130,59 @@ class _State:
     def __init__(
         self, names: list[str], strength: Floats, cov: Floats, met: Floats, pinned: Bools, games_each: int
     ) -> None:
-        gap = strength[:, None] - strength[None, :]
-        self._noise = 0.25 / np.cosh(0.5 * gap) ** 2  # p(1 - p)
-        self._each_pair = np.triu(self._noise, 1)  # once
+        self._gap = strength[:, None] - strength[None, :]
         self._cov = cov
         self._met = met
         self._games = games_each
-        # First the anchor, which fixes the scale. Then the newest generations, so that a small budget rates the current
-        # state of training, then the scripted players. Pinned players need no games.
+        # Pinned players need no games.
+        free = np.flatnonzero(~pinned).tolist()
         generations = np.array([i for i, name in enumerate(names) if generation_number(name) is not None], np.int64)
+        newest = int(generations[-1]) if len(generations) else -1
+        self._weight = np.where(pinned, 0.0, (1.0 - NEWEST_WEIGHT) / max(len(free) - 1, 1))
+        if newest in free:
+            self._weight[newest] = NEWEST_WEIGHT
+        # The first game with the anchor fixes the scale.
         alone = pinned.sum() == 1 and ANCHOR in names and len(generations)
         self._wanted = deque([(names.index(ANCHOR), generations)] if alone else [])
-        for i in reversed(np.flatnonzero(~pinned).tolist()):
-            self._wanted.extend((i, members) for members in kinds_of_opponents(i, names).values())
+        if newest in free:
+            self._wanted.extend((newest, members) for members in kinds_of_opponents(newest, names).values())
 
     def missing(self, rng: np.random.Generator) -> tuple[int, int] | None:
         """The next player without games against a kind of opponent, and the most informative opponent of that kind."""
         while self._wanted:
             i, members = self._wanted[0]
             if not self._met[i, members].any():
-                spread = np.diag(self._cov)
-                gain = self._noise[i, members] * (spread[i] + spread[members] - 2.0 * self._cov[i, members])
-                return i, int(members[_argmax(gain, rng)])
+                return i, int(members[_argmax(self._gains()[i, members], rng)])
             self._wanted.popleft()
         return None
 
     def most_informative(self, rng: np.random.Generator) -> tuple[int, int]:
-        """The pair whose next game reduces the variance most."""
-        gain = self._each_pair * gap_variance(self._cov)
-        i, j = divmod(_argmax(gain.ravel(), rng), len(gain))
+        """The pair whose next matchup reduces the weighted sum of variances most."""
+        i, j = divmod(_argmax(np.triu(self._gains(), 1).ravel(), rng), len(self._cov))
         return i, j
 
     def add(self, i: int, j: int) -> None:
         """Update the covariance as if ``games_each`` more games of i against j were observed."""
+        information = self._information()[i, j]
+        direction = self._cov[:, i] - self._cov[:, j]
+        spread = float(direction[i] - direction[j])
+        self._cov = self._cov - np.outer(direction, direction) * (information / (1.0 + information * spread))
         self._met[i, j] += self._games
         self._met[j, i] += self._games
-        direction = self._cov[:, i] - self._cov[:, j]
-        weight = self._games * self._noise[i, j]
-        spread = float(direction[i] - direction[j])
-        self._cov = self._cov - np.outer(direction, direction) * (weight / (1.0 + weight * spread))
+
+    def _gains(self) -> Floats:
+        """[n, n] reduction of the weighted sum of variances by the next matchup of two players."""
+        information = self._information()
+        explained = gap_variance((self._cov * self._weight) @ self._cov)  # sum over k of w_k (cov_ki - cov_kj)^2
+        return np.asarray(explained * information / (1.0 + information * gap_variance(self._cov)))
+
+    def _information(self) -> Floats:
+        """[n, n] information of the next matchup about a rating difference, given the games before it."""
+        # The logistic density averaged over a normal posterior, by the probit approximation of MacKay (1992).
+        flatter = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.maximum(gap_variance(self._cov), 0.0))
+        each = flatter * 0.25 / np.cosh(0.5 * flatter * self._gap) ** 2
+        before, after = each * self._met, each * (self._met + self._games)
+        return np.asarray(after / (1.0 + PAIR_SPREAD**2 * after) - before / (1.0 + PAIR_SPREAD**2 * before))
 
 
 def _argmax(values: Floats, rng: np.random.Generator) -> int:

@@ -44,7 +44,7 @@ class RecurrentState:
     def __init__(self, seats: int, infer: Infer = infer_directly) -> None:
         """``infer``: runs the networks."""
         self._rows = torch.zeros(seats, 0)
-        self._infer = infer
+        self.infer = infer
 
     def step(self, network: ActorCritic, obs: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
         """Logits and values of a network for some seats, on the CPU in float32; their state advances by one decision.
@@ -55,7 +55,7 @@ class RecurrentState:
             rows: which seats: N numbers, or a slice.
         """
         width = network.memory_width
-        logits, value, after = self._infer(network, obs, self.read(width, rows) if width else None)
+        logits, value, after = self.infer(network, obs, self.read(width, rows) if width else None)
         if after is not None:
             self._rows[rows, :width] = after
         return logits, value

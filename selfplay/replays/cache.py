@@ -15,10 +15,9 @@ import hashlib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs.melee.controller import ACTION_SPEC, HIGHEST
@@ -73,7 +72,8 @@ class _FileNotes(BaseModel):
 def format_key(frame_skip: int, delay: int, tables: Tables) -> str:
     """Folder name that encodes everything the examples depend on besides the file."""
     digest = hashlib.sha256()
-    for columns in cast("tuple[NDArray[Any], ...]", tables):
+    for table in tables.dtype.names or ():
+        columns = tables[table]
         for name in columns.dtype.names or (...,):  # field by field, without undefined padding
             digest.update(np.ascontiguousarray(columns[name]).tobytes())
     versions = f"e{EXAMPLES_VERSION}-o{ENCODER_VERSION}-r{READER_VERSION}"

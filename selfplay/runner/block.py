@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import Heads, sample
+from selfplay.policy.network_group import NetworkGroup
 from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
 from selfplay.rollout.buffers import BufferPool
 from selfplay.rollout.rollout import F32, Rollout
@@ -54,7 +55,8 @@ class Block:
         self._opponents: list[Opponent] = []
         self._episodes = np.zeros(game.num_games, np.int64)
         self._learner = np.zeros((game.num_games, seats), bool)
-        self._rows: dict[str, torch.Tensor] = {}
+        self._learner_rows = torch.empty(0, dtype=torch.int64)
+        self._opposing: NetworkGroup | None = None  # policies in the other seats
         self._buffers = BufferPool()  # observations of segments
         self._frozen: dict[str, ActorCritic] = {}  # that episodes in progress need
         self._memory = RecurrentState(seats * game.num_games, infer)  # of the players of the columns
@@ -93,7 +95,7 @@ class Block:
             self._opponents = [MIRROR] * self.game.num_games
             for b in range(self.game.num_games):
                 self._seat(b, next(upcoming), met)
-            self._index_rows()
+        self._group_players()  # a network of the order may be newer than that of the last segment
         shape = order.steps, self._num_seats * self.game.num_games, self.game.obs_width
         segment = _Segment(order, self.game, self._memory, self._buffers.take(shape, np.float32))
         episodes: list[Episode] = []
@@ -113,7 +115,7 @@ class Block:
                 for b in ended.tolist():
                     episodes.append(self._episode(b, batch))
                     self._seat(b, next(upcoming), met)
-                self._index_rows()
+                self._group_players()
         rollout = segment.finish(order, self._obs, self._memory, self._infer)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
         self._frozen = {name: network for name, network in self._frozen.items() if name in frozen}
@@ -137,24 +139,26 @@ class Block:
         """Actions of every seat; the learner's go into the segment with their log-probabilities and values."""
         obs = torch.from_numpy(segment.obs[t])
         legal = None if segment.legal is None else torch.from_numpy(segment.legal[t])
-        everything = segment.action[t]
-        for player, rows in self._rows.items():
-            learner = player == MIRROR.id
-            network = order.network if learner else self._frozen[player]
-            whole = len(rows) == len(obs)
-            theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
-            logits, value = self._memory.step(network, theirs, places)
-            mask = legal if whole or legal is None else legal[rows]
-            actions, logprob = sample(network.heads, logits, self._generator, mask)
-            index = slice(None) if whole else rows.numpy()
-            everything[index] = actions.numpy()
-            if learner:
-                segment.logprob[t, index] = logprob.numpy()
-                segment.value[t, index] = value.numpy()
-                if order.teacher is not None and segment.teacher is not None:
-                    taught, _ = self._teacher.step(order.teacher, theirs, places)
-                    segment.teacher[t, index] = taught.numpy()
-        return np.reshape(everything, (self.game.num_games, self._num_seats, -1))
+        actions = segment.action[t]
+        rows = self._learner_rows
+        whole = len(rows) == len(obs)
+        theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
+        logits, value = self._memory.step(order.network, theirs, places)
+        mask = legal if whole or legal is None else legal[rows]
+        drawn, logprob = sample(order.network.heads, logits, self._generator, mask)
+        index = slice(None) if whole else rows.numpy()
+        actions[index] = drawn.numpy()
+        segment.logprob[t, index] = logprob.numpy()
+        segment.value[t, index] = value.numpy()
+        if order.teacher is not None and segment.teacher is not None:
+            taught, _ = self._teacher.step(order.teacher, theirs, places)
+            segment.teacher[t, index] = taught.numpy()
+        if self._opposing is not None:
+            rows = self._opposing.rows
+            mask = None if legal is None else legal[rows]
+            drawn, _ = sample(order.network.heads, self._opposing.logits(obs), self._generator, mask)
+            actions[rows.numpy()] = drawn.numpy()
+        return np.reshape(actions, (self.game.num_games, self._num_seats, -1))
 
     def _seat(self, b: int, opponent: Opponent, met: Counter[str]) -> None:
         """Put the next opponent into game b; the learner's seat changes with the episodes, where all are free."""
@@ -174,15 +178,16 @@ class Block:
         if opponent.kind == "scripted":
             self.game.bots[b, ~self._learner[b]] = self.game.bot_names.index(opponent.id)
 
-    def _index_rows(self) -> None:
-        """Which columns each network plays."""
+    def _group_players(self) -> None:
+        """Find which columns the learner plays, and group the networks of the others."""
         columns: dict[str, list[int]] = {}
         for b, opponent in enumerate(self._opponents):
             if opponent.kind in ("generation", "main"):
                 others = np.flatnonzero(~self._learner[b])
                 columns.setdefault(opponent.id, []).extend((self._num_seats * b + others).tolist())
-        self._rows = {MIRROR.id: torch.from_numpy(np.flatnonzero(self._learner.reshape(-1)))}
-        self._rows |= {player: torch.tensor(found) for player, found in sorted(columns.items())}
+        self._learner_rows = torch.from_numpy(np.flatnonzero(self._learner.reshape(-1)))
+        members = [(self._frozen[player], torch.tensor(found)) for player, found in sorted(columns.items())]
+        self._opposing = NetworkGroup(members, self._memory) if members else None
 
     def _episode(self, b: int, batch: StepBatch) -> Episode:
         opponent = self._opponents[b]
@@ -219,7 +224,6 @@ class Block:
         self._opponents = [Opponent(*row) for row in document["opponents"]]
         for b in range(self.game.num_games):
             self._seat_bot(b)
-        self._index_rows()
 
 
 class _Segment:

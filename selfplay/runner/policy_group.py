@@ -1,7 +1,7 @@
 """Decides for the policies of a block of rating games.
 
-Many policies play few games each, so that the number of operations costs more than their size: each network sees its
-own rows, and the actions of all are sampled in one call.
+Many policies play few games each, so that the number of operations costs more than their size: networks of one shape
+run as one, and the actions of all are sampled in one call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from selfplay.policy.heads import sample
+from selfplay.policy.heads import Heads, sample
+from selfplay.policy.network_group import Member, NetworkGroup
 from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
 from selfplay.runner.counter_rng import uniforms
 
@@ -29,8 +30,8 @@ class _Group:
     """Policies that decide on the same frames."""
 
     frame_skip: int
-    members: list[tuple[Policy, Rows]]
-    rows: Rows  # of all members, one after the other
+    heads: Heads
+    networks: NetworkGroup
 
 
 class PolicyGroup:
@@ -80,31 +81,27 @@ class PolicyGroup:
             acts: [G, 2] bool, overwritten: whether the seat decided.
         """
         acts[:] = False
-        flat, width = obs.reshape(-1, obs.shape[-1]), actions.shape[-1]
+        flat, width = torch.from_numpy(obs.reshape(-1, obs.shape[-1])), actions.shape[-1]
         with torch.inference_mode():
             for group in self._groups:
                 if frame % group.frame_skip:
                     continue
-                logits = torch.cat([self._logits(policy, flat, rows) for policy, rows in group.members])
+                logits, rows = group.networks.logits(flat), group.networks.rows.numpy()
                 draws = None
                 if not self._greedy:
-                    draws = torch.from_numpy(uniforms(self._keys[group.rows], frame // group.frame_skip, width))
+                    draws = torch.from_numpy(uniforms(self._keys[rows], frame // group.frame_skip, width))
                 mask = None
                 if legal is not None:
-                    mask = torch.from_numpy(legal.reshape(-1, legal.shape[-1])[group.rows])
-                heads = group.members[0][0].network.heads
-                drawn, _ = sample(heads, logits, None, mask, greedy=self._greedy, uniform=draws)
-                actions.reshape(-1, width)[group.rows] = drawn.numpy()
-                acts.reshape(-1)[group.rows] = True
-
-    def _logits(self, policy: Policy, obs: NDArray[np.float32], rows: Rows) -> torch.Tensor:
-        return self._memory.step(policy.network, torch.from_numpy(obs[rows]), torch.from_numpy(rows))[0]
+                    mask = torch.from_numpy(legal.reshape(-1, legal.shape[-1])[rows])
+                drawn, _ = sample(group.heads, logits, None, mask, greedy=self._greedy, uniform=draws)
+                actions.reshape(-1, width)[rows] = drawn.numpy()
+                acts.reshape(-1)[rows] = True
 
     def _grouped(self, players: Sequence[tuple[Policy, Rows]]) -> list[_Group]:
-        groups: dict[int, list[tuple[Policy, Rows]]] = {}
+        groups: dict[int, list[Member]] = {}
         for policy, rows in players:
             if len(rows):
-                groups.setdefault(policy.meta.frame_skip, []).append((policy, rows))
+                groups.setdefault(policy.meta.frame_skip, []).append((policy.network, torch.from_numpy(rows)))
         return [
-            _Group(skip, members, np.concatenate([rows for _, rows in members])) for skip, members in groups.items()
+            _Group(skip, members[0][0].heads, NetworkGroup(members, self._memory)) for skip, members in groups.items()
         ]

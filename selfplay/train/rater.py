@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from selfplay.train.progress import Progress
 
 RATER: Final = "rater-000"
-BATCH: Final = 256  # games side by side at most
-EACH, ENOUGH = 8, 96  # games per generation, or in all, worth starting for: loading a policy costs the same for few
+ROUND: Final = 32  # games side by side, planned from the ratings after the round before
+MOST: Final = 256  # games between two iterations while training
+LEAST: Final = 8  # matchups of the last generation, also where the share is spent
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
 Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
@@ -59,12 +60,11 @@ class RaterResource:
         players: Sequence[str],
         budget: int,
         iteration: int,
-        part: int,
         test: tuple[str, str] | None = None,
     ) -> Sequence[MatchRecord | RewardRecord]:
         """Plan and play at most ``budget`` games; the two policies under ``test`` get their share. Blocks."""
         rated = self._rated
-        rng = np.random.default_rng(derive(rated.seed, "rating", iteration, part))
+        rng = np.random.default_rng(derive(rated.seed, "rating", iteration, len(games)))
         matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, rated.games_each)
         budget -= len(matchups) * rated.games_each
         matchups += plan_games(games, rated, players, budget, rng, self._run.path)
@@ -162,51 +162,58 @@ class Rater:
         await self._ledger.record([])
 
     async def rate_if_due(self, progress: Progress) -> None:
-        """Play a batch when the budget allows one that is worth it."""
+        """Play rounds of games when the budget allows one that is worth it."""
         if len(progress.generations) < 2:
             return
-        games = self._affordable(progress, DURING)
-        each = self._plan.rated.games_each
-        if games >= (each if self._plan.live else min(EACH * len(progress.generations), ENOUGH)):
-            await self._play(progress, progress.generations, min(games, BATCH), 0)
+        worth = self._plan.rated.games_each if self._plan.live else ROUND
+        if (games := self._affordable(progress, DURING)) >= worth:
+            await self._rate(progress, progress.generations, min(games, MOST), DURING)
 
     async def rate_last(self, progress: Progress) -> None:
         """Spend what is left of the share on a ladder that has the last generation in it."""
         players = [*progress.generations]
         if progress.newest not in players:
             players.append(progress.newest)
-        part, each = 1, self._plan.rated.games_each
-        least = each if self._plan.live else 8 * each
-        while (games := self._affordable(progress, 1.0)) >= each or part == 1:
-            await self._play(progress, players, min(max(games, least), BATCH), part)
-            part += 1
+        least = self._plan.rated.games_each * (1 if self._plan.live else LEAST)
+        await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0)
 
     def _affordable(self, progress: Progress, part: float) -> int:
         return self.budget.games(progress.elapsed_s, progress.total_steps * self._plan.frames_per_step, part)
 
-    async def _play(self, progress: Progress, generations: list[str], games: int, part: int) -> None:
+    async def _rate(self, progress: Progress, generations: list[str], games: int, part: float) -> None:
+        """Play at most ``games`` in rounds, fewer where they take longer than expected, and publish the ratings."""
         players = [*generations, *self._plan.rated.anchors]
         test = None if self.gate is None else self.gate.challenge(generations)
+        played = await self._round(progress, players, min(games, ROUND), test)
+        while (
+            played and (games := min(games - played, self._affordable(progress, part))) >= self._plan.rated.games_each
+        ):
+            played = await self._round(progress, players, min(games, ROUND), test)
+        started = time.monotonic()
+        try:
+            board, decided = await self._ledger.work(self._judge, await self._ledger.games())
+            if decided is not None:
+                self._notify(decided)
+            self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
+            await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
+        finally:  # tables take the longer the more games there are
+            self.budget.pay(0, time.monotonic() - started)
+
+    async def _round(self, progress: Progress, players: list[str], games: int, test: tuple[str, str] | None) -> int:
+        """Plan and play games and write them down; returns how many were played."""
         started = time.monotonic()
         records: Sequence[MatchRecord | RewardRecord] = ()
         try:
             known = await self._ledger.games()
             job: Job[RaterResource] = Job(
-                lambda r: r.work(known, players, games, progress.iteration, part, test), timed=False
+                lambda r: r.work(known, players, games, progress.iteration, test), timed=False
             )
             records = (await self._queue.ask({RATER: job})).get(RATER, [])
-            await self._rate(records, progress)
-        finally:  # all of it: what is made of the games takes the longer the more of them there are
+            if records:
+                await self._ledger.record(records)
+        finally:
             self.budget.pay(max(len(records), 1), time.monotonic() - started)
-
-    async def _rate(self, records: Sequence[MatchRecord | RewardRecord], progress: Progress) -> None:
-        if records:
-            await self._ledger.record(records)
-        board, decided = await self._ledger.work(self._judge, await self._ledger.games())
-        if decided is not None:
-            self._notify(decided)
-        self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
-        await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
+        return len(records)
 
     def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None]:
         """The table of now, and what the gate decided. Blocks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+CLOSE_S: Final = 5.0  # how long the child waits at its end for the file to close
 WAITING: Final = 10_000  # games that wait for room on the disk at most
 RATER_STATE: Final = ("rating_spent", "elo", "gate")
 """What a checkpoint knows of ratings, by the names in its ``extra``."""
@@ -55,7 +57,10 @@ class LedgerKeeper:
         finally:
             self._open.clear()
             if self._ledger is not None:
-                worker.submit(self._ledger.close)
+                closed = worker.submit(self._ledger.close)
+                with suppress(TimeoutError):  # the next start needs the file's lock
+                    async with asyncio.timeout(CLOSE_S):
+                        await closed
             worker.close()
 
     @property
@@ -178,8 +183,10 @@ class RatingBudget:
         return max(0, int((self._share * part * total - self.spent) / self._cost))
 
     def pay(self, games: int, seconds: float) -> None:
+        """Account for games, or for other work of rating where ``games`` is 0, which leaves the cost of a game."""
         if self._by_frames:
             self.spent += games * self._cap_frames
         else:
             self.spent += seconds
-            self._cost = 0.5 * self._cost + 0.5 * seconds / max(games, 1)
+            if games:
+                self._cost = 0.5 * self._cost + 0.5 * seconds / games

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -96,7 +97,7 @@ def test_one_place_serves_both_categories_of_generations():
 
 
 def test_the_bench_is_full_as_soon_as_there_are_enough_generations():
-    assert len({len(make(seed=seed).bench) for seed in range(20)} - {3, 4}) == 0
+    assert {len(make(seed=seed, max_frozen=5).state()["bench"]) for seed in range(20)} == {5}
     assert make(generations=["gen_0"]).bench == ("gen_0",)
 
 
@@ -125,14 +126,60 @@ def fight(maker, iterations, games=64, length=7):
 @pytest.mark.parametrize("places", [1, 2, 3, 4])
 def test_however_long_episodes_last_few_generations_are_in_play(places):
     maker = make(max_frozen=places)
-    met, stay = set(), dict.fromkeys(GENERATIONS, 0)
+    met = set()
     for in_play, bench in fight(maker, 300):
-        assert len(in_play | bench) <= max(2, places)  # one alone could never be relieved
+        assert len(in_play | bench) <= 2 * places
         assert bench
         met |= in_play
-        stay = {name: stay[name] + 1 if name in bench else 0 for name in GENERATIONS}
-        assert max(stay.values()) < 12 * (places + 1), "nobody stays for ever"
-    assert len(met) >= (6 if places > 1 else 5)
+    assert met == set(GENERATIONS if places > 1 else GENERATIONS[5:])
+
+
+def episodes(maker, iterations, score, since=0, games=128, length=20, save_every=10):
+    """Shares of generations in the episodes against them, and those by the category's probabilities at each draw.
+
+    A generation is added every ``save_every`` iterations; ``score(opponent)`` is the learner's in each game. Episodes
+    count from iteration ``since`` on.
+    """
+    fighting: list[tuple[int, str]] = []
+    met, expected = Counter(), Counter()
+    (category,) = (CATEGORIES[name] for name in maker._weights if CATEGORIES[name].kind == "generation")
+    for now in range(iterations):
+        if now % save_every == 0:
+            maker.set_pool([f"gen_{i}" for i in range(0, now + 1, save_every)])
+        maker.rotate({name for _, name in fighting})
+        drawn = [opponent.id for opponent in maker.draw(games - len(fighting))]
+        frozen = [name for name in drawn if name.startswith("gen_")]
+        names = list(category.eligible(maker._pool, maker.results))
+        chances = np.full(len(names), 1 / len(names))
+        if category.chances is not None:
+            chances = category.chances(maker.results, names)
+        if now >= since:
+            met.update(frozen)
+            expected.update({name: len(frozen) * chance for name, chance in zip(names, chances, strict=True)})
+        fighting += [(now + length - i % 5, name) for i, name in enumerate(drawn)]
+        ended = [name for end, name in fighting if end <= now]
+        maker.record({name: [score(name)] for name in ended if name != "current"})
+        fighting = [(end, name) for end, name in fighting if end > now]
+    total = met.total()
+    return {name: met[name] / total for name in expected}, {name: expected[name] / total for name in expected}
+
+
+@pytest.mark.parametrize("mode", ["delta_uniform", "pfsp", "pfsp_variance", "quality"])
+def test_episodes_follow_the_probabilities_of_their_time(mode):
+    """At the size of the mode study: 488 iterations, a generation every 10 of them, games of 20 iterations."""
+    found, expected = episodes(make(mode, generations=["gen_0"]), 488, lambda name: float(name < "gen_4"))
+    assert len(expected) == 49
+    distance = sum(abs(found[name] - expected[name]) for name in expected) / 2
+    assert distance < 0.12
+    assert found["gen_0"] == pytest.approx(expected["gen_0"], abs=0.02)
+
+
+def test_pfsp_hardly_plays_those_whom_it_always_beats():
+    weak = {f"gen_{i}" for i in range(0, 200, 10)}
+    maker = make("pfsp", generations=["gen_0"])
+    found, expected = episodes(maker, 488, lambda name: 1.0 if name in weak else 0.5, since=244)
+    assert sum(expected[name] for name in weak) < 0.05
+    assert sum(found.get(name, 0.0) for name in weak) < 0.05
 
 
 def test_shares_hold_while_the_bench_rotates_slowly():
@@ -243,31 +290,29 @@ def test_every_mode_keeps_its_shares(mode):
 
 
 def often(mode, scores, rounds=400):
-    """How often each generation has a place on the bench, after the learner had these scores against it."""
+    """Share of each generation in the frozen opponents, after the learner had these scores against it."""
     maker = make(mode, max_frozen=2)
     for _ in range(60):
         maker.record({name: [score] for name, score in scores.items()})
-    seats = dict.fromkeys(GENERATIONS, 0)
+    met = Counter()
     for _ in range(rounds):
         maker.rotate()
-        for name in maker.bench:
-            seats[name] += 1
-    return {name: count / rounds for name, count in seats.items()}
+        met.update(opponent.id for opponent in maker.draw(20) if opponent.kind == "generation")
+    return {name: met[name] / met.total() for name in GENERATIONS}
 
 
 def test_pfsp_meets_the_hard_ones_and_counts_draws_half():
     scores = dict.fromkeys(GENERATIONS, 1.0) | {"gen_30": 0.0, "gen_60": 0.5}
-    seats = often("pfsp", scores)
-    assert seats["gen_30"] > 0.95
-    assert seats["gen_30"] > seats["gen_60"] > 0.5
-    assert max(seats[name] for name in GENERATIONS if name not in ("gen_30", "gen_60")) < 0.2
+    met = often("pfsp", scores)  # (1 - x)^2: 0.94, 0.25, and 0.001 eight times
+    assert met["gen_30"] == pytest.approx(0.78, abs=0.06)
+    assert met["gen_60"] == pytest.approx(0.21, abs=0.06)
 
 
 def test_pfsp_by_variance_meets_its_equals():
     scores = dict.fromkeys(GENERATIONS, 1.0) | {"gen_30": 0.0, "gen_60": 0.5}
-    seats = often("pfsp_variance", scores)
-    assert seats["gen_60"] == max(seats.values()) > 0.7
-    assert seats["gen_30"] < 0.4
+    met = often("pfsp_variance", scores)  # x (1 - x): 0.25, and 0.03 nine times
+    assert met["gen_60"] == pytest.approx(0.47, abs=0.08)
+    assert met["gen_30"] < 0.15
 
 
 def test_few_results_say_little():

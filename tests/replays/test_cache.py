@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from envs.melee.tables import load_tables
+from envs.melee.tables.layout import with_arrays
 from selfplay.errors import ConfigError
 from selfplay.replays import cache as cache_module
 from selfplay.replays import library as library_module
@@ -140,7 +141,7 @@ def test_other_tables_are_another_format():
     tables = load_tables()
     characters = tables.characters.copy()
     characters["weight"][0] += 1
-    assert format_key(SKIP, DELAY, tables._replace(characters=characters)) != KEY
+    assert format_key(SKIP, DELAY, with_arrays(tables, characters=characters)) != KEY
 
 
 def test_the_oldest_entries_go_first(folder, tmp_path):

@@ -22,7 +22,9 @@ def blocks(self, *arguments):
     reports.append(report(self, *arguments))
     if len(reports) == 4:
         tasks = pathlib.Path("/proc/self/task").iterdir()
-        print("children", *(child for task in tasks for child in (task / "children").read_text().split()), flush=True)
+        children = " ".join((task / "children").read_text() for task in tasks)
+        sys.stdout.write(f"\\nchildren {children}\\n")  # one write, so that no other thread's line comes between
+        sys.stdout.flush()
         time.sleep(10**6)
 
 TrainingLoop._report = blocks

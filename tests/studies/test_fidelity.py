@@ -9,6 +9,7 @@ from envs.melee import actions as a
 from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.replay import Recording, read_replay, replay_of, seat_of
 from envs.melee.tables import CHARACTERS, load_tables
+from envs.melee.tables.layout import with_arrays
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.figures import of_file
 from scripts.studies.fidelity.measure import WINDOW, measure
@@ -142,7 +143,7 @@ def test_special_moves_are_claimed_where_the_tables_have_them():
     assert claimed[fox, 360]
     without = tables.actions.copy()
     without["frames"][fox, 360] = 0
-    assert not coverage.claimed_actions(tables._replace(actions=without))[fox, 360]
+    assert not coverage.claimed_actions(with_arrays(tables, actions=without))[fox, 360]
     assert claimed[fox, a.WAIT]
     assert not claimed[fox, a.SLIDE_OFF]
     assert not claimed[-1].any()
@@ -154,7 +155,7 @@ def test_projectiles_are_claimed_where_the_tables_fire_them():
     assert coverage.is_projectile_claimed(laser, tables)
     hits = tables.hits.copy()
     hits["kind"] = 0
-    assert not coverage.is_projectile_claimed(laser, tables._replace(hits=hits))
+    assert not coverage.is_projectile_claimed(laser, with_arrays(tables, hits=hits))
     assert not coverage.is_projectile_claimed(999, tables)
 
 

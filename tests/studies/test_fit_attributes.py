@@ -5,6 +5,7 @@ from envs.melee import actions as a
 from envs.melee.replay import Recording, replay_of, seat_of
 from envs.melee.state import GameState
 from envs.melee.tables import CHARACTERS, load_tables
+from envs.melee.tables.layout import with_arrays
 from scripts.studies.fidelity.coverage import has_usual_rules, is_playable
 from scripts.studies.fit_character.attributes import attributes, disagreements, number_of
 from scripts.studies.fit_character.lengths import action_lengths, intangible_spans, landing_lags, path
@@ -105,7 +106,7 @@ def test_a_wrong_table_is_named(shown, monkeypatch):
     wrong["gravity"] += 0.01
     wrong["air_friction"] += 0.01
     monkeypatch.setattr(
-        "scripts.studies.fit_character.attributes.load_tables", lambda: tables._replace(characters=wrong)
+        "scripts.studies.fit_character.attributes.load_tables", lambda: with_arrays(tables, characters=wrong)
     )
     named = {line.split(" ")[0] for line in disagreements(name, frames, runs)}
     assert {"gravity", "air_friction"} <= named

@@ -17,8 +17,7 @@ import numpy as np
 
 from envs.errors import TableError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
-from envs.melee.state import as_records
-from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables
+from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
 from envs.melee.tables.poses import poses_of, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
@@ -30,7 +29,7 @@ UNREADABLE: Final[dict[str, str]] = {}
 
 
 def load_tables(folder: Path | None = None) -> Tables:
-    """All tables as read-only arrays; without a folder the game's own, those of them that can be read.
+    """All tables, read-only; without a folder the game's own, those of them that can be read.
 
     Raises:
         TableError: a file of ``folder`` is inconsistent; the message names the file, the row and the field.
@@ -101,23 +100,20 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
                 specials[row, action - FIRST_SPECIAL][name] = value
     for row, stage in enumerate(stages):
         stage.write(stage_rows[row])
-    tables = Tables(
-        as_records(rows),
-        as_records(actions.records),
-        as_records(specials),
-        as_records(np.array(actions.hits, HIT)),
-        hull,
-        poses_of([character.name for character in characters]),
-        read_poses().capsules.copy(),
-        read_poses().bounds.copy(),
-        np.array(actions.points, np.float64).reshape(-1, 2),
-        as_records(stage_rows),
-        _rows_of([character.id for character in characters]),
-        _rows_of([stage.id for stage in stages]),
+    return as_tables(
+        characters=rows,
+        actions=actions.records,
+        specials=specials,
+        hits=np.array(actions.hits, HIT),
+        hull=hull,
+        poses=poses_of([character.name for character in characters]),
+        capsules=read_poses().capsules,
+        bounds=read_poses().bounds,
+        points=np.array(actions.points, np.float64).reshape(-1, 2),
+        stages=stage_rows,
+        character_rows=_rows_of([character.id for character in characters]),
+        stage_rows=_rows_of([stage.id for stage in stages]),
     )
-    for array in tables:
-        array.flags.writeable = False
-    return tables
 
 
 class _Actions:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from envs.melee.state import records
 
 MAX_SURFACES: Final = 8
 MAX_OUTLINE: Final = 12
@@ -108,6 +110,8 @@ SPECIAL: Final = np.dtype(
         ("lands_as", "i4"),  # the action that goes on from this frame on after landing, 0: the move ends
         ("lands_frame", "i4"),  # the frame that it then shows first, 0: it goes on from this one, AFRESH
         ("leaves_as", "i4"),  # after leaving the ground, HELPLESS, FREE_FALL; 0: an edge stops the player
+        ("leaves_from", "i4"),  # first frame that leaves the ground, an edge stops those before
+        ("touch_as", "i4"),  # the action that starts as a circle of it meets a body or a shield, which it does not hurt
         ("passes_as", "i4"),  # after the stick let the player through a platform, 0: it cannot
         ("slides", "i4"),  # 1: it goes on along a floor that it meets
         ("spends_jumps", "i4"),  # 1: to be in it in the air, or to leave the ground in it, takes all jumps
@@ -160,7 +164,7 @@ SPECIAL: Final = np.dtype(
         ("early_gravity", "f8"),  # before the animation moves the player
         ("slowing", "f8"),  # of a flight, a frame
         ("decay", "f8"),  # share of the speed that is kept each frame, 0: all
-        ("top_x", "f8"),  # highest speed sideways after the decay, 0: any
+        ("top_x", "f8"),  # highest speed sideways after the decay or an edge, 0: any
         ("again_stick", "f8"),  # how far the stick must be pushed for the second flight
         ("again_turn", "f8"),  # degrees by which it must point away from the first
         ("again_speed", "f8"),  # share of the first one's speed
@@ -214,18 +218,39 @@ STAGE: Final = np.dtype(
 HULL_FRAMES: Final = 64  # of an action, from which on the height of the hull stays the same
 
 
-class Tables(NamedTuple):
-    """All tables as arrays; compiled functions take them as one argument."""
+Tables: TypeAlias = np.record
+"""All tables: one record whose fields are arrays.
 
-    characters: NDArray[np.void]  # CHARACTER [C]
-    actions: NDArray[np.void]  # ACTION [C, NUM_ACTIONS]
-    specials: NDArray[np.void]  # SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
-    hits: NDArray[np.void]  # HIT [H]
-    hull: NDArray[np.float64]  # [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
-    poses: NDArray[np.int32]  # [C, NUM_ACTIONS, HULL_FRAMES] which of the poses below the body has
-    capsules: NDArray[np.float64]  # [POSES, CAPSULES, 5] two points forward and up, radius; shares of ``hurt_height``
-    bounds: NDArray[np.float64]  # [POSES, 4] left, bottom, right and top of a pose
-    points: NDArray[np.float64]  # [N, 2] hit circle centres and motions, x forward, y up
-    stages: NDArray[np.void]  # STAGE [S]
-    character_rows: NDArray[np.int32]  # [NUM_IDS] row of an internal character id, -1 none
-    stage_rows: NDArray[np.int32]  # [NUM_IDS] row of a stage id, -1 none
+A compiled function takes the address of a record as one argument. A tuple of arrays would be copied on every call,
+about 100 words; that took more time than the rules themselves.
+
+Fields:
+    characters: CHARACTER [C]
+    actions: ACTION [C, NUM_ACTIONS]
+    specials: SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
+    hits: HIT [H]
+    hull: float64 [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
+    poses: int32 [C, NUM_ACTIONS, HULL_FRAMES] which of the poses below the body has
+    capsules: float64 [POSES, CAPSULES, 5] two points forward and up, radius; shares of ``hurt_height``
+    bounds: float64 [POSES, 4] left, bottom, right and top of a pose
+    points: float64 [N, 2] hit circle centres and motions, x forward, y up
+    stages: STAGE [S]
+    character_rows: int32 [NUM_IDS] row of an internal character id, -1 none
+    stage_rows: int32 [NUM_IDS] row of a stage id, -1 none
+"""
+
+
+def as_tables(**arrays: NDArray[Any]) -> Tables:
+    """Read-only tables with these arrays as fields."""
+    dtype = np.dtype([(name, array.dtype, array.shape) for name, array in arrays.items()], align=True)
+    tables = records(dtype, 1)
+    for name, array in arrays.items():
+        tables[name][0] = array
+    tables.flags.writeable = False
+    return cast("Tables", tables[0])
+
+
+def with_arrays(tables: Tables, **arrays: NDArray[Any]) -> Tables:
+    """A copy of ``tables`` in which some fields are other arrays."""
+    own: dict[str, NDArray[Any]] = {name: tables[name] for name in tables.dtype.names or ()}
+    return as_tables(**own | arrays)

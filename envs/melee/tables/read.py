@@ -25,7 +25,7 @@ DRIVES: Final = {"fall": layout.FALL, "path": layout.PATH, "flight": layout.FLIG
 FALLS: Final = {"helpless": layout.HELPLESS, "fall": layout.FREE_FALL}
 LEADS: Final = (
     *("next_ground", "next_air", "lands_as", "leaves_as", "passes_as", "turns_as", "cancels_as"),
-    *("combo_up", "combo_side", "combo_down", "again_as"),
+    *("combo_up", "combo_side", "combo_down", "again_as", "touch_as"),
 )  # fields of a special action that name another
 REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD, "charging": layout.CHARGING}
 TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}

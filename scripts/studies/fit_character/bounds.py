@@ -20,7 +20,7 @@ from envs.melee.physics.movement import falls_through, is_climbing, is_placed
 from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
 from envs.melee.state import GAME, NUM_SEATS, PLAYER, as_records, records
 from envs.melee.tables import load_tables
-from envs.melee.tables.layout import HULL_FRAMES, MAX_SURFACES
+from envs.melee.tables.layout import HULL_FRAMES, MAX_SURFACES, with_arrays
 from scripts.studies.fidelity.reconstruct import reconstruct_memory, replay_arrays
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ TRACK: Final = np.dtype(  # one pass over the frames of a seat
 def bounds(replay: Replay) -> NDArray[np.void]:
     """BOUND [K] of both seats."""
     tables = load_tables()
-    nowhere = tables._replace(hull=np.full_like(tables.hull, NOWHERE))
+    nowhere = with_arrays(tables, hull=np.full_like(tables.hull, NOWHERE))
     memory = reconstruct_memory(replay)
     out, track = np.zeros(2 * MAX_SURFACES * len(memory), BOUND), records(TRACK, 1)
     mock = records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS)

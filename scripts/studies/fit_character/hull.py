@@ -28,7 +28,6 @@ STEP: Final = 0.05  # units between the heights that are tried
 HIGHEST: Final = 16.0
 STEPS: Final = np.arange(-320, 321) * STEP  # units that are tried above and below the curve that a fit starts from
 WORST: Final = 1.0  # units: a bound that is broken by more counts no more, it is an error of the search
-ROUNDED: Final = 0.02  # units: what a bound may be broken by, since heights are rounded
 STIFFNESS: Final = 0.7  # cost of a change of one unit from one frame to the next
 LEANS: Final = np.arange(-4.0, 4.01, 0.5)  # units that leaning may add
 PULL: Final = 0.001  # cost, on each frame, of a unit away from the curve that a fit starts from
@@ -156,12 +155,15 @@ def _fit(rows: NDArray[np.void], near: Near) -> Fitted:
 
 def _best(rows: NDArray[np.void], near: Near) -> NDArray[np.float64]:
     """[frames, steps] least cost of a whole curve that is each step away from ``near`` on each frame."""
-    heights = near.heights[:, None] + STEPS
-    cost = np.where((heights < 0.0) | (heights > HIGHEST), WORST, near.pull * np.minimum(np.abs(STEPS), WORST * 3))
+    lowest_joint = near.heights[:, None] + STEPS  # over where it would have to be for a hull at the feet
+    cost = np.where(
+        (lowest_joint < -BELOW) | (lowest_joint > HIGHEST), WORST, near.pull * np.minimum(np.abs(STEPS), WORST * 3)
+    )
+    heights = np.maximum(lowest_joint, 0.0)  # the hull ends at the feet
     for row in rows:
         gap = row["height"] - heights[row["frame"]]
         broken = -gap if row["landing"] else gap
-        cost[row["frame"]] += np.minimum(np.maximum(broken, 0.0), WORST) + 0.1 * (broken > ROUNDED)
+        cost[row["frame"]] += np.minimum(np.maximum(broken, 0.0), WORST) + 0.1 * (broken > 0.0)
     return _totals(cost)
 
 

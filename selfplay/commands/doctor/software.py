@@ -62,7 +62,7 @@ def rules() -> Check:
         return Check("FAIL", "game rules", f"cannot be loaded ({error})", "make .venv")
     if find_game("mock").starts_at_once():
         return Check("ok", "game rules", "compiled")
-    return Check("ok", "game rules", "not compiled yet, the first start does it in about half a minute")
+    return Check("ok", "game rules", "not compiled yet, the first start does it in a minute or two")
 
 
 def _project() -> Any:  # noqa: ANN401

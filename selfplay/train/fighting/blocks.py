@@ -115,7 +115,7 @@ class Blocks:
             yield
             return
         self._announced = True
-        self._feed.notice("Compiling the game rules for this machine (the first time only, about half a minute) ...")
+        self._feed.notice("Compiling the game rules for this machine (the first time only, a minute or two) ...")
         started = time.monotonic()
         yield
         self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")

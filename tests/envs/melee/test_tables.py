@@ -54,11 +54,16 @@ def test_rows_lead_back_to_ids():
 
 
 def test_tables_cannot_be_changed():
-    for array in load_tables():
-        assert not array.flags.writeable
+    tables = load_tables()
+    for name in tables.dtype.names:
+        assert not tables[name].flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        tables.hits[0].damage = 1.0
 
 
-@pytest.mark.parametrize("dtype", [CHARACTER, ACTION, HIT, STAGE, PLAYER, CONTROLLER, GAME, MEMORY])
+@pytest.mark.parametrize(
+    "dtype", [CHARACTER, ACTION, HIT, STAGE, PLAYER, CONTROLLER, GAME, MEMORY, load_tables().dtype]
+)
 def test_no_field_is_hidden_by_an_attribute_of_numpy(dtype):
     """Uncompiled, ``record.size`` would be NumPy's size and not the field."""
     assert not set(dtype.names) & set(dir(np.void))

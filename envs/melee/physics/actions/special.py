@@ -14,7 +14,7 @@ from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.actions.special_motion import aim, is_special, note_lean, set_speeds, special_row
 from envs.melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
 from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
-from envs.melee.physics.motion import sign
+from envs.melee.physics.motion import clamp, sign
 from envs.melee.physics.stages.stage import on_platform
 from envs.melee.tables.layout import CHARGING, FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
 
@@ -217,6 +217,18 @@ def _combo(m, row):
 
 
 @rule
+def follow_touch(p, m, tables):
+    """Start the action that follows as this one meets the opponent; False if its hits are ordinary ones."""
+    if p.action < a.FIRST_SPECIAL:
+        return False
+    action = special_row(p, m, tables).touch_as
+    if action == NOTHING:
+        return False
+    _continue(p, m, tables, action)
+    return True
+
+
+@rule
 def show_reflection(p, m, tables, side):
     """A laser was sent back to ``side``: the player turns there and shows it."""
     row = special_row(p, m, tables)
@@ -268,7 +280,8 @@ def jump_cancels(p, m, tables):
 @rule
 def leaves_edge(p, m, tables):
     """Whether the move does not stop at an edge."""
-    return special_row(p, m, tables).leaves_as != NOTHING
+    row = special_row(p, m, tables)
+    return row.leaves_as != NOTHING and p.action_frame >= row.leaves_from
 
 
 @rule
@@ -279,6 +292,8 @@ def leave_edge(p, m, tables):
     leave_ground(p, m)
     if row.spends_jumps:
         p.jumps_left = 0
+    if row.top_x > 0.0:
+        p.speed_air_x = clamp(p.speed_air_x, row.top_x)
     if action == HELPLESS:
         start_fall_special(p, m, row.landing_lag, row.fall_drift)
     elif action == FREE_FALL:

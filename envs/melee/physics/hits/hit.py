@@ -10,6 +10,7 @@ from envs.melee.physics.actions.attack import charge_factor, is_charging
 from envs.melee.physics.actions.down import is_down
 from envs.melee.physics.actions.grab import FULL_WEIGHT, is_held, is_holding, start_hold
 from envs.melee.physics.actions.shield import SHIELD_DAMAGE, STUN_LENGTH, break_shield
+from envs.melee.physics.actions.special import follow_touch
 from envs.melee.physics.change import enter
 from envs.melee.physics.hits.contact import centre, hit_touches_body, hit_touches_shield
 from envs.melee.physics.hits.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch
@@ -44,6 +45,11 @@ def resolve_hits(players, memory, tables):
     """Find and apply the hits, grabs and throws of both seats."""
     first = find_hit(players[0], memory[0], players[1], memory[1], tables)
     second = find_hit(players[1], memory[1], players[0], memory[0], tables)
+    # An action that only looks for the opponent changes into the one that hits.
+    if first != NO_HIT and follow_touch(players[0], memory[0], tables):
+        first = NO_HIT
+    if second != NO_HIT and follow_touch(players[1], memory[1], tables):
+        second = NO_HIT
     if first == NO_HIT and second == NO_HIT:
         return
     # All that the second application reads of the first victim must be taken before it changes.

@@ -11,6 +11,7 @@ import math
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.actions.grab import is_held
+from envs.melee.physics.actions.shield import is_shielding
 from envs.melee.physics.actions.special import show_reflection
 from envs.melee.physics.actions.special_motion import is_special, special_row
 from envs.melee.physics.hits.contact import from_point, touches_body, touches_shield
@@ -25,6 +26,7 @@ from envs.melee.tables.layout import LASER_HIT
 NONE = -1
 BODY, SHIELD, REFLECTOR = 0, 1, 2  # what a laser meets
 REFLECTED_POWER = 1.5  # damage of a laser that was sent back
+FARTHEST_PART = 60.0  # units from the feet; no body, shield or reflector reaches so far
 REFLECT_FRAMES = 2  # of a shield that was just raised
 
 
@@ -116,6 +118,8 @@ def _find(m, victim, memory, tables):
 @rule
 def _touches(m, i, victim, memory, tables):
     """Whether a laser meets the shield or the body anywhere on this frame's way."""
+    if _is_far(m, i, victim, tables):
+        return False
     if _meets_shield(m, i, victim, memory, tables) or _meets_mirror(m, i, victim, memory, tables):
         return True
     x, y = _tail(m, i, tables)
@@ -125,7 +129,19 @@ def _touches(m, i, victim, memory, tables):
 
 
 @rule
+def _is_far(m, i, victim, tables):
+    """Whether no circle of a laser can reach the victim on this frame; spares most of the geometry."""
+    hit = tables.hits[m.laser_hit[i]]
+    reach = FARTHEST_PART + hit.radius + hit.tail
+    gap_x = abs(m.laser_x[i] - victim.x) - abs(m.laser_speed_x[i])
+    gap_y = abs(m.laser_y[i] - victim.y) - abs(m.laser_speed_y[i])
+    return gap_x > reach or gap_y > reach
+
+
+@rule
 def _meets_shield(m, i, victim, memory, tables):
+    if not is_shielding(victim):
+        return False
     x, y = _tail(m, i, tables)
     to_x, to_y = _tip(m, i, tables)
     return touches_shield(victim, memory, tables, x, y, to_x, to_y, tables.hits[m.laser_hit[i]].radius)

@@ -174,8 +174,10 @@ def test_random_play_stays_sane(stage, seed):
             player, memory = arena.players[seat], arena.memory[seat]
             values = [player.x, player.y, player.speed_y, player.speed_air_x, player.speed_attack_x, player.percent]
             assert np.isfinite(values).all()
-            # Randall carries players through the body; a hit changes the pose, and what is inside then lands
-            if stage != "yoshis_story" and player.hitlag == 0:
+            # Randall carries players through the body; a hit changes the pose, and what is inside then lands;
+            # who gets up from the ledge follows a recorded path, which passes 0.001 units within the corner
+            getting_up = a.CLIFF_CATCH <= player.action <= a.CLIFF_JUMP_QUICK_2
+            if stage != "yoshis_story" and player.hitlag == 0 and not getting_up:
                 assert not is_inside(record, player.x, player.y + memory.hull)
             held = a.CAPTURE_PULLED_HIGH <= player.action <= a.CAPTURE_DAMAGE  # where the holder is
             if player.on_ground and not held:
