@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 RATER: Final = "rater-000"
 ROUND: Final = 32  # games side by side, planned from the ratings after the round before
 MOST: Final = 256  # games between two iterations while training
+EACH: Final = 8  # games per generation that are worth starting for: loading a policy costs the same for fewer
 LEAST: Final = 8  # matchups of the last generation, also where the share is spent
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
@@ -165,7 +166,7 @@ class Rater:
         """Play rounds of games when the budget allows one that is worth it."""
         if len(progress.generations) < 2:
             return
-        worth = self._plan.rated.games_each if self._plan.live else ROUND
+        worth = self._plan.rated.games_each if self._plan.live else min(EACH * len(progress.generations), ROUND)
         if (games := self._affordable(progress, DURING)) >= worth:
             await self._rate(progress, progress.generations, min(games, MOST), DURING)
 
