@@ -27,6 +27,8 @@ MINUTES ?= 3
 JOBS ?= 2
 
 BIN := .venv/bin
+# ends a session in which no test has finished for ten minutes
+PYTEST := $(BIN)/python -m tests.support.watchdog
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := .venv/.installed
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
@@ -59,14 +61,14 @@ train: .venv
 	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: .venv
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile)
+	$(PYTEST) $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile)
 
 test-all: .venv
-	$(BIN)/python -m pytest -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile $(ARGS)
+	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile $(ARGS)
 
 test-ray: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'
-	$(BIN)/python -m pytest -m extras tests/extras/test_ray.py -k play_the_games_of_threads $(ARGS)
+	$(PYTEST) -m extras tests/extras/test_ray.py -k play_the_games_of_threads $(ARGS)
 
 test-extras: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),$(EXTRAS)]'
@@ -77,7 +79,7 @@ test-extras: .venv
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"
 	@# these tests alone: verl brings a package called scripts, which would hide ours from others
-	$(BIN)/python -m pytest -m extras tests/extras $(ARGS)
+	$(PYTEST) -m extras tests/extras $(ARGS)
 
 check: .venv
 	$(BIN)/ruff check .

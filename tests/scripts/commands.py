@@ -6,13 +6,24 @@ import os
 import runpy
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import torch
 
 from selfplay.runner.worker import Worker
+from tests.support.processes import (
+    Process,
+    children_of,
+    finish,
+    is_alive,
+    read_until,
+    wait_for,
+)
+
+__all__ = [
+    "children_of", "command", "finish", "is_alive", "mistake", "read_until", "run", "run_process", "start", "wait_for",
+]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -48,15 +59,7 @@ def run(script, *arguments, cwd):
 
 def run_process(script, *arguments, cwd):
     """Run to its end in a process of its own."""
-    return subprocess.run(
-        command(script, *arguments),
-        cwd=cwd,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-    )
+    return finish(command(script, *arguments), cwd=cwd, env=ENVIRONMENT)
 
 
 def mistake(capsys, script, call):
@@ -75,44 +78,5 @@ def mistake(capsys, script, call):
 
 def start(script, *arguments, cwd):
     """Start, with a pipe to read its lines from."""
-    return subprocess.Popen(
-        command(script, *arguments),
-        cwd=cwd,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-    )
-
-
-def read_until(process, words):
-    """Lines up to the one that holds ``words``."""
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if words in line:
-            return lines
-    raise AssertionError(f"{words!r} never came:\n{''.join(lines)}")
-
-
-def children_of(pid):
-    """Process ids of the children of a process."""
-    return [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def wait_for(condition, seconds=10.0):
-    """For what other processes do; they have no clock of ours."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return Process(command(script, *arguments), cwd=cwd, env=ENVIRONMENT, **pipes)
