@@ -3,15 +3,17 @@
 import asyncio
 import asyncio.coroutines
 import asyncio.runners
+import contextlib
 import multiprocessing
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_timeout
 from blockbuster import blockbuster_ctx
 
 from selfplay.supervision import tasks as supervision_tasks
@@ -23,7 +25,8 @@ from tests.support.dialogue_checks import (
 # Waiting threads of OpenMP sleep instead of spinning; must be set before torch or Numba start theirs.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-GRACE_S = 2.0  # how long a thread or process may take to end after its test
+GRACE_S = 60.0  # how long a thread or process may take to end after its test, on a busy machine, too
+SETUP_S = 540.0  # limit for fixtures: the first that compiles the rules may take minutes
 PLAYS_GAMES = ("commands", "envs", "runner", "scripts", "studies", "support", "train")  # whose tests run the rules
 
 
@@ -39,6 +42,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(root).parts[0] if item.path.is_relative_to(root) else ""
         if folder in PLAYS_GAMES and isinstance(item, pytest.Function):
             item.fixturenames.insert(0, "compiled_rules")  # a usefixtures mark would come too late here
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    with _limit(item, SETUP_S):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    with _limit(item, item.config._env_timeout):
+        return (yield)
+
+
+@contextlib.contextmanager
+def _limit(item: pytest.Item, seconds: float) -> Iterator[None]:
+    """A time limit for fixtures: pytest-timeout has one for the whole test, and one for the function alone."""
+    if not item.config._env_timeout:  # none is wanted
+        yield
+        return
+    settings = pytest_timeout.Settings(seconds, item.config._env_timeout_method, True, False)
+    item.config.hook.pytest_timeout_set_timer(item=item, settings=settings)
+    try:
+        yield
+    finally:
+        item.config.hook.pytest_timeout_cancel_timer(item=item)
 
 
 @pytest.fixture(scope="session")
@@ -81,11 +110,11 @@ def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
         monkeypatch.setattr(asyncio.coroutines, "_is_debug_mode", lambda: True)
     threads, children = set(threading.enumerate()), _children()
     yield
-    left = {
-        "task": tasks,
-        "thread": _after_grace(lambda: [t.name for t in threading.enumerate() if t not in threads]),
-        "process": _after_grace(lambda: sorted(_children() - children)),
-    }
+    left = {"task": tasks}
+    if "thread" not in allowed:
+        left["thread"] = _after_grace(lambda: [t.name for t in threading.enumerate() if t not in threads])
+    if "process" not in allowed:
+        left["process"] = _after_grace(lambda: sorted(_children() - children))
     found = [f"{kind}: {what}" for kind, what in left.items() if what and kind not in allowed]
     if found:
         pytest.fail("left behind " + "; ".join(found), pytrace=False)

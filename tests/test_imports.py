@@ -1,13 +1,13 @@
 """Rules about imports that matter at run time; ``lint-imports`` holds the rest."""
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from selfplay.verbs import VERBS
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 )
 def test_import_leaves_out(module, absent):
     code = f"import sys, {module}; sys.exit({absent!r} in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+    assert finish([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
 def test_supervision_imports_only_the_standard_library():

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from selfplay.checkpoint.documents import encode_json
 from selfplay.checkpoint.schema import to_document
 from selfplay.errors import CheckpointError, CorruptError, DiskError, IncompatibleError, NotARunError
 from tests.checkpoint.samples import Crash, crash_at, files_of, forge, full_disk, learner_arrays, learner_meta, same
+from tests.support.processes import finish
 
 
 @pytest.fixture
@@ -226,10 +226,7 @@ def test_every_file_may_be_damaged_anywhere(run):
 def test_a_trainer_that_is_killed_never_loses_what_it_saved(tmp_path):
     """Thirty processes save without pause and are killed (SIGKILL) somewhere; see ``kill_loop.py``."""
     script = Path(__file__).with_name("kill_loop.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "run"), "30"],
-        cwd=script.parents[2], capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+    done = finish([sys.executable, str(script), str(tmp_path / "run"), "30"], cwd=script.parents[2])
     assert done.returncode == 0, done.stderr
     kills, midway, iteration = map(int, done.stdout.split())
     assert kills == 30

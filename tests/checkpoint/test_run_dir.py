@@ -15,6 +15,7 @@ from selfplay.checkpoint import RunDir, create_run, resolve_run, run_dir
 from selfplay.checkpoint.run_dir import find_runs
 from selfplay.errors import CheckpointError, ConfigError, CorruptError, NotARunError, RunExistsError, RunLockedError
 from tests.checkpoint.samples import full_disk
+from tests.support.processes import Process
 
 
 def started(path: Path, activity_s: int = 0) -> RunDir:
@@ -196,9 +197,8 @@ def test_the_lock_ends_with_its_process(tmp_path):
         "with RunDir(pathlib.Path(sys.argv[1])).lock(): print('locked', flush=True); sys.stdin.read()"
     )
     root = Path(__file__).parents[2]
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(run.path)], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
+    command = [sys.executable, "-c", code, str(run.path)]
+    with Process(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == "locked\n"
         with pytest.raises(RunLockedError, match=f"process {other.pid}"), run.lock():
             pytest.fail("two trainers in one run")

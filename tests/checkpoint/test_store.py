@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import subprocess
 import tracemalloc
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from selfplay.checkpoint.store import (
 from selfplay.errors import CheckpointError, CorruptError, DiskError, ImmutableError, NotARunError
 from selfplay.files import read_file
 from tests.checkpoint.samples import Crash, crash_at, files_of, full_disk
+from tests.support.processes import finish
 
 OLD = {"a.json": b"old" * 400, "b.bin": b"\0" * 5000}
 NEW = {"a.json": b"new" * 500, "b.bin": b"\1" * 4000, "empty": b""}
@@ -139,7 +139,7 @@ def test_a_disk_may_take_less_than_it_is_given(tmp_path, monkeypatch):
 
 
 def test_a_really_full_disk(tmp_path):
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(tmp_path)], capture_output=True)
+    mounted = finish(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(tmp_path)])
     if mounted.returncode != 0:
         pytest.skip("only root may mount a small disk")
     try:
@@ -151,7 +151,7 @@ def test_a_really_full_disk(tmp_path):
         write_folder(path, NEW, replace=True)
         assert content(path) == NEW
     finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
+        finish(["umount", str(tmp_path)], check=True)
 
 
 def test_writing_twice_without_recovery_still_ends_well(tmp_path):

@@ -1,7 +1,6 @@
 """The command ``selfplay``: its verbs, what it says of unknown ones, and the wheel that installs it."""
 
 import shutil
-import subprocess
 import sys
 import zipfile
 from importlib import import_module
@@ -11,6 +10,7 @@ import pytest
 
 from selfplay.__main__ import main
 from selfplay.verbs import SCRIPTS, VERBS, respelled
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,7 +73,7 @@ def test_the_wheel_has_the_command_and_types(tmp_path):
     for name in ("selfplay", "envs", "scripts", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     code = "import setuptools.build_meta as build; build.build_wheel('.')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = finish([sys.executable, "-c", code], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as content:

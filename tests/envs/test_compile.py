@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from pathlib import Path
 
@@ -6,6 +5,7 @@ import pytest
 
 from envs import compile as compiling
 from envs.melee.physics import frame
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,4 +87,4 @@ def test_is_compiled_tells_whether_a_first_call_would_wait(elsewhere):
 def test_uncompiled_rules_need_no_waiting():
     code = "import envs.compile, envs.melee.physics.frame as f; assert envs.compile.is_compiled(f.advance_frame)"
     environment = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": "/nonexistent"}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+    finish([sys.executable, "-c", code], env=environment, check=True)

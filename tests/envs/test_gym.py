@@ -1,5 +1,4 @@
 import itertools
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from envs.melee.observation import OBS_WIDTH
 from envs.opponents import Player
 from tests.envs.environments import batched, first_seeds, looking, play
 from tests.envs.play import some_actions, throw_out
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +39,7 @@ def test_spaces():
 
 def test_importing_the_environments_imports_no_policy():
     code = "import sys, envs.gym; sys.exit(any(name in sys.modules for name in ('torch', 'selfplay', 'pettingzoo')))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+    assert finish([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
 def test_the_id_is_found_by_its_module():
@@ -47,9 +47,7 @@ def test_the_id_is_found_by_its_module():
         "import gymnasium as g; print(g.make('envs.gym:MockMelee-v0', opponent='idle').reset(seed=1)[0].shape,"
         " g.make_vec('envs.gym:MockMelee-v0', num_envs=3).reset(seed=1)[0].shape)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
-    )
+    done = finish([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert done.stdout.strip() == f"({OBS_WIDTH},) (3, {OBS_WIDTH})"
 
 

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from envs.melee.mock import MockMelee
 from envs.opponents import Player
 from tests.envs.environments import batched, first_seeds, looking, play
 from tests.envs.play import hands_off, throw_out
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 
@@ -141,5 +141,5 @@ assert list(infos[2]["_final_obs"]) == [True, True]
 
 
 def test_a_block_of_an_older_gymnasium():
-    done = subprocess.run([sys.executable, "-c", OLD], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = finish([sys.executable, "-c", OLD], cwd=ROOT)
     assert done.returncode == 0, done.stderr

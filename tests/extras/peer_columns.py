@@ -1,11 +1,12 @@
 """Columns of players and items as peppi-py and slippi-js read them, under our names."""
 
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
+
+from tests.support.processes import finish
 
 HERE = Path(__file__).parent
 SLIPPI_JS = HERE / "node_modules" / "@slippi" / "slippi-js"
@@ -175,7 +176,7 @@ def slippi_js_dump(path):
     """Header, rows of players and rows of items of a file, as slippi-js reads it."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "columns"
-        subprocess.run(["node", HERE / "slippi_js.cjs", path, out], check=True, capture_output=True, cwd=HERE)
+        finish(["node", HERE / "slippi_js.cjs", path, out], check=True, cwd=HERE)
         header, _, rows = out.read_bytes().partition(b"\n")
     header = json.loads(header)
     table = np.frombuffer(rows, "<f8")

@@ -6,7 +6,6 @@ Files that one of the two cannot read are named and left out. All values that bo
 """
 
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from envs.melee.replay import read_replay
+from tests.support.processes import finish
 
 ROUNDS = 7
 COLUMNS = ("pre", "post", "items", "timing")  # what peppi-py gives, and items
@@ -52,9 +52,7 @@ def cpu_seconds(reader, paths):
 
 def in_a_process(reader, paths):
     """CPU seconds of a reader, and its peak memory in MiB."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--one", reader, *paths], check=True, capture_output=True, text=True
-    )
+    done = finish([sys.executable, __file__, "--one", reader, *paths], check=True)
     return tuple(float(number) for number in done.stdout.split())
 
 

@@ -2,11 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 OLD = Path(sys.prefix) / "old"
@@ -41,14 +42,7 @@ print(json.dumps([np.__version__, gymnasium.__version__, ended, digest.hexdigest
 
 def play(*folders):
     path = os.pathsep.join(map(str, (*folders, ROOT)))
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finish([sys.executable, "-c", PROGRAM], cwd=ROOT, env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

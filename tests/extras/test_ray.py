@@ -5,9 +5,9 @@ import json
 import os
 import secrets
 import signal
-import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ import pytest
 from scripts.studies.cluster.local_nodes import LocalNodes
 from selfplay.checkpoint import RunDir, load_latest_learner
 from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
+from tests.support.processes import Process, finish
 
 ROOT = Path(__file__).parents[2]
 TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py"), "--game-type", "mock"]
@@ -24,7 +25,7 @@ PATIENCE_S = 300
 pytestmark = [
     pytest.mark.extras,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="not installed: ray (pip install -e '.[ray]')"),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(550),
 ]
 
 
@@ -65,11 +66,16 @@ def processes(mark):
 
 
 def train(environment, *arguments, code=0):
-    done = subprocess.run(
-        [*TRAIN, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    done = finish([*TRAIN, *map(str, arguments)], env=environment, limit_s=PATIENCE_S)
     assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
+
+
+@contextmanager
+def logging(command, environment, log):
+    """A trainer that writes a file, and what reads that."""
+    with log.open("w") as out, Process(command, limit_s=PATIENCE_S, env=environment, stdout=out, stderr=out) as trainer:
+        yield trainer, log.read_text
 
 
 def assert_equal_runs(one, other):
@@ -119,12 +125,12 @@ def test_an_actor_that_breaks_hangs_or_is_killed_costs_its_segment_alone(environ
 def test_whatever_way_the_trainer_ends_nothing_is_left(environment, tmp_path, number):
     run = tmp_path / "run"
     command = [*TRAIN, *map(str, (*SMALL, "--max-minutes", 10, "--host", "ray", "--workers", 2, "--checkpoint", run))]
-    with (tmp_path / "log").open("w") as log:
-        trainer = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-    assert wait_for(lambda: "Iter 2" in (tmp_path / "log").read_text(), PATIENCE_S)
-    trainer.send_signal(number)
-    assert trainer.wait(PATIENCE_S) == {signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}[number]
-    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+    with logging(command, environment, tmp_path / "log") as (trainer, text):
+        assert wait_for(lambda: "Iter 2" in text(), PATIENCE_S)
+        trainer.send_signal(number)
+        ends = {signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
+        assert trainer.wait() == ends[number]
+        assert wait_for(lambda: not processes(environment["TMPDIR"]))
     if number == signal.SIGTERM:
         assert load_latest_learner(RunDir(run)).meta.iteration >= 2
 
@@ -145,9 +151,7 @@ assert not ray.is_initialized()
 
 def test_who_asks_for_an_actor_when_all_is_over_starts_no_other_cluster(environment):
     """A runner that waits for room may still do so."""
-    told = subprocess.run(
-        [sys.executable, "-c", ASK_WHEN_ALL_IS_OVER], env=environment, capture_output=True, text=True, check=True
-    )
+    told = finish([sys.executable, "-c", ASK_WHEN_ALL_IS_OVER], env=environment, check=True)
     assert "late: its actor is gone" in told.stdout
 
 
@@ -165,18 +169,16 @@ def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp
     run = tmp_path / "run"
     place = ("--host", "ray", "--ray-address", nodes.address, "--workers", 2, "--checkpoint", run)
     command = [*TRAIN, *map(str, (*SMALL, "--timesteps", 6 * 32 * 3000, *place))]
-    with (tmp_path / "log").open("w") as log:
-        trainer = subprocess.Popen(command, env=nodes.environment, stdout=log, stderr=log)
-    text = (tmp_path / "log").read_text
-    assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
-    hosted = processes("BlockServer")
-    assert len(hosted) == 2
-    nodes.kill(1)
-    assert wait_for(lambda: "is parked" in text(), PATIENCE_S), text()
-    last = text().count("Iter ")
-    assert wait_for(lambda: text().count("Iter ") > last + 20 or trainer.poll() is not None, PATIENCE_S), text()
-    trainer.send_signal(signal.SIGTERM)
-    assert trainer.wait(PATIENCE_S) in (0, 128 + signal.SIGTERM), text()
+    with logging(command, nodes.environment, tmp_path / "log") as (trainer, text):
+        assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
+        hosted = processes("BlockServer")
+        assert len(hosted) == 2
+        nodes.kill(1)
+        assert wait_for(lambda: "is parked" in text(), PATIENCE_S), text()
+        last = text().count("Iter ")
+        assert wait_for(lambda: text().count("Iter ") > last + 20 or trainer.poll() is not None, PATIENCE_S), text()
+        trainer.send_signal(signal.SIGTERM)
+        assert trainer.wait() in (0, 128 + signal.SIGTERM), text()
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     failed = {line.split()[1] for line in text().splitlines() if " failed: " in line}
     assert len(failed) == 1  # the other one went on
@@ -217,24 +219,23 @@ def test_what_cannot_be_had_is_told(nodes, tmp_path):
 def test_emulators_live_in_actors_and_die_with_them(environment, tmp_path):
     """An actor that holds an emulator is killed with -9: its segment is lost, and nothing of the emulator stays."""
     program, disc = write_stand_in(tmp_path / "stand_in", Disc())
-    run, log = tmp_path / "run", tmp_path / "log"
+    run = tmp_path / "run"
     arguments = (
         "--game-type", "dolphin", "--dolphin", program, "--iso", disc, "--slippi-port", 54200, "--num-games", 2,
-        "--rollout-length", 60, "--max-episode-frames", 600, "--timesteps", 12_000_000, "--host", "ray",
+        "--rollout-length", 60, "--max-episode-frames", 600, "--timesteps", 10**6, "--max-minutes", 20, "--host", "ray",
         "--checkpoint", run,
     )  # fmt: skip
-    with log.open("w") as out:
-        trainer = subprocess.Popen([*TRAIN[:2], *map(str, arguments)], env=environment, stdout=out, stderr=out)
-    assert wait_for(lambda: "Iter 3:" in log.read_text(), PATIENCE_S), log.read_text()
-    actors = processes("ray::BlockServer")
-    assert len(actors) == 2
-    os.kill(actors[0], signal.SIGKILL)
-    assert wait_for(lambda: "its worker process has died; it is replaced" in log.read_text(), PATIENCE_S)
-    before = log.read_text().count("Iter ")
-    assert wait_for(lambda: log.read_text().count("Iter ") > before + 10, PATIENCE_S), log.read_text()
-    trainer.send_signal(signal.SIGTERM)
-    assert trainer.wait(PATIENCE_S) == 128 + signal.SIGTERM, log.read_text()
-    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+    with logging([*TRAIN[:2], *map(str, arguments)], environment, tmp_path / "log") as (trainer, text):
+        assert wait_for(lambda: "Iter 3:" in text(), PATIENCE_S), text()
+        actors = processes("ray::BlockServer")
+        assert len(actors) == 2
+        os.kill(actors[0], signal.SIGKILL)
+        assert wait_for(lambda: "its worker process has died; it is replaced" in text(), PATIENCE_S)
+        before = text().count("Iter ")
+        assert wait_for(lambda: text().count("Iter ") > before + 10, PATIENCE_S), text()
+        trainer.send_signal(signal.SIGTERM)
+        assert trainer.wait() == 128 + signal.SIGTERM, text()
+        assert wait_for(lambda: not processes(environment["TMPDIR"]))
 
 
 def test_actors_write_what_threads_write(environment, tmp_path):
@@ -246,10 +247,7 @@ def test_actors_write_what_threads_write(environment, tmp_path):
     command = [*TRAIN[:2], *map(str, words)]
     for name, host in (("thread", ("--runners", 2)), ("ray", ("--host", "ray", "--workers", 2, "--chaos", "kill=0.2"))):
         place = ("--checkpoint", tmp_path / name)
-        subprocess.run(
-            [*command, *map(str, (*host, *place))], env=environment, cwd=tmp_path, check=True, timeout=PATIENCE_S,
-            stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        finish([*command, *map(str, (*host, *place))], env=environment, cwd=tmp_path, check=True, limit_s=PATIENCE_S)
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
     chaos = json.loads((tmp_path / "ray" / "summary.json").read_text())["chaos"]
     assert chaos["kill"]["injected"] == chaos["kill"]["recovered"] > 0

@@ -2,7 +2,6 @@
 
 import re
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from selfplay.errors import ConfigError
 from selfplay.runner import serving
 from tests.hostile.readers import ROOT
 from tests.policy.language.stub_server import SGLANG, Stub
+from tests.support.processes import finish
 
 OPEN = re.compile(r"0\.0\.0\.0|--bind[_-]all|--host[ =]+(''|\"\"|\*|::)(\s|$)")
 
@@ -77,7 +77,7 @@ def test_the_server_of_the_tests_listens_on_loopback():
 
 
 def test_no_page_script_or_setting_of_the_project_opens_a_port_to_everybody():
-    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    names = finish(["git", "ls-files"], cwd=ROOT).stdout.split()
     texts = [
         ROOT / name for name in names if name.endswith((".md", ".sh", ".yaml", ".yml", ".toml")) or name == "Makefile"
     ]

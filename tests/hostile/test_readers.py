@@ -4,7 +4,6 @@ import ast
 import contextlib
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from envs.files import printable
 from selfplay.errors import SelfPlayError
 from tests.hostile.corpus import CONTENTS, HUGE_COUNTS, KINDS, changed, damaged, documents, numbers
 from tests.hostile.readers import READERS, ROOT, Reader, put
+from tests.support.processes import finish
 
 BRIEF = settings(
     max_examples=15, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -210,7 +210,7 @@ def test_a_small_file_takes_little_memory(tmp_path):
     for bomb in bombs:
         bomb(tmp_path / bomb.__name__)
     words = [sys.executable, "-c", READ_WITHIN, *(str(tmp_path / bomb.__name__) for bomb in bombs)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = finish(words, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-2000:]
     assert [line.split()[0] for line in done.stdout.splitlines()] == [bomb.__name__ for bomb in bombs]
 

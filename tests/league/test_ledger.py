@@ -1,6 +1,5 @@
 import errno
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -13,6 +12,7 @@ from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.ratings import rate
 from tests.league.pools import record, seat, series
+from tests.support.processes import finish
 
 RECORDS = series(
     [
@@ -182,9 +182,9 @@ def test_a_second_writer_is_refused(path):
 def test_a_writer_in_another_process_is_refused_and_dies_without_a_trace(path):
     code = f"from pathlib import Path; from selfplay.league.ledger import Ledger; Ledger.open(Path({str(path)!r}))"
     with Ledger.open(path):
-        second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        second = finish([sys.executable, "-c", code])
         assert "is being written by another" in second.stderr
-    subprocess.run([sys.executable, "-c", f"{code}; import os; os._exit(9)"], check=False)
+    finish([sys.executable, "-c", f"{code}; import os; os._exit(9)"])
     with Ledger.open(path) as ledger:
         assert ledger.rows == 0
 

@@ -1,10 +1,10 @@
 import copy
-import subprocess
 import sys
 
 import torch
 
 from selfplay.learner.adam import Adam
+from tests.support.processes import finish
 
 
 def network():
@@ -68,4 +68,4 @@ def test_the_update_does_not_import_the_compiler_of_torch():
         "Adam([p], 1e-3).step()\n"
         "sys.exit('torch._dynamo' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert finish([sys.executable, "-c", code]).returncode == 0

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import subprocess
@@ -7,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.processes import Process
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "one_of_several.py"
 
@@ -15,21 +18,15 @@ def run(processes, micro_rows, folder):
     """Weights and statistics that each of some processes ended with."""
     folder.mkdir()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(number), str(processes), str(micro_rows), str(folder)],
-            env=environment, stderr=subprocess.PIPE, text=True,
-        )
+    commands = [
+        [sys.executable, str(PROGRAM), str(number), str(processes), str(micro_rows), str(folder)]
         for number in range(processes)
-    ]  # fmt: skip
-    try:
-        for process in running:
-            _, errors = process.communicate(timeout=100)
-            assert process.returncode == 0, errors
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
+    ]
+    with contextlib.ExitStack() as stack:
+        pipe = {"stderr": subprocess.PIPE}
+        for process in [stack.enter_context(Process(each, env=environment, **pipe)) for each in commands]:
+            _, errors = process.communicate()
+            assert process.returncode == 0, errors.decode()
     return [
         (np.load(folder / f"{number}.npy", allow_pickle=False), json.loads((folder / f"{number}.json").read_text()))
         for number in range(processes)

@@ -7,6 +7,7 @@ import torch
 
 from selfplay.learner.parallel_step import ParallelStep
 from tests.policy.networks import network
+from tests.support.processes import LIMIT_S
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def parallel_step():
 
 
 def test_one_thread_works_at_the_first_minibatch_and_all_at_the_others(parallel_step):
-    together = threading.Barrier(3, timeout=60)
+    together = threading.Barrier(3, timeout=LIMIT_S)
     chunks = [slice(i, i + 1) for i in range(6)]
     seen = []
 

@@ -11,6 +11,7 @@ from selfplay.policy.backbones import LAYERS
 from selfplay.policy.inference_batcher import InferenceBatcher
 from selfplay.policy.recurrent_state import RecurrentState, infer_directly
 from tests.policy.networks import SPEC, network
+from tests.support.processes import LIMIT_S
 
 THREADS = 6
 
@@ -46,7 +47,7 @@ def asked(ask, net, memories, rounds=1):
     barrier = threading.Barrier(THREADS)
 
     def work(i):
-        barrier.wait(10)
+        barrier.wait(LIMIT_S)
         with torch.inference_mode():
             obs = observations(i)
             for _ in range(rounds):
@@ -112,7 +113,7 @@ def test_networks_do_not_wait_for_each_other():
     slow, quick = Watched(network(0), together), network(1)
 
     def hold(ask, obs):
-        assert answered.wait(30)
+        assert answered.wait(LIMIT_S)
         return ask(obs)
 
     slow._forward = hold

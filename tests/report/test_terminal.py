@@ -11,6 +11,7 @@ from envs.melee.state import CONTROLLER
 from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.terminal import PICTURES_PER_S, Playback, blocks, inputs, picture_size, play_terminal
 from tests.envs.melee.drawing.fights import film
+from tests.support.processes import LIMIT_S
 
 
 class Hands:
@@ -105,9 +106,9 @@ def test_keys_of_a_terminal():
             assert keys.wait(0) is None
             for pressed, name in ((b" ", "space"), (b"\x1b[C", "right"), (b"q", "quit"), (b"[", "slower"), (b"x", "x")):
                 os.write(ours, pressed)
-                assert keys.wait(5) == name
+                assert keys.wait(LIMIT_S) == name
             os.write(ours, b"\x1b[D\x1b[1~]")
-            assert [keys.wait(5) for _ in range(3)] == ["left", "home", "faster"]
+            assert [keys.wait(LIMIT_S) for _ in range(3)] == ["left", "home", "faster"]
     finally:
         os.close(ours)
         os.close(theirs)

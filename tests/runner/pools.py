@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from selfplay.runner.game_runner import GameRunner
 from selfplay.supervision import ChildExited, ChildSpec, Pool, PoolSpec, running
+from tests.support.processes import LIMIT_S
 
 
 class Fake:
@@ -84,7 +85,7 @@ async def runners(board, resources, names=("a",), wrap=lambda child: child, open
     finally:
         for thread in threading.enumerate():
             if thread.name in names:
-                thread.join(5)
+                thread.join(LIMIT_S)
 
 
 def failures(reports):

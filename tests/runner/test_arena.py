@@ -16,6 +16,7 @@ from selfplay.league.schedule import Matchup
 from selfplay.runner.arena import TRIES, Arena
 from selfplay.runner.match import Contender, Rules, Traits, game_options, play, stats_of
 from tests.runner.test_match import PLAYERS, policy
+from tests.support.processes import LIMIT_S
 
 RULES = Rules(max_episode_frames=120)
 REAL = Rules(max_episode_frames=120, game="dolphin")
@@ -42,7 +43,7 @@ class Opened(MockMelee):
     def step(self, actions, acts=None):
         self._steps -= 1
         if self._steps < 0 and self._hangs:
-            assert self.killed.wait(60)
+            assert self.killed.wait(LIMIT_S)
         if self._steps < 0:
             raise RunnerError("its process has ended")
         return super().step(actions, acts)
@@ -209,5 +210,5 @@ def test_a_kill_reaches_games_that_hang():
     thread.start()
     with pytest.raises(RunnerError):
         games.play(pairings(9), PLAYERS, RULES, stopped.is_set)
-    thread.join()
+    thread.join(LIMIT_S)
     assert len(made) == 2

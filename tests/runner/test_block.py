@@ -17,6 +17,7 @@ from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
 from tests.policy.networks import network, stubborn
 from tests.support.fakes import CountingGame
+from tests.support.processes import LIMIT_S
 
 GAME, SEAT, EPISODE, STEP = range(4)  # features of CountingGame
 LEARNER, OLD, OLDER = (0, 0, 0, 0, 0), (1, 0, 1, 1, 1), (1, 1, 2, 2, 0)  # what stubborn networks always play
@@ -319,7 +320,7 @@ def test_a_cancelled_block_stops_at_its_next_step():
 
     def wait_once(batch):
         stepped.set()
-        cancelled.wait(10)
+        cancelled.wait(LIMIT_S)
 
     game.on_step = wait_once
     errors = []
@@ -332,10 +333,10 @@ def test_a_cancelled_block_stops_at_its_next_step():
 
     thread = threading.Thread(target=play)
     thread.start()
-    assert stepped.wait(10)
+    assert stepped.wait(LIMIT_S)
     block.cancel()
     cancelled.set()
-    thread.join(10)
+    thread.join(LIMIT_S)
     assert errors == ["the segment was cancelled"]
     assert len(game.seated) == 1
 

@@ -13,6 +13,7 @@ from selfplay.runner.dialogue import Played
 from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
 from tests.policy.language.stub_server import SGLANG, Stub
 from tests.policy.language.taught import GREEDY, kuhn, taught_model
+from tests.support.processes import LIMIT_S
 
 ORDER = DialogueOrder((4, 5), (14, 15), games_each=3)
 
@@ -32,7 +33,7 @@ def test_a_thread_that_waits_for_a_server_is_freed_at_once():
 
     def hang(number):
         asked.set()
-        free.wait(10)
+        free.wait(LIMIT_S)
 
     with Stub(SGLANG, None, hang) as stub:
         endpoint = Endpoint("stub", SGLang(), lambda: stub.url, loopback=True)
@@ -40,7 +41,7 @@ def test_a_thread_that_waits_for_a_server_is_freed_at_once():
             *kuhn(), RemoteWriter(model.chat, model.context, GREEDY, endpoint, RequestLimits())
         )
         freed = []
-        threading.Thread(target=lambda: (asked.wait(10), freed.append(collector.kill()))).start()
+        threading.Thread(target=lambda: (asked.wait(LIMIT_S), freed.append(collector.kill()))).start()
         with pytest.raises(RunnerError, match="cancelled"):
             collector.collect(ORDER)
         assert freed == [True]

@@ -117,7 +117,7 @@ def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
         async with runners(board, resources, "a", opening=opening) as (_, reports):
             assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
-            assert "a did not open within 0.05 s" in message
+            assert "a did not open within 1 s" in message
 
     asyncio.run(main())
     assert Worker.abandoned == before + (not can_kill)
@@ -148,11 +148,11 @@ def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():
     before = Worker.abandoned
 
     async def main():
-        board = WorkQueue(["a"], timeout_s=0.05)
+        board = WorkQueue(["a"], timeout_s=1.0)
         async with runners(board, resources, "a") as (_, reports):
             assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
-            assert "a gave no segment within 0.05 s" in message
+            assert "a gave no segment within 1 s" in message
             assert "--collect-timeout" in message
             resources.release()  # the old thread ends after all: nobody may take its result
             assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
@@ -167,7 +167,7 @@ def test_a_hang_that_a_kill_ends_leaves_nothing():
     before = Worker.abandoned
 
     async def main():
-        board = WorkQueue(["a"], timeout_s=0.05)
+        board = WorkQueue(["a"], timeout_s=1.0)
         async with runners(board, resources, "a"):
             assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
 

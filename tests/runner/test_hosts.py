@@ -95,9 +95,9 @@ def collect(blocks, timeout_s):
 @pytest.mark.parametrize(
     ("make", "what", "timeout_s", "words"),
     [
-        (thread_game, raises, 30.0, "FloatingPointError: the rules broke"),
-        (ProcessGame, send(signal.SIGKILL), 30.0, "ended with exit code -9 in the middle of a segment"),
-        (ProcessGame, send(signal.SIGSTOP), 2.0, "--collect-timeout"),
+        (thread_game, raises, 200.0, "FloatingPointError: the rules broke"),
+        (ProcessGame, send(signal.SIGKILL), 200.0, "ended with exit code -9 in the middle of a segment"),
+        (ProcessGame, send(signal.SIGSTOP), 5.0, "--collect-timeout"),
     ],
     ids=["thread-raises", "process-killed", "process-hangs"],
 )

@@ -17,6 +17,7 @@ from selfplay.errors import RunnerError
 from selfplay.runner.process_game import ProcessGame
 from tests.envs.melee.dolphin.emulators import PORT, Disc, disc_with, write_stand_in
 from tests.scripts.commands import is_alive, wait_for
+from tests.support.processes import LIMIT_S, Process
 
 psutil = pytest.importorskip("psutil", reason="needs psutil (the extra dolphin)")
 pytestmark = [
@@ -43,7 +44,10 @@ def place(tmp_path, monkeypatch):
 
 def options(place, disc=None):
     program, image = write_stand_in(place / "stand_in", disc or Disc())
-    return {"num_games": 1, "dolphin": str(program), "iso": str(image), "slippi_port": PORT, "max_episode_frames": 100}
+    return {
+        "num_games": 1, "dolphin": str(program), "iso": str(image), "slippi_port": PORT, "max_episode_frames": 100,
+        "start_timeout_s": LIMIT_S, "frame_timeout_s": LIMIT_S,
+    }  # fmt: skip
 
 
 def processes_below(pid):
@@ -107,11 +111,11 @@ def test_the_trainer_is_killed(place):
         time.sleep(600)
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as trainer:
+    with Process(command, cwd=ROOT, stdout=subprocess.PIPE) as trainer:
         below = processes_below(trainer.pid) if int(trainer.stdout.readline()) else []
         assert len(below) >= 4  # keeper, worker, emulator, libmelee's connection
         trainer.kill()
-    wait_for(lambda: not any(map(is_alive, below)))
+        wait_for(lambda: not any(map(is_alive, below)))
 
 
 def test_a_closed_game_leaves_nothing_although_its_emulator_hangs(place):

@@ -21,6 +21,7 @@ from selfplay.runner.game_process import parse_dtype
 from selfplay.runner.process_game import LINE_BYTES, ProcessGame
 from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
 from tests.scripts.commands import is_alive, wait_for
+from tests.support.processes import LIMIT_S, Process
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {
@@ -155,7 +156,7 @@ def test_kill_ends_a_call_that_hangs(game):
     thread = threading.Thread(target=step)
     thread.start()
     assert game.kill()
-    thread.join(10)
+    thread.join(LIMIT_S)
     assert failed == [f"game process {game.pid} ended with exit code -9 in the middle of a segment"]
 
 
@@ -175,13 +176,13 @@ def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
         time.sleep(60)
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as trainer:
+    with Process(command, cwd=ROOT, stdout=subprocess.PIPE) as trainer:
         pid = int(trainer.stdout.readline())
         assert is_alive(pid)
         if stopped:
             os.kill(pid, signal.SIGSTOP)
         trainer.kill()
-    wait_for(lambda: not is_alive(pid))
+        wait_for(lambda: not is_alive(pid))
 
 
 def test_types_travel_as_json():
@@ -260,7 +261,7 @@ def test_an_endless_answer_is_refused_at_the_bound(game, start):
         assert written < 2 * LINE_BYTES  # the rest was not read
     finally:
         game.close()  # the last reader of the pipe
-        thread.join(10)
+        thread.join(LIMIT_S)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from selfplay.runner import process_reaper as keeping
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
 from tests.scripts.commands import is_alive, wait_for
+from tests.support.processes import LIMIT_S, Process
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -20,44 +21,32 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at proces
 # A child that leads a group, starts one of its own that would live on, and writes into its temporary folder.
 CHILD = """
 import os, subprocess, sys, tempfile, time
-grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 folder = tempfile.mkdtemp(prefix="mine")
 os.mkfifo(folder + "/pipe")
 print(grandchild.pid, folder, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
 def start(reaper):
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD],
-        env=reaper.environment,
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    child = Process([sys.executable, "-c", CHILD], env=reaper.environment, stdout=subprocess.PIPE)
     reaper.watch(child.pid)
     pid, folder = child.stdout.readline().split()
     return child, int(pid), Path(folder)
 
 
-def finish(child):
-    child.kill()
-    child.wait()
-    child.stdout.close()
-
-
 def test_closing_kills_the_whole_group_and_removes_its_files():
     reaper = ProcessReaper()
     child, grandchild, folder = start(reaper)
-    assert folder.parent == reaper.folder
-    assert is_alive(grandchild)
-    reaper.close()
-    assert child.wait(10) == -signal.SIGKILL
-    wait_for(lambda: not is_alive(grandchild))
-    assert not reaper.folder.exists()
-    reaper.close()  # once more does no harm
-    finish(child)
+    with child:
+        assert folder.parent == reaper.folder
+        assert is_alive(grandchild)
+        reaper.close()
+        assert child.wait() == -signal.SIGKILL
+        wait_for(lambda: not is_alive(grandchild))
+        assert not reaper.folder.exists()
+        reaper.close()  # once more does no harm
 
 
 def test_one_that_watched_nobody_only_removes_its_folder():
@@ -70,16 +59,16 @@ def test_one_that_watched_nobody_only_removes_its_folder():
 def test_where_the_shell_itself_was_killed_closing_still_removes_the_folder():
     reaper = ProcessReaper()
     reaper._shell.kill()
-    reaper._shell.wait()
+    reaper._shell.wait(LIMIT_S)
     reaper.watch(os.getpid())  # nobody hears it
     reaper.close()
     assert not reaper.folder.exists()
 
 
 def test_killing_a_group_that_is_gone_is_no_error():
-    child = subprocess.Popen(["true"], start_new_session=True)
-    child.wait()
-    kill_group(child.pid)
+    with Process(["true"]) as child:
+        child.wait()
+        kill_group(child.pid)
 
 
 def test_kill_9_of_this_process_leaves_neither_processes_nor_files():
@@ -93,15 +82,15 @@ def test_kill_9_of_this_process_leaves_neither_processes_nor_files():
         )
         reaper.watch(child.pid)
         print(reaper._shell.pid, child.pid, child.stdout.readline().split()[0], reaper.folder, flush=True)
-        time.sleep(60)
+        time.sleep(600)
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as trainer:
+    with Process(command, cwd=ROOT, stdout=subprocess.PIPE) as trainer:
         *pids, folder = trainer.stdout.readline().split()
         assert Path(folder).is_dir()
         trainer.kill()
-    wait_for(lambda: not any(is_alive(int(pid)) for pid in pids))
-    wait_for(lambda: not Path(folder).exists())
+        wait_for(lambda: not any(is_alive(int(pid)) for pid in pids))
+        wait_for(lambda: not Path(folder).exists())
 
 
 def test_what_a_killed_process_and_its_killed_shell_left_is_removed_by_the_next(tmp_path, monkeypatch):
@@ -111,16 +100,16 @@ def test_what_a_killed_process_and_its_killed_shell_left_is_removed_by_the_next(
         from selfplay.runner.process_reaper import ProcessReaper
         tempfile.tempdir = {str(tmp_path)!r}
         reaper = ProcessReaper()
-        child = subprocess.Popen(["sleep", "60"], env=reaper.environment, start_new_session=True)
+        child = subprocess.Popen(["sleep", "600"], env=reaper.environment, start_new_session=True)
         reaper.watch(child.pid)
         print(reaper._shell.pid, child.pid, reaper.folder, flush=True)
-        time.sleep(60)
+        time.sleep(600)
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
     unknown = tmp_path / "selfplay-unknown"
     unknown.mkdir()  # of an owner who has not got so far, or of another program
     (tmp_path / "selfplay-link").symlink_to(unknown)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as trainer:
+    with Process(command, cwd=ROOT, stdout=subprocess.PIPE) as trainer:
         shell, child, name = trainer.stdout.readline().split()
         folder = Path(name)
         ProcessReaper().close()
@@ -131,23 +120,19 @@ def test_what_a_killed_process_and_its_killed_shell_left_is_removed_by_the_next(
         ProcessReaper().close()
         assert folder.is_dir()  # its shell lives, and will remove it
         os.kill(int(shell), signal.SIGKILL)
-    wait_for(lambda: not is_alive(int(shell)))
-    ProcessReaper().close()
-    assert not folder.exists()
-    wait_for(lambda: not is_alive(int(child)))
+        wait_for(lambda: not is_alive(int(shell)))
+        ProcessReaper().close()
+        assert not folder.exists()
+        wait_for(lambda: not is_alive(int(child)))
     assert unknown.is_dir()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_one_that_hunts_ends_what_runs_with_its_environment_wherever_it_went():
     reaper = ProcessReaper(hunt=True)
-    away = subprocess.Popen(["sleep", "60"], env=reaper.environment, start_new_session=True)
-    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    reaper.close()
-    assert away.wait(10) == -signal.SIGKILL
-    assert other.poll() is None
-    other.kill()
-    other.wait()
+    with Process(["sleep", "600"], env=reaper.environment) as away, Process(["sleep", "600"]) as other:
+        reaper.close()
+        assert away.wait() == -signal.SIGKILL
+        assert other.poll() is None
 
 
 def test_a_hunt_starts_no_program_for_each_process_of_the_machine(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from selfplay.errors import ConfigError, RunnerError
 from selfplay.runner import ray_cluster
 from selfplay.runner.ray_cluster import connected
 from selfplay.runner.ray_link import RayLink, first_cause
+from tests.support.processes import LIMIT_S
 
 
 class Ray(types.ModuleType):
@@ -129,7 +130,7 @@ def test_who_does_not_answer_is_given_up(installed, monkeypatch):
     monkeypatch.setattr(ray_cluster, "CONNECT_S", 0.05)
     assert "did not answer within 0.05 s" in refused("auto")
     answer.set()
-    assert ray.over.wait(10)  # what connects late is let go of
+    assert ray.over.wait(LIMIT_S)  # what connects late is let go of
 
 
 def test_a_cluster_that_is_too_small_is_refused(installed, monkeypatch):
@@ -137,7 +138,7 @@ def test_a_cluster_that_is_too_small_is_refused(installed, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_TOKEN", "a")
     message = refused("auto", actors=3)
     assert "3 actors want a CPU each, but the cluster has 8, of which 1 are free" in message
-    assert ray.over.wait(10)
+    assert ray.over.wait(LIMIT_S)
 
 
 def test_our_own_listens_to_this_machine_alone_and_leaves_nothing(installed, monkeypatch):

@@ -27,6 +27,7 @@ from selfplay.runner.serving import NAME, ReplyServer, ServerProgram, find_progr
 from selfplay.supervision import ChildExited, StartError, Supervisor, SupervisorSpec, running
 from tests.policy.language import stub_server
 from tests.scripts.commands import is_alive, wait_for
+from tests.support.processes import LIMIT_S, Process
 
 ROOT = Path(__file__).parents[2]
 STUB = (sys.executable, stub_server.__file__, "{folder}", "{port}")
@@ -50,7 +51,7 @@ def models(tmp_path):
 
 
 @asynccontextmanager
-async def served(program, folder, log, *arguments, timeout_s=30.0):
+async def served(program, folder, log, *arguments, timeout_s=LIMIT_S):
     """A server in a tree of its own; with the reports of that."""
     server, reports = ReplyServer(program, folder, log, timeout_s, arguments), []
     root = Supervisor(SupervisorSpec(children=(server.spec(),)), on_report=reports.append)
@@ -71,7 +72,9 @@ def family(log):
 @asynccontextmanager
 async def asking(server):
     """A writer that asks a server; what it replies, in tokens."""
-    limits = RequestLimits(timeout_s=20.0, retries=200, absent_s=30.0)  # naps are short, and the machine may be busy
+    limits = RequestLimits(
+        timeout_s=LIMIT_S, retries=2000, absent_s=LIMIT_S
+    )  # naps are short, and the machine may be busy
     writer = RemoteWriter(CHAT, 32, Sampling(max_new_tokens=4), server.endpoint, limits, _nap)
 
     def reply():
@@ -128,7 +131,7 @@ def test_which_folder_answers(models, tmp_path):
 
 
 async def until(condition):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LIMIT_S):
         while not condition():  # noqa: ASYNC110 # of another process
             await asyncio.sleep(0.01)
 
@@ -229,13 +232,13 @@ def test_kill_9_of_the_trainer_leaves_no_server(models, tmp_path):
         asyncio.run(main())
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as trainer:
+    with Process(command, cwd=ROOT, stdout=subprocess.PIPE) as trainer:
         assert trainer.stdout.readline() == "ready\n"
         pids = family(log)
         assert len(pids) == 2
         assert all(map(is_alive, pids))
         trainer.kill()
-    wait_for(lambda: not any(map(is_alive, pids)))
+        wait_for(lambda: not any(map(is_alive, pids)))
 
 
 # ---- the programs

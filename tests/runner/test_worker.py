@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from selfplay.runner.worker import Worker
+from tests.support.processes import LIMIT_S
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def test_a_thread_that_came_back_no_longer_hangs(gate):
         worker.close()
         gate.set()
         await job
-        worker._thread.join()
+        worker._thread.join(LIMIT_S)
         assert Worker.hanging() == hanging - 1
 
     asyncio.run(main())
@@ -130,7 +131,7 @@ def test_a_job_may_end_after_the_loop(gate):
 
     asyncio.run(main())
     gate.set()
-    assert ended.wait(5)
+    assert ended.wait(LIMIT_S)
 
 
 def test_a_failure_that_nobody_waits_for_is_not_shouted_about(caplog):

@@ -1,7 +1,6 @@
 """A run whose event loop is blocked, as a person finds it: ended, explained, without orphans, and resumable."""
 
 import re
-import subprocess
 import sys
 
 import pytest
@@ -9,7 +8,8 @@ import pytest
 from selfplay.checkpoint import RunDir
 from selfplay.train.monitoring.watchdog import BLOCKED
 from tests.scripts.commands import ENVIRONMENT, ROOT, is_alive, run, wait_for
-from tests.scripts.test_train import ENDLESS
+from tests.scripts.test_train import LONG
+from tests.support.processes import finish
 
 BLOCKING = """
 import pathlib, sys, time
@@ -35,9 +35,9 @@ sys.exit(train_self_play.main())
 @pytest.mark.full
 def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_path):
     flags = ("--checkpoint", "run", "--save-interval", 2, "--host", "process", "--runners", 2, "--loop-timeout", 5)
-    command = [sys.executable, "-c", BLOCKING, *map(str, (*ENDLESS, *flags))]
+    command = [sys.executable, "-c", BLOCKING, *map(str, (*LONG, *flags))]
     environment = {**ENVIRONMENT, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = finish(command, cwd=tmp_path, env=environment)
     assert done.returncode == BLOCKED, done.stderr
     sentence, *stacks = done.stderr.splitlines()
     assert re.fullmatch(
@@ -48,7 +48,7 @@ def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_pat
     assert any("in blocks" in line for line in stacks)
     children = [int(word) for word in re.search(r"^children (.*)$", done.stdout, re.MULTILINE)[1].split()]
     assert len(children) == 4  # two, and the keeper of each
-    wait_for(lambda: not any(map(is_alive, children)), 60)
+    wait_for(lambda: not any(map(is_alive, children)))
     folder = RunDir(tmp_path / "run")
     assert folder.stacks.read_text().startswith(sentence)
     assert f"{sentence}; it ended at" in run("tree.py", "run", cwd=tmp_path).stdout

@@ -1,5 +1,4 @@
 import json
-import subprocess
 import sys
 
 import pytest
@@ -7,6 +6,7 @@ import pytest
 from scripts import doctor
 from selfplay.commands.doctor.finding import Check
 from tests.scripts.commands import ROOT, mistake, run
+from tests.support.processes import finish
 
 
 def main(monkeypatch, *arguments):
@@ -86,7 +86,7 @@ def test_this_machine(tmp_path):
 def test_without_packages():
     """An interpreter that has only itself is told what it lacks."""
     alone = [sys.executable, "-I", "-S", str(ROOT / "scripts" / "doctor.py")]
-    done = subprocess.run(alone, capture_output=True, text=True, check=False)
+    done = finish(alone)
     assert done.returncode == 1
     assert done.stderr == ""
     assert "FAIL  packages: " in done.stdout

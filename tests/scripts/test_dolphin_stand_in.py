@@ -3,13 +3,13 @@
 import json
 import os
 import shlex
-import subprocess
 import sys
 
 import pytest
 
 from tests.scripts.commands import ROOT, mistake
 from tests.support.fake_dolphin.__main__ import PROGRAM, main
+from tests.support.processes import finish
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in needs named pipes")
 
@@ -20,7 +20,7 @@ def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
         "a folder", "--seed", "7", "--persona", "ishiiruka", "--fault", "crash~500", "--fault", "wrong_stage@2!",
     ]  # fmt: skip
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = finish(command, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     program, disc = tmp_path / "a folder/dolphin", tmp_path / "a folder/disc.json"
     assert json.loads(disc.read_text()) == {
@@ -33,7 +33,7 @@ def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
         *("python", "scripts/train_self_play.py", "--game-type", "dolphin"),
         *("--dolphin", str(program), "--iso", str(disc)),
     ]
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    told = finish([program, "--version"])
     assert (told.returncode, told.stdout[:12]) == (255, "Faster Melee")
 
 

@@ -1,7 +1,6 @@
 import csv
 import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from selfplay.league.ledger import Ledger
 from tests.league.pools import series
 from tests.scripts import commands
+from tests.support.processes import finish
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "leaderboard.py"
 
@@ -19,7 +19,7 @@ def run(*arguments, cwd="."):
 
 
 def run_code(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, encoding="utf-8")
+    return finish([sys.executable, "-c", code])
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from scripts import convert_selfplay_to_verl, generate_selfplay_games, inspect_d
 from selfplay.checkpoint.models import read_model
 from selfplay.commands.dialogue_files.table import read_table
 from tests.scripts.commands import ROOT, mistake
+from tests.support.processes import finish
 from tests.train.dialogue.models import model_folder
 
 SMALL = {"GAME": "kuhn_text", "GAMES_PER_STATE": 4, "TRAIN_BATCH_SIZE": 8}
@@ -20,9 +20,7 @@ def shell(script, folder, **variables):
     """Run it in a folder, with relative paths; nothing of ours in the environment."""
     ours = {"DATA_DIR": "data", "PYTHON": sys.executable, **variables}
     environment = {**os.environ, **{name: str(value) for name, value in ours.items()}}
-    return subprocess.run(
-        [str(ROOT / "scripts" / script)], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    return finish([str(ROOT / "scripts" / script)], cwd=folder, env=environment)
 
 
 def names(folder):
@@ -30,7 +28,7 @@ def names(folder):
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)  # three processes, each of which loads torch
+@pytest.mark.timeout(500)  # three processes, each of which loads torch
 def test_generation_then_training(tmp_path):
     model_folder(tmp_path / "model")
     done = shell("run_selfplay_generation.sh", tmp_path, MODEL_NAME="model", NUM_GAMES=13, EXP_NAME="mine", **SMALL)
@@ -51,7 +49,7 @@ def test_generation_then_training(tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)  # eight processes, each of which loads torch
+@pytest.mark.timeout(500)  # eight processes, each of which loads torch
 def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, monkeypatch, capsys):
     model = model_folder(tmp_path / "model")
     base = tmp_path / "data" / "kuhn_text_game_selfplay_iterations"

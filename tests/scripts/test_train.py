@@ -3,7 +3,6 @@ import os
 import re
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from tests.train.runs import assert_equal_runs, hashes, rows
 SCRIPT = "train_self_play.py"
 SIZE = ("--num-games", 4, "--rollout-length", 64, "--max-episode-frames", 240, "--hidden", "16")
 FIRST = ("--game-type", "mock", "--timesteps", 2000, *SIZE, "--save-interval", 3, "--track-elo")
-ENDLESS = ("--timesteps", 10**9, "--num-games", 4, "--rollout-length", 32, "--max-episode-frames", 120)
+LONG = ("--timesteps", 10**6, "--num-games", 4, "--rollout-length", 32, "--max-episode-frames", 120)
 
 TIME = r"\[\d\d:\d\d:\d\d\]"
 COLLECTED = re.compile(TIME + r" Iter (\d+): Collected (\d+) experiences \((\d+) total steps\)")
@@ -193,17 +192,17 @@ def test_cuda_on_a_machine_without(monkeypatch, tmp_path, capsys):
 
 
 def test_ctrl_c_once_saves_and_stops_in_order(tmp_path):
-    with start(SCRIPT, *ENDLESS, "--checkpoint", "run", "--host", "process", "--runners", 2, cwd=tmp_path) as process:
+    with start(SCRIPT, *LONG, "--checkpoint", "run", "--host", "process", "--runners", 2, cwd=tmp_path) as process:
         read_until(process, "Iter 4: ")
         games = children_of(process.pid)
         assert len(games) == 4  # two, and the keeper of each
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
-    assert process.returncode == 130
+        assert process.wait() == 130
+        assert not any(map(is_alive, games))
     assert "Ctrl-C again stops at once" in rest
     assert "Interrupted, and saved," in rest
     assert "Traceback" not in rest
-    assert not any(map(is_alive, games))
     run_dir = RunDir(tmp_path / "run")
     summary = run_dir.read_summary()
     assert not summary["finished"]
@@ -214,10 +213,9 @@ def test_ctrl_c_once_saves_and_stops_in_order(tmp_path):
 
 @pytest.mark.full
 def test_ctrl_c_twice_stops_at_once(tmp_path):
-    with start(SCRIPT, *ENDLESS, "--checkpoint", "run", "--rollout-length", 10**5, cwd=tmp_path) as process:
+    with start(SCRIPT, *LONG, "--checkpoint", "run", "--rollout-length", 10**5, cwd=tmp_path) as process:
         read_until(process, "Run folder")
-        while not (tmp_path / "run" / "learner" / "iter_0").is_dir():
-            time.sleep(0.01)
+        wait_for((tmp_path / "run" / "learner" / "iter_0").is_dir)
         process.send_signal(signal.SIGINT)
         read_until(process, "again stops at once")
         process.send_signal(signal.SIGINT)
@@ -230,15 +228,16 @@ def test_ctrl_c_twice_stops_at_once(tmp_path):
 def test_kill_9_loses_nothing_that_was_saved(tmp_path):
     iteration = 5
     flags = ("--save-interval", 2, "--track-elo", "--rating-share", 0.5, "--host", "process", "--checkpoint", "run")
-    with start(SCRIPT, *ENDLESS, *flags, cwd=tmp_path) as process:
+    with start(SCRIPT, *LONG, *flags, cwd=tmp_path) as process:
         read_until(process, f"Iter {iteration}: ")
         games = children_of(process.pid)
         os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        wait_for(lambda: not any(map(is_alive, games)))
     folder = tmp_path / "run"
     saved, ledger = hashes(folder), (folder / "ledger.jsonl").read_bytes()
     resumed = run(SCRIPT, "--resume", "--checkpoint", "run", "--timesteps", 128 * (iteration + 3), cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    wait_for(lambda: not any(map(is_alive, games)))
     begun = int(re.search(r"Resumed at: iteration (\d+)", resumed.stdout)[1])
     assert begun >= iteration - 2
     after = hashes(folder)
@@ -253,14 +252,14 @@ def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
     """Killed, resumed: the ledger, the opponents to come and the weights are those of a run that nothing disturbed."""
     iteration = 128
     flags = ("--deterministic", "--save-interval", 4, "--track-elo", "--rating-share", 1, "--gate", "sprt")
-    with start(SCRIPT, *ENDLESS, *flags, "--mode", "pfsp", "--checkpoint", "killed", cwd=tmp_path) as process:
+    with start(SCRIPT, *LONG, *flags, "--mode", "pfsp", "--checkpoint", "killed", cwd=tmp_path) as process:
         read_until(process, "Iter 7: ")
         os.kill(process.pid, signal.SIGKILL)
     assert (tmp_path / "killed" / "ledger.jsonl").stat().st_size  # there was something to lose
     end = ("--timesteps", 10 * iteration)
     resumed = run(SCRIPT, "--resume", "--checkpoint", "killed", *end, cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    whole = run(SCRIPT, *ENDLESS, *flags, *end, "--mode", "pfsp", "--checkpoint", "whole", cwd=tmp_path)
+    whole = run(SCRIPT, *LONG, *flags, *end, "--mode", "pfsp", "--checkpoint", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     names = ["gen_0", "gen_4", "gen_8", "gen_10"]
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed", generations=names)
@@ -269,7 +268,7 @@ def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
 @pytest.mark.full
 def test_kill_9_counts_no_game_twice_and_forgets_none(tmp_path):
     flags = ("--save-interval", 4, "--track-elo", "--rating-share", 0.8, "--checkpoint", "run")
-    with start(SCRIPT, *ENDLESS, *flags, cwd=tmp_path) as process:
+    with start(SCRIPT, *LONG, *flags, cwd=tmp_path) as process:
         for line in process.stdout:
             iteration = int(found[1]) if (found := COLLECTED.search(line)) else 0
             if iteration and (tmp_path / "run" / "ledger.jsonl").exists() and len(_matches(tmp_path / "run")) >= 16:
@@ -292,7 +291,7 @@ def _matches(folder):
 
 @pytest.mark.full
 def test_a_second_trainer_is_refused_and_told_who_the_first_is(tmp_path):
-    with start(SCRIPT, *ENDLESS, "--checkpoint", "run", cwd=tmp_path) as process:
+    with start(SCRIPT, *LONG, "--checkpoint", "run", cwd=tmp_path) as process:
         read_until(process, "Iter 2: ")
         second = run(SCRIPT, "--resume", "--checkpoint", "run", cwd=tmp_path)
         process.kill()

@@ -9,18 +9,19 @@ import pytest
 
 from envs.melee.dolphin.install import is_free
 from selfplay.league.ledger import read_games
+from tests.envs.melee.dolphin.emulators import PORT
 from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run_process, start, wait_for
 from tests.support.fake_dolphin.disc import Disc, Fault
 from tests.support.fake_dolphin.write import write_stand_in
+from tests.support.processes import LIMIT_S
 
 pytest.importorskip("melee", reason="libmelee is not installed")
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc"),
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(500),
     pytest.mark.full,
 ]
 GAMES = 4
-PORT = 53_100
 
 
 @pytest.fixture
@@ -49,6 +50,7 @@ def arguments(tmp_path, disc=None, **more):
         "max-episode-frames": 400,
         "hidden": 16,
         "checkpoint": "run",
+        "set": f"emulator.start_timeout={LIMIT_S}",
         **more,
     }
     return [word for name, value in given.items() for word in (f"--{name}", value)]
@@ -90,12 +92,11 @@ def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
 
 def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch):
     words = arguments(tmp_path, timesteps=10**6, **{"num-games": 2})
-    process = start("train_self_play.py", *words, cwd=tmp_path)
-    read_until(process, "Iter 2:")
-    process.send_signal(signal.SIGINT)
-    rest = process.stdout.read()
-    assert process.wait(60) == 130
-    process.stdout.close()
+    with start("train_self_play.py", *words, cwd=tmp_path) as process:
+        read_until(process, "Iter 2:")
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    assert process.returncode == 130
     assert "Interrupted, and saved" in rest
     done = [json.loads(line)["iteration"] for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()][-1]
     onwards = ("--resume", "--checkpoint", "run", "--timesteps", (done + 1) * 64)
@@ -110,16 +111,14 @@ def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch
 
 def test_kill_9_of_the_trainer_leaves_nothing(tmp_path, scratch):
     words = arguments(tmp_path, timesteps=10**6, **{"num-games": 2})
-    process = start("train_self_play.py", *words, cwd=tmp_path)
-    read_until(process, "Iter 1:")
-    family = descendants(process.pid)
-    assert len(family) >= 2 * 4  # a keeper, a worker, libmelee's own and a Dolphin for each game
-    process.kill()
-    process.wait()
-    process.stdout.close()
-    wait_for(lambda: not any(is_alive(pid) for pid in family))
-    wait_for(lambda: not left_in(scratch))
-    assert all(is_free(port) for port in range(PORT, PORT + 4))
+    with start("train_self_play.py", *words, cwd=tmp_path) as process:
+        read_until(process, "Iter 1:")
+        family = descendants(process.pid)
+        assert len(family) >= 2 * 4  # a keeper, a worker, libmelee's own and a Dolphin for each game
+        process.kill()
+        wait_for(lambda: not any(is_alive(pid) for pid in family))
+        wait_for(lambda: not left_in(scratch))
+        assert all(is_free(port) for port in range(PORT, PORT + 4))
 
 
 def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scratch):

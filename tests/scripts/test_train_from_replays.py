@@ -50,11 +50,11 @@ def test_self_play_goes_on_from_it_and_takes_no_imitation_for_a_run(first, folde
 
 @pytest.mark.full
 def test_an_interrupted_training_is_saved_and_goes_on(folder):
-    arguments = ("--replays", "replays", "--hidden", "16", "--epochs", 100_000, "--patience", 0)
-    process = start(SCRIPT, *arguments, "--checkpoint", "interrupted", cwd=folder)
-    read_until(process, "Epoch 2/")
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    arguments = ("--replays", "replays", "--hidden", "16", "--epochs", 10_000, "--patience", 0)
+    with start(SCRIPT, *arguments, "--checkpoint", "interrupted", cwd=folder) as process:
+        read_until(process, "Epoch 2/")
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
     assert process.returncode == 130, rest
     assert "Stopped, and saved, after" in rest
     assert load_policy(folder / "interrupted" / "imitation_latest_policy").meta.iteration >= 2

@@ -1,7 +1,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -15,6 +14,7 @@ from selfplay.commands.cli import tree
 from selfplay.report.tree_status import ChildStatus, Crash, TreeStatus
 from selfplay.train.monitoring.crash_file import append_crash
 from tests.scripts.commands import ROOT, mistake
+from tests.support.processes import finish
 
 BEGAN = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 CLOCK = r"\d\d:\d\d:\d\d"
@@ -234,6 +234,6 @@ def test_it_needs_no_torch():
         "import sys; sys.argv = ['tree.py', 'nowhere']; import scripts.tree as tree; tree.main(); "
         "print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = finish([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert done.stdout == "False\n"
     assert "nowhere holds no run" in done.stderr

@@ -1,9 +1,10 @@
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 TINY = ("--num-games", 8, "--rollout-length", 16, "--batch-size", 64, "--hidden", 8, "--ppo-epochs", 1, "--runners", 2)
@@ -11,7 +12,7 @@ TINY = ("--num-games", 8, "--rollout-length", 16, "--batch-size", 64, "--hidden"
 
 def soak(*arguments):
     words = [sys.executable, "-m", "scripts.studies.soak", *map(str, arguments)]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    return finish(words, cwd=ROOT)
 
 
 @pytest.mark.full

@@ -1,13 +1,13 @@
 """What the sources of the package may and may not use."""
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import selfplay.supervision
+from tests.support.processes import finish
 
 FOLDER = Path(selfplay.supervision.__file__).parent
 MODULES = sorted(FOLDER.glob("*.py"))
@@ -30,7 +30,7 @@ def test_asyncio_is_used_with_care(module):
 def test_only_the_standard_library_is_imported():
     code = "import sys; old = set(sys.modules); import selfplay.supervision; print(*(set(sys.modules) - old))"
     root = FOLDER.parents[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    done = finish([sys.executable, "-c", code], cwd=root, check=True)
     foreign = {name.partition(".")[0] for name in done.stdout.split()} - set(sys.stdlib_module_names)
     assert foreign == {"selfplay"}
     ours = {name for name in done.stdout.split() if name.startswith("selfplay")}

@@ -1,12 +1,12 @@
 """The end of a program in which an abandoned child still runs."""
 
 import asyncio
-import subprocess
 import sys
 
 import pytest
 
 from selfplay.supervision import run
+from tests.support.processes import finish
 
 PROGRAM = """
 import asyncio, sys
@@ -40,7 +40,7 @@ sys.exit(run(main()))
 )
 def test_a_program_ends_although_an_abandoned_child_swallows_every_cancellation(last, code, told):
     program = PROGRAM.replace("{last}", last)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = finish([sys.executable, "-c", program])
     assert done.returncode == code
     assert done.stderr.strip().endswith(told) if told else done.stderr == ""
 
@@ -71,7 +71,7 @@ except KeyboardInterrupt:
 
 
 def test_one_interrupt_is_enough_while_what_is_left_is_waited_for():
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False)
+    done = finish([sys.executable, "-c", INTERRUPTED])
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 
 

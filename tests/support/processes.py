@@ -99,7 +99,7 @@ class Process(subprocess.Popen):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-        self.wait()
+        super().wait(LIMIT_S)
 
 
 def finish(command, *, check=False, limit_s=LIMIT_S, **options):

@@ -90,11 +90,11 @@ def test_a_block_that_hangs_in_a_thread_is_abandoned(tmp_path, monkeypatch):
     at_call(monkeypatch, Block, "collect", 4, lambda block: gate.wait())
     before = Worker.abandoned
     try:
-        code, text = train(tmp_path / "run", *SIZE, "--collect-timeout", 2)
+        code, text = train(tmp_path / "run", *SIZE, "--collect-timeout", 5)
     finally:
         gate.set()
     assert_complete(tmp_path / "run", code, text, restarts=1)
-    assert "gave no segment within 2 s and is replaced (--collect-timeout sets the limit)" in text
+    assert "gave no segment within 5 s and is replaced (--collect-timeout sets the limit)" in text
     assert Worker.abandoned == before + 1
     assert RunDir(tmp_path / "run").read_summary()["abandoned"] == Worker.abandoned
 
@@ -107,7 +107,7 @@ def test_a_block_that_hangs_in_a_thread_is_abandoned(tmp_path, monkeypatch):
 )
 def test_a_game_process_that_breaks_is_replaced(tmp_path, monkeypatch, number, words):
     at_call(monkeypatch, Block, "collect", 4, lambda block: os.kill(block.game.pid, number))
-    code, text = train(tmp_path / "run", *SIZE, "--host", "process", "--collect-timeout", 3)
+    code, text = train(tmp_path / "run", *SIZE, "--host", "process", "--collect-timeout", 6)
     assert_complete(tmp_path / "run", code, text, restarts=1)
     assert words in text
 

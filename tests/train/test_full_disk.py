@@ -1,7 +1,6 @@
 """A disk that is full costs what it refuses, no training, and nothing that was saved before."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +9,7 @@ from selfplay.checkpoint import RunDir, list_generations, load_generation, load_
 from selfplay.errors import DiskError, SelfPlayError
 from selfplay.train.fighting.learner import Learner
 from tests.scripts.commands import read_until, start
+from tests.support.processes import finish
 from tests.train.disks import WRITING, Disk
 from tests.train.runs import ITERATION, rows, train
 from tests.train.test_breakage import LAST, at_call
@@ -98,25 +98,14 @@ def test_a_really_full_disk(tmp_path):
         pytest.skip("a small disk is mounted as Linux does it")
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", str(folder)], capture_output=True)
+    mounted = finish(["mount", "-t", "tmpfs", "-o", "size=20m", "none", str(folder)])
     if mounted.returncode != 0:
         pytest.skip("only root may mount a small disk")
     try:
-        size = (
-            "--num-games",
-            2,
-            "--rollout-length",
-            16,
-            "--max-episode-frames",
-            120,
-            "--hidden",
-            64,
-            "--host",
-            "thread",
-        )
+        size = ("--num-games", 2, "--rollout-length", 16, "--max-episode-frames", 120, "--hidden", 64)
         process = start(
             "train_self_play.py", "--game-type", "mock", "--checkpoint", folder / "run", *size, "--ppo-epochs", 1,
-            "--save-interval", 5, "--keep-checkpoints", 1, "--timesteps", 10**9, cwd=tmp_path,
+            "--save-interval", 5, "--keep-checkpoints", 1, "--timesteps", 10**6, "--host", "thread", cwd=tmp_path,
         )  # fmt: skip
         with process:
             read_until(process, "Iter 2:")
@@ -133,7 +122,7 @@ def test_a_really_full_disk(tmp_path):
         assert hidden(folder) == []
         assert rows(run.metrics)
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        finish(["umount", str(folder)], check=True)
 
 
 def fill(path):

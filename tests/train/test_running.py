@@ -19,17 +19,18 @@ from selfplay.train.monitoring.crash_file import read_crashes
 from selfplay.train.monitoring.supervision_notices import SupervisionNotices
 from selfplay.train.monitoring.watchdog import BLOCKED
 from selfplay.train.tree import Tree
+from tests.support.processes import LIMIT_S
 from tests.train.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
 from tests.train.runs import ITERATION, hashes, train
 
 __all__ = ["same_handlers"]  # of every test here
-ENDLESS = ("--timesteps", 10**9, "--save-interval", 10**6, "--runners", 2)
+LONG = ("--timesteps", 10**6, "--save-interval", 10**6, "--runners", 2)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_first_signal_ends_the_run_after_its_iteration_saved(tmp_path, monkeypatch, number):
     before(monkeypatch, Learner, "update", 2, signalled(number))
-    code, text = train(tmp_path / "run", *ENDLESS)
+    code, text = train(tmp_path / "run", *LONG)
     assert_saved_and_interrupted(tmp_path / "run", code, text, number)
 
 
@@ -53,7 +54,7 @@ def test_a_first_signal_does_not_wait_for_a_learner_that_is_parked(tmp_path, mon
                 down.append(report.down_s)
 
     monkeypatch.setattr(SupervisionNotices, "on_report", tell)
-    code, text = train(tmp_path / "run", *ENDLESS)
+    code, text = train(tmp_path / "run", *LONG)
     assert code == 130
     assert "Interrupted, and saved," in text
     assert [seconds < park_s for seconds in down] == [True]
@@ -61,14 +62,14 @@ def test_a_first_signal_does_not_wait_for_a_learner_that_is_parked(tmp_path, mon
 
 def test_a_signal_in_the_middle_of_a_save_changes_nothing_about_it(tmp_path, monkeypatch):
     before(monkeypatch, saving, "write_learner", 2, signalled(signal.SIGTERM))
-    code, text = train(tmp_path / "run", *ENDLESS, "--save-interval", 2)
+    code, text = train(tmp_path / "run", *LONG, "--save-interval", 2)
     assert_saved_and_interrupted(tmp_path / "run", code, text, signal.SIGTERM)
     assert list(hashes(tmp_path / "run")) == ["gen_0", "gen_2"]
 
 
 def test_a_signal_before_the_first_iteration_leaves_a_run_that_can_be_resumed(tmp_path, monkeypatch):
     before(monkeypatch, Tree, "start_runners", 1, signalled(signal.SIGTERM))
-    code, _ = train(tmp_path / "run", *ENDLESS)
+    code, _ = train(tmp_path / "run", *LONG)
     assert code == 143
     assert train(tmp_path / "run", "--timesteps", ITERATION, resume=True)[0] == 0
 
@@ -80,11 +81,11 @@ def test_a_second_signal_ends_the_process_at_once_although_the_loop_is_blocked(t
 
     def block():
         send.start()
-        ended.wait()
+        ended.wait(LIMIT_S)
 
     before(monkeypatch, TrainingLoop, "_report", 2, block)
-    code, _ = train(tmp_path / "run", *ENDLESS)
-    send.join()
+    code, _ = train(tmp_path / "run", *LONG)
+    send.join(LIMIT_S)
     assert sorted((*codes, code)) == [130, 143]  # it went on, as it did not really end
 
 
@@ -116,7 +117,7 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
     folder = tmp_path / "run"
     try:
         with pytest.raises(HangingError) as caught:
-            train(folder, *ENDLESS, "--collect-timeout", 2, "--max-abandoned", 1)
+            train(folder, *LONG, "--collect-timeout", 2, "--max-abandoned", 1)
     finally:
         gate.set()
     told = str(caught.value)
@@ -140,7 +141,7 @@ def test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause(tmp_path,
     monkeypatch.setattr(Block, "collect", broken)
     monkeypatch.setattr(runners, "BEGINNING_S", 0.1)
     with pytest.raises(SelfPlayError, match="the rules are broken for good; it began with KeyError: 'stage'") as caught:
-        train(tmp_path / "run", *ENDLESS)
+        train(tmp_path / "run", *LONG)
     found, _ = read_crashes(RunDir(tmp_path / "run").crashes, 10**6)
     assert found[0].kind == "gave up"
     assert "root/runners/runner-00" in found[0].first_cause
@@ -173,7 +174,7 @@ def test_a_tree_that_does_not_start_is_one_line(tmp_path, monkeypatch):
 
     monkeypatch.setattr(loop, "Worker", broken)
     with pytest.raises(SelfPlayError, match=r"the run could not start: .*'learner' did not start.*no threads left"):
-        train(tmp_path / "run", *ENDLESS)
+        train(tmp_path / "run", *LONG)
     assert standing(tmp_path / "run").ended.startswith("failed: the run could not start")
 
 

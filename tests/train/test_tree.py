@@ -15,7 +15,7 @@ from selfplay.train.tree import Tree
 from tests.report.make import Recorder
 from tests.train.runs import TINY
 
-ENDLESS = [str(argument) for argument in (*TINY, "--timesteps", 10**9, "--save-interval", 10**6, "--runners", 2)]
+LONG = [str(argument) for argument in (*TINY, "--timesteps", 10**6, "--save-interval", 10**6, "--runners", 2)]
 
 
 class Reports(Feed):
@@ -40,7 +40,7 @@ class Reports(Feed):
 
 def train(folder, *arguments):
     """Run a coroutine function in the middle of a run."""
-    session = Session(parse([*ENDLESS, *arguments]).config, create_run(folder), "cpu")
+    session = Session(parse([*LONG, *arguments]).config, create_run(folder), "cpu")
 
     def decorate(work):
         async def main():

@@ -1,5 +1,6 @@
 """Training from tables: what is learned, what is left, and that several processes are as good as one."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from selfplay.commands.dialogue_files.training import CHECKPOINT, TrainingSettin
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.policy.language.loading import load_model
 from tests.commands.dialogue_files.written import lines, written
+from tests.support.processes import Process
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = Path(__file__).parent / "one_of_several.py"
@@ -151,28 +153,19 @@ def run(folder, processes):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    running = []
+    environments = []
     for rank in range(processes):
         told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": processes, "LOCAL_WORLD_SIZE": processes}
         told |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1, "PYTHONPATH": ROOT}
-        environment = {**os.environ, **{name: str(value) for name, value in told.items()}}
-        running.append(
-            subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(folder)], env=environment, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )
-        )  # fmt: skip
-    try:
+        environments.append({**os.environ, **{name: str(value) for name, value in told.items()}})
+    command, pipes = [sys.executable, str(PROGRAM), str(folder)], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with contextlib.ExitStack() as stack:
         outputs = []
-        for process in running:
-            out, errors = process.communicate(timeout=100)
-            assert process.returncode == 0, errors
-            outputs.append(out)
+        for process in [stack.enter_context(Process(command, env=each, **pipes)) for each in environments]:
+            out, errors = process.communicate()
+            assert process.returncode == 0, errors.decode()
+            outputs.append(out.decode())
         return outputs
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 @pytest.mark.full

@@ -1,7 +1,6 @@
 """The dialogue games by name."""
 
 import json
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from envs.dialogue.states import LAPTOP, MatchingRules
 from envs.errors import GameError, UnknownNameError
 from envs.registry import DIALOGUE, GAMES, find_dialogue, find_game, make_game
 from tests.envs.dialogue.tables import self_play
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[3]
 
@@ -46,9 +46,7 @@ def test_without_the_extra_the_command_names_the_install_line():
         "try: find_dialogue('matching')\n"
         "except GameError as error: print(error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=True, capture_output=True, text=True
-    )
+    done = finish([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert done.stdout == "scipy is missing, which matching needs: pip install -e '.[dialogue]'\n"
 
 

@@ -6,7 +6,6 @@
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from envs.melee import actions, bots, controller
 from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.physics import RULES_VERSION
 from envs.melee.tables import STAGES, load_tables
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[3]
 FIGURES = ROOT / "docs" / "data" / "round_robin.json"
@@ -107,7 +107,7 @@ def test_one_seed_gives_one_game_and_another_seed_another(name):
 def test_compiled_and_uncompiled_players_agree_bit_for_bit():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.envs.melee.test_bots"]
-    uncompiled = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    uncompiled = finish(command, cwd=ROOT, env=environment, check=True)
     assert uncompiled.stdout.splitlines() == comparison()
 
 

@@ -4,7 +4,6 @@ import copy
 import csv
 import json
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from envs.errors import TableError
 from envs.melee import actions as a
 from envs.melee.tables import importer
+from tests.support.processes import finish
 
 ROOT = Path(__file__).resolve().parents[3]
 FOX = ROOT / "envs/melee/tables/characters/fox.toml"
@@ -144,9 +144,7 @@ def run(folder, frames, *options):
     moves = folder / "PlFx.framedata.json"
     moves.write_text(json.dumps(MOVES))
     command = [sys.executable, "scripts/import_character.py", "fox", "--moves", moves, "--frames", frames]
-    return subprocess.run(
-        [*command, "--folder", folder, *options], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    return finish([*command, "--folder", folder, *options], cwd=ROOT)
 
 
 def test_the_command_writes_checks_and_then_has_nothing_to_do(tmp_path, frames):

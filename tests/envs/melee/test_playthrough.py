@@ -1,7 +1,6 @@
 """The rules give what they gave when the playthrough was committed, compiled and uncompiled alike."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from envs.melee.tables import CHARACTERS, STAGES
 from tests.envs.melee import playthrough
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[3]
 RARE = {"other", "shield_break", "jump_squat"}
@@ -50,7 +50,7 @@ def test_it_meets_most_kinds_of_action():
 def test_compiled_and_uncompiled_rules_agree_bit_for_bit():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.envs.melee.playthrough"]
-    uncompiled = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    uncompiled = finish(command, cwd=ROOT, env=environment, check=True)
     compiled = [
         line
         for left, right, stage, stretches in playthrough.read()

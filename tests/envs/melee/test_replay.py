@@ -2,7 +2,6 @@
 
 import dataclasses
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from envs.melee.replay import End, read_replay
 from envs.melee.slp import layout
 from tests.envs.melee.slp_files import FOUNTAIN, VERSIONS, Parts, assert_same, file_bytes, synthetic
+from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[3]
 
@@ -143,7 +143,7 @@ def test_columns_are_made_once(made):
 
 def test_reading_needs_no_compiler():
     script = "import sys, envs.melee.replay; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
+    assert finish([sys.executable, "-c", script], cwd=ROOT).returncode == 0
 
 
 def test_the_last_recording_of_a_frame_counts(made):

@@ -1,5 +1,4 @@
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from envs.melee.state import CONTROLLER, GAME, PLAYER
 from envs.melee.tables import CHARACTERS, STAGES, layout, load_tables
 from envs.melee.tables.fits import DEFAULT_HULL
 from envs.melee.tables.layout import ACTION, CHARACTER, GRAB_HIT, HIT, STAGE
+from tests.support.processes import finish
 
 FOLDER = Path(tables.__file__).parent
 OTHERWISE = {("dk", "throw_f")}  # carries the other player
@@ -307,7 +307,7 @@ def test_an_unfinished_file_of_the_game_costs_that_character_only(tmp_path):
     path = copy / "tables/characters/fox.toml"
     path.write_text(path.read_text().replace("weight = ", "weigh = ", 1))
     run = [sys.executable, "-c", UNFINISHED, str(copy)]
-    done = subprocess.run(run, capture_output=True, text=True, cwd=FOLDER.parents[2], check=True)
+    done = finish(run, cwd=FOLDER.parents[2], check=True)
     warned, refused = done.stdout.splitlines()
     assert "fox.toml: attributes: weight is missing; fox is left out" in warned
     assert "'fox'" not in warned.split("[")[2]

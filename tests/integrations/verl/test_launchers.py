@@ -1,12 +1,12 @@
 """What the launchers ask of verl, and what they refuse."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from selfplay.integrations import verl
+from tests.support.processes import finish
 
 FOLDER = Path(verl.__file__).parent
 GENERAL = "run_dialop_selfplay_custom.sh"
@@ -22,7 +22,7 @@ def launch(tmp_path):
     def run(name, *arguments, **variables):
         env = {"PATH": os.environ["PATH"], "PYTHON": str(told), "DATA_DIR": "states", "N_GPUS": "2"} | variables
         command = ["bash", str(FOLDER / name), *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
+        return finish(command, cwd=tmp_path, env=env)
 
     return run
 

@@ -15,6 +15,8 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.support.processes import LIMIT_S
+
 SGLANG, VLLM, TEXT, CHAT = "sglang", "vllm", "text", "chat"
 HOST = "127.0.0.1"
 
@@ -48,7 +50,7 @@ class Stub:
 
     def close(self):
         self.server.shutdown()
-        self.thread.join()
+        self.thread.join(LIMIT_S)
         self.server.server_close()
 
     def __enter__(self):
@@ -168,11 +170,11 @@ def main():
     given = parser.parse_args()
     if given.fail:
         sys.exit("out of memory")
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     sys.stdout.write(f"serving {given.folder} {os.getpid()} {child.pid}\n")
     sys.stdout.flush()
     if given.never_ready or (Path(given.folder) / "slow").exists():
-        child.wait()
+        child.wait(600)
 
     class Handler(_Handler):
         owner = None

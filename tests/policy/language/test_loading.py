@@ -1,6 +1,5 @@
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -14,6 +13,7 @@ from selfplay.policy.language.model import FrozenReference
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from tests.policy.language.models import converse, recomputed, sampled, tiny
+from tests.support.processes import finish
 
 GREEDY = Sampling(0.0, 1.0, 8)
 
@@ -394,7 +394,7 @@ def test_a_refused_field_of_an_adapter_names_every_kind_of_valid_value(tmp_path,
 def test_a_model_without_an_adapter_does_not_load_peft(folder):
     program = f"import sys; from selfplay.policy.language.loading import load_model; load_model({str(folder)!r}); "
     program += "sys.exit('peft' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+    assert finish([sys.executable, "-c", program]).returncode == 0
 
 
 def test_an_adapter_may_have_ranks_of_its_own(adapted, tmp_path):

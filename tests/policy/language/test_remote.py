@@ -21,6 +21,7 @@ from selfplay.runner.dialogue import Lost, Played, play_games
 from selfplay.seeding import derive
 from tests.policy.language.stub_server import CHAT, SGLANG, TEXT, VLLM, Stub
 from tests.policy.language.taught import GREEDY, hands, taught_model
+from tests.support.processes import LIMIT_S
 
 GAMES = 12
 KINDS = (SGLANG, VLLM, TEXT, CHAT)
@@ -73,7 +74,7 @@ class Asking:
     def __init__(self, model, stub, sampling=GREEDY, endpoint=None, **limits):
         self.naps = Naps()
         self.endpoint = endpoint or find_endpoint(stub.url, model.chat, 5.0)
-        limits = RequestLimits(**{"timeout_s": 20.0, "failures": 1000, **limits})
+        limits = RequestLimits(**{"timeout_s": LIMIT_S, "failures": 1000, **limits})
         self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, limits, self.naps)
 
     def __enter__(self):
@@ -162,7 +163,7 @@ def test_requests_run_at_once_as_many_as_are_allowed_and_come_back_in_order(mode
         """Lets go when four are there; more than four would never meet again."""
 
         def __call__(self, number):
-            gate.wait(10)
+            gate.wait(LIMIT_S)
 
     with Stub(SGLANG, answer, Together()) as stub, Asking(model, stub, in_flight=4) as writer:
         conversations = [c for seat in range(GAMES) for c in [writer.open(seat, "", "")]]
@@ -327,7 +328,7 @@ def test_a_slow_server_is_a_failure(model):
     free = threading.Event()
 
     def slow(number):
-        free.wait(10)
+        free.wait(LIMIT_S)
 
     with Stub(SGLANG, answering(model), slow) as stub:
         with Asking(model, stub, timeout_s=0.05, retries=1) as writer:
@@ -365,7 +366,7 @@ def test_an_answer_that_drips_has_to_be_whole_in_time(model, begins, monkeypatch
             monkeypatch.setattr(stub.server.RequestHandlerClass, "do_POST", lambda self: drips(self))
             (game,) = play_games(hands(writer, 1))
         assert game == Lost("g0", "the server gave no reply: no whole answer within 0.5 s")
-        assert drips.left.wait(10)
+        assert drips.left.wait(LIMIT_S)
 
 
 @pytest.mark.parametrize("begins", DRIPPING)
@@ -375,7 +376,7 @@ def test_a_server_that_drips_when_it_is_asked_what_it_is_is_given_up(model, begi
         monkeypatch.setattr(stub.server.RequestHandlerClass, "do_GET", lambda self: drips(self))
         with pytest.raises(ConfigError, match=r"no server answers there: no whole answer within 0\.5 s"):
             find_endpoint(stub.url, model.chat, 0.5)
-        assert drips.left.wait(10)
+        assert drips.left.wait(LIMIT_S)
 
 
 def test_a_server_that_is_gone_is_waited_for(model):
@@ -405,10 +406,10 @@ def test_cancelling_ends_a_call_in_progress_and_all_later_ones(model):
 
     def hang(number):
         asked.set()
-        free.wait(10)
+        free.wait(LIMIT_S)
 
     with Stub(SGLANG, answering(model), hang) as stub, Asking(model, stub) as writer:
-        threading.Thread(target=lambda: (asked.wait(10), writer.cancel())).start()
+        threading.Thread(target=lambda: (asked.wait(LIMIT_S), writer.cancel())).start()
         for _ in range(2):
             with pytest.raises(RunnerError, match="cancelled"):
                 play_games(hands(writer, 1))

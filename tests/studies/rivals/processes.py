@@ -1,6 +1,5 @@
 """Other processes, as /proc shows them."""
 
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,10 +17,3 @@ def alive(mark):
             if mark.encode() in (place / "cmdline").read_bytes() and state(place.name) != "Z":
                 found.append(place.name)
     return found
-
-
-def wait_for(true, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

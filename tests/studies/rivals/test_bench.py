@@ -12,7 +12,8 @@ from scripts.studies.rivals.programs.job import Job
 from scripts.studies.rivals.running import Answer, ask
 from scripts.studies.rivals.venvs import PEERS, PeerError, chosen
 from selfplay.errors import ConfigError
-from tests.studies.rivals.processes import alive, wait_for
+from tests.studies.rivals.processes import alive
+from tests.support.processes import wait_for
 
 
 @pytest.fixture

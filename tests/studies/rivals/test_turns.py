@@ -1,6 +1,5 @@
 """Programs take turns: one goes on, the others stand still, and nothing is left of them."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,7 +7,8 @@ import pytest
 
 from scripts.studies.rivals.turns import Entry, parts, take_turns
 from scripts.studies.rivals.venvs import PeerError, environment
-from tests.studies.rivals.processes import alive, state, wait_for
+from tests.studies.rivals.processes import alive, state
+from tests.support.processes import Process, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -102,11 +102,8 @@ take_turns(entries, folder, turn=600.0, marks=[600.0], at_mark=print)
 
 
 def test_nobody_stands_still_for_ever_when_the_race_is_killed(tmp_path):
-    racing = subprocess.Popen([sys.executable, "-c", TURNS, str(tmp_path), COUNTS], env=environment(None))
-    try:
+    with Process([sys.executable, "-c", TURNS, str(tmp_path), COUNTS], env=environment(None)) as racing:
         wait_for(lambda: counted(tmp_path / "a"))
         wait_for(lambda: len(alive(f"{tmp_path}/")) >= 2)
-    finally:
         racing.kill()
-        racing.wait()
-    wait_for(lambda: not alive(f"{tmp_path}/"))
+        wait_for(lambda: not alive(f"{tmp_path}/"))

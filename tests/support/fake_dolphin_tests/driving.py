@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from envs.melee.controller import BUTTONS
+from tests.support.processes import LIMIT_S, wait_for
 
 if os.name != "posix":
     pytest.skip("needs named pipes", allow_module_level=True)
@@ -29,13 +30,10 @@ def free_port():
         return found.getsockname()[1]
 
 
-def wait_for(port):
-    """Wait until a UDP port is open, where that can be seen: libmelee asks a closed one again only a second later."""
+def is_open(port):
+    """Whether a UDP port is open, where that can be seen: libmelee asks a closed one again only a second later."""
     table = Path("/proc/net/udp")
-    for _ in range(50):
-        if not table.exists() or f":{port:04X} " in table.read_text():
-            return
-        time.sleep(0.02)
+    return not table.exists() or f":{port:04X} " in table.read_text()
 
 
 def unread(pipe):
@@ -63,10 +61,18 @@ class Drive:
         self.console.run(str(self.disc))
 
     def connect(self):
-        wait_for(self.console.slippi_port)
-        assert self.console.connect()
+        wait_for(lambda: is_open(self.console.slippi_port) or self.process.poll() is not None)
+        wait_for(self._connect)
         for pad in self.pads.values():
             pad.connect()
+
+    def _connect(self):
+        """libmelee gives up after ten seconds, in which a busy machine may not have loaded the rules."""
+        if connected := self.console.connect():
+            return connected
+        assert self.process.poll() is None
+        self.console._slippstream = melee.slippstream.SlippstreamClient("127.0.0.1", self.console.slippi_port)
+        return False
 
     def step(self):
         self.state = self.console.step()
@@ -139,7 +145,7 @@ def end(console):
     stream = console._slippstream
     if stream._worker is not None and stream._worker.pid is not None:
         stream._worker.kill()  # it may hold a lock that an orderly shutdown would wait for
-        stream._worker.join()
+        stream._worker.join(LIMIT_S)
         stream._buffer.close()
     stream._worker = None
     console.stop()

@@ -16,6 +16,7 @@ from tests.support.fake_dolphin.journal import Journal
 from tests.support.fake_dolphin.machine import GARBAGE
 from tests.support.fake_dolphin.write import write_stand_in
 from tests.support.fake_dolphin_tests.driving import Character, Stage, melee, running
+from tests.support.processes import LIMIT_S
 
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"), pytest.mark.full]
 
@@ -80,7 +81,7 @@ def test_files_that_are_written_again_forget_what_happened_once(tmp_path):
 def test_the_journal_tells_what_happened(tmp_path):
     path = tmp_path / "journal"
     disc = Disc(faults=(Fault(kind="wrong_stage"), Fault(kind="crash", at=5)), journal=str(path))
-    with running(write_stand_in(tmp_path, disc), polling_mode=True, polling_timeout=1.0) as drive:
+    with running(write_stand_in(tmp_path, disc), polling_mode=True, polling_timeout=5.0) as drive:
         drive.enter()
         while drive.step() is not None:
             pass
@@ -98,11 +99,11 @@ def test_a_journal_that_cannot_be_written(tmp_path):
 
 
 def test_crash(made):
-    with running(made("crash", at=20), polling_mode=True, polling_timeout=1.0) as drive:
+    with running(made("crash", at=20), polling_mode=True, polling_timeout=5.0) as drive:
         state, _ = drive.enter()
         while state is not None and state.frame < 100:
             last, state = state, drive.step()
-        assert drive.process.wait(10) == CRASHED
+        assert drive.process.wait(LIMIT_S) == CRASHED
         assert last.frame == 19
 
 
@@ -111,13 +112,13 @@ def test_crash_in_a_menu(made):
         for _ in range(5):
             drive.step()
         drive.flush()
-        assert drive.process.wait(10) == CRASHED
+        assert drive.process.wait(LIMIT_S) == CRASHED
         with pytest.raises(BrokenPipeError):
             drive.flush()
 
 
 def test_hang(made):
-    with running(made("hang", at=20), polling_mode=True, polling_timeout=0.5) as drive:
+    with running(made("hang", at=20), polling_mode=True, polling_timeout=5.0) as drive:
         state, _ = drive.enter()
         while (state := drive.step()) is not None:
             last = state
@@ -176,7 +177,7 @@ def test_another_character_and_another_stage_than_chosen(made):
 
 def test_no_start(made):
     with running(made("no_start"), connect=False) as drive:
-        assert drive.process.wait(10) == 1
+        assert drive.process.wait(LIMIT_S) == 1
 
 
 @pytest.mark.parametrize("kind", ["dead_port", "slow_boot"])

@@ -1,7 +1,6 @@
 """The stand-in through an unmodified libmelee: what a program sees that drives Dolphin."""
 
 import dataclasses
-import subprocess
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from tests.envs.melee.slp_files import REAL, file_bytes, needs_real_files, synth
 from tests.support.fake_dolphin.disc import Disc
 from tests.support.fake_dolphin.write import write_stand_in
 from tests.support.fake_dolphin_tests.driving import Button, Character, Menu, Stage, melee, running
+from tests.support.processes import LIMIT_S, finish
 
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"), pytest.mark.full]
 
@@ -111,7 +111,7 @@ def test_mainline_without_a_screen(made):
     program, disc = made(persona="mainline")
     with running((program, disc), connect=False) as drive:
         drive.process.kill()
-        drive.process.wait()
+        drive.process.wait(LIMIT_S)
         drive.console.run(str(disc), platform="headless")
         drive.connect()
         assert drive.step().menu_state is Menu.MAIN_MENU
@@ -132,10 +132,8 @@ def test_a_mistake_on_the_disc_is_one_line(files, tmp_path, text, line):
     with running((files[0], disc), connect=False) as drive:
         home = drive.console._get_dolphin_home_path()
         drive.process.kill()
-        drive.process.wait()
-        done = subprocess.run(
-            [files[0], "-e", disc, "-u", home], capture_output=True, text=True, timeout=60, check=False
-        )
+        drive.process.wait(LIMIT_S)
+        done = finish([files[0], "-e", disc, "-u", home])
     assert done.returncode == 2
     assert line in done.stderr
     assert done.stderr.count("\n") == 1
@@ -152,7 +150,7 @@ def test_it_ends_when_it_is_told_to(files):
     with running(files) as drive:
         drive.step()
         drive.process.terminate()
-        assert drive.process.wait(10) == 0
+        assert drive.process.wait(LIMIT_S) == 0
 
 
 # ---- menus

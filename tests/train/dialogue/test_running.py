@@ -14,16 +14,17 @@ from selfplay.supervision import ParkPolicy
 from selfplay.train.dialogue import family
 from selfplay.train.dialogue.family import DialogueFamily
 from selfplay.train.monitoring.crash_file import read_crashes
+from tests.support.processes import LIMIT_S
 from tests.train.dialogue.test_app import resume, run
 from tests.train.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
 
 __all__ = ["same_handlers"]  # of every test here
-ENDLESS = ("--games", 10**6, "--save-interval", 10**6, "--evaluation-states", 0)
+LONG = ("--games", 10**5, "--save-interval", 10**6, "--evaluation-states", 0)
 
 
 def test_a_first_signal_ends_the_run_after_its_iteration_saved(kuhn_start, tmp_path, monkeypatch):
     before(monkeypatch, DialogueFamily, "_update", 2, signalled(signal.SIGTERM))
-    code, text = run(tmp_path / "run", kuhn_start, *ENDLESS)
+    code, text = run(tmp_path / "run", kuhn_start, *LONG)
     assert_saved_and_interrupted(tmp_path / "run", code, text, signal.SIGTERM)
     iteration = RunDir(tmp_path / "run").read_summary()["iteration"]
     code, text = resume(tmp_path / "run", "--games", 32 * (iteration + 1))
@@ -37,10 +38,10 @@ def test_a_second_signal_ends_the_process_at_once(kuhn_start, tmp_path, monkeypa
     def twice():
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGTERM)
-        ended.wait()  # in the thread of the update: the loop goes on
+        ended.wait(LIMIT_S)  # in the thread of the update: the loop goes on
 
     before(monkeypatch, DialogueFamily, "_update", 2, twice)
-    code, _ = run(tmp_path / "run", kuhn_start, *ENDLESS)
+    code, _ = run(tmp_path / "run", kuhn_start, *LONG)
     assert sorted((*codes, code)) == [130, 143]  # it went on, as it did not really end
 
 
@@ -54,7 +55,7 @@ def test_threads_that_hang_end_the_run_saved_and_crashes_are_written_down(kuhn_s
     with pytest.raises(
         HangingError, match=r"Too much hangs, 3 threads .*--max-abandoned is 2.*first cause: .*a runner fell over"
     ):
-        run(folder, kuhn_start, *ENDLESS, "--max-abandoned", 2)
+        run(folder, kuhn_start, *LONG, "--max-abandoned", 2)
     run_dir = RunDir(folder)
     assert load_latest_learner(run_dir).meta.iteration == run_dir.read_summary()["iteration"] >= 1
     ((crash,), _) = read_crashes(run_dir.crashes, 9)
@@ -72,7 +73,7 @@ def test_one_runner_that_is_parked_is_waited_for(kuhn_start, tmp_path, monkeypat
     for call in (3, 4):
         before(monkeypatch, DialogueCollector, "collect", call, broken)
     folder = tmp_path / "run"
-    code, text = run(folder, kuhn_start, *ENDLESS, "--games", 96, "--runners", 1)
+    code, text = run(folder, kuhn_start, *LONG, "--games", 96, "--runners", 1)
     assert code == 0, text
     assert "is parked for 0.01 s" in text
     assert standing(folder).ended == "finished"
@@ -86,7 +87,7 @@ def test_a_first_signal_does_not_wait_for_a_runner_that_is_parked(kuhn_start, tm
 
     before(monkeypatch, DialogueCollector, "collect", 2, broken)
     before(monkeypatch, WorkQueue, "give_up", 1, signalled(signal.SIGINT))
-    code, text = run(tmp_path / "run", kuhn_start, *ENDLESS, "--runners", 1)
+    code, text = run(tmp_path / "run", kuhn_start, *LONG, "--runners", 1)
     assert code == 128 + signal.SIGINT
     assert "Interrupted, and saved," in text
     assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 1

@@ -29,6 +29,7 @@ from selfplay.train.fighting.rating import config_of, settings_of
 from selfplay.train.fighting.realtime import limits, opens_within_s, park_policy, rating_cost_s, rating_slots
 from selfplay.train.fighting.session import Session
 from selfplay.train.rating import RatingBudget
+from tests.support.processes import LIMIT_S
 from tests.train.ends import before, signalled
 from tests.train.fighting.live import EMULATOR, emulated
 from tests.train.runs import GAMES, ITERATION, STEPS, TINY, rows, train
@@ -292,14 +293,14 @@ def test_a_slow_emulator_is_left_behind_and_its_segment_learned_from_late(emulat
         slow.append(self)
         if self is not slow[0] or there.is_set():
             return collect(self, order)
-        gate.wait(60)
+        gate.wait(LIMIT_S)
         result = collect(self, order)
         there.set()
         return result
 
     def after(self, *arguments):
         gate.set()
-        assert there.wait(60)  # it delivers while the learner learns from the others
+        assert there.wait(LIMIT_S)  # it delivers while the learner learns from the others
         return update(self, *arguments)
 
     monkeypatch.setattr(Block, "collect", late)
@@ -316,7 +317,7 @@ def test_a_slow_emulator_is_left_behind_and_its_segment_learned_from_late(emulat
 
 def test_an_emulator_that_does_not_open_stops_nobody(emulators, tmp_path):
     gate = threading.Event()
-    emulators.before = lambda slot: gate.wait(60) if slot == 3 else None
+    emulators.before = lambda slot: gate.wait(LIMIT_S) if slot == 3 else None
     folder = tmp_path / "run"
     try:
         code, _ = train(folder, "--mode", "latest", "--timesteps", 2 * ITERATION, size=LIVE)

@@ -14,6 +14,7 @@ from selfplay.train.monitoring import crash_log as chronicle
 from selfplay.train.monitoring.crash_file import read_crashes
 from selfplay.train.monitoring.crash_log import CrashLog
 from tests.supervision.children import forever
+from tests.support.processes import LIMIT_S
 
 BROKEN = ChildExited("root", ChildRef("a", 1), ExitReason("error", "OSError: broken"), 0, False, False, 1.0)
 SPEC = SupervisorSpec(children=(ChildSpec("a", forever),))
@@ -31,7 +32,7 @@ def gate():
 
 
 async def until(happened):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_S):
         while not happened():  # noqa: ASYNC110  (a thread makes it happen)
             await asyncio.sleep(0.005)
 

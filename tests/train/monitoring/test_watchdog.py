@@ -10,6 +10,7 @@ from selfplay.checkpoint import RunDir
 from selfplay.train.monitoring import watchdog
 from selfplay.train.monitoring.crash_file import read_crashes
 from selfplay.train.monitoring.watchdog import BLOCKED, Silence, Watchdog, place_of
+from tests.support.processes import LIMIT_S
 
 
 class Loop:
@@ -88,7 +89,7 @@ def test_a_loop_that_is_closed_ends_the_watch(tmp_path):
     loop = asyncio.new_event_loop()
     loop.close()
     with Watchdog(loop, 0.1, RunDir(tmp_path)) as dog:
-        dog._thread.join(5)
+        dog._thread.join(LIMIT_S)
         assert not dog._thread.is_alive()
 
 

@@ -18,6 +18,7 @@ from envs.melee.dolphin.install import is_free  # noqa: E402
 from envs.melee.dolphin.leftovers import marked  # noqa: E402
 from tests.support.fake_dolphin.disc import Disc, Fault  # noqa: E402
 from tests.support.fake_dolphin.write import write_stand_in  # noqa: E402
+from tests.support.processes import LIMIT_S  # noqa: E402
 
 SEED = 11
 PORT = 20_000 + os.getpid() % 1_000 * 10  # the first of ten of this test session's own
@@ -33,6 +34,7 @@ def disc_with(*faults, **settings):
 def game_on(folder, disc=None, port=PORT, **options):
     """A game on a stand-in of its own."""
     program, image = write_stand_in(folder, Disc(seed=SEED) if disc is None else disc)
+    options = {"start_timeout_s": LIMIT_S, "frame_timeout_s": LIMIT_S, **options}
     return DolphinMelee(dolphin=str(program), iso=str(image), slippi_port=port, **options)
 
 

@@ -16,12 +16,13 @@ from tests.support.fake_dolphin.faults import CRASHED
 
 from envs.melee.dolphin.emulator import Emulator  # isort: skip # needs libmelee, which ``emulators`` asks for
 from envs.melee.dolphin.pad import Pad  # isort: skip
+from tests.support.processes import LIMIT_S
 
-PATIENT = {"start_timeout_s": 30.0, "frame_timeout_s": 10.0}
+PATIENT = {"start_timeout_s": LIMIT_S, "frame_timeout_s": 60.0}
 QUICK = {"start_timeout_s": 4.0, "frame_timeout_s": 1.0}
 DURING = {  # fault: (moment, words, deadlines)
     "crash": (30, rf"ended with exit code {CRASHED} after frame 29", PATIENT),
-    "hang": (30, r"no frame from Dolphin for 1 s", PATIENT | {"frame_timeout_s": 1.0}),
+    "hang": (30, r"no frame from Dolphin for 4 s", PATIENT | {"frame_timeout_s": 4.0}),
     "disconnect": (30, r"closed the connection", PATIENT),
     "garbage": (30, r"no events of a game", PATIENT),
     "truncated": (30, r"a part of an event 0x38", PATIENT),
@@ -129,7 +130,7 @@ def test_nobody_reads_the_pipes_any_more(make):
     game = make(disc_with())
     game.reset(SEEDS)
     process_of(game).kill()
-    process_of(game).wait()
+    process_of(game).wait(LIMIT_S)
     with pytest.raises(DolphinError, match="ended with signal 9 after frame 0"):
         emulator_of(game).flush()
 
@@ -209,7 +210,7 @@ def test_it_dies_just_before_its_pipes_are_opened(make, monkeypatch):
         while ours._unread:
             ours._hold_pipes()
         ours.console._process.kill()
-        ours.console._process.wait()
+        ours.console._process.wait(LIMIT_S)
         return connected
 
     monkeypatch.setattr(emulator.Stream, "connect", connect_and_kill)
@@ -223,7 +224,7 @@ def test_a_pipe_that_breaks_in_the_menus_is_told_as_that(make, monkeypatch):
 
     def broken(self):
         self.console._process.kill()  # its end of the pipes is gone as soon as it is
-        self.console._process.wait()
+        self.console._process.wait(LIMIT_S)
         return step(self)
 
     monkeypatch.setattr(emulator.Emulator, "menu_step", broken)

@@ -9,6 +9,7 @@ import pytest
 from envs.errors import DolphinError
 from envs.melee.dolphin import install
 from envs.melee.dolphin.install import check_disc, claim_port, find_executable, free_port, launcher_folder, version_of
+from tests.support.processes import LIMIT_S
 
 ONLINE = "Slippi_Online-x86_64.AppImage"
 MAINLINE = "Slippi_Netplay_Mainline-x86_64.AppImage"
@@ -190,11 +191,11 @@ def ended(pid):
 def test_late_answer_kills_the_whole_group(tmp_path, monkeypatch):
     monkeypatch.setattr(install, "_KILL_GRACE_S", 0.05)
     child = tmp_path / "child"
-    made = script(tmp_path / "dolphin", f"trap '' TERM\nsleep 60 &\necho $! > {child}\nwait\nsleep 60")
-    message = told(lambda: version_of(made, timeout_s=1.0))
-    assert message.startswith(f"{made}: no answer to --version within 1 s")
+    made = script(tmp_path / "dolphin", f"trap '' TERM\nsleep 600 &\necho $! > {child}\nwait\nsleep 600")
+    message = told(lambda: version_of(made, timeout_s=3.0))
+    assert message.startswith(f"{made}: no answer to --version within 3 s")
     pid = int(child.read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + LIMIT_S
     while not ended(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert ended(pid)

@@ -12,6 +12,7 @@ import pytest
 from envs.files import last_line
 from envs.melee.dolphin.launch import LOG, guarded
 from tests.scripts.commands import is_alive, wait_for
+from tests.support.processes import Process, finish
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 
@@ -25,15 +26,15 @@ def program(folder, body):
 
 def test_it_becomes_the_program_with_its_arguments(tmp_path):
     script = guarded(program(tmp_path, 'echo "$0 has $# arguments: $2"; echo also this >&2; exit 7'), tmp_path)
-    done = subprocess.run([script, "-e", "a file"], capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (7, b"", b"")
+    done = finish([script, "-e", "a file"])
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
     assert (tmp_path / LOG).read_text() == f"{tmp_path / 'program'} has 2 arguments: a file\nalso this\n"
     assert last_line(tmp_path / LOG) == "also this"
 
 
 def test_a_limit_of_the_worker_s_memory_is_not_the_program_s(tmp_path):
     script = guarded(program(tmp_path, "ulimit -S -d; ulimit -H -d"), tmp_path)
-    subprocess.run(["/bin/sh", "-c", f"ulimit -S -d 4000000; exec '{script}'"], check=True)
+    finish(["/bin/sh", "-c", f"ulimit -S -d 4000000; exec '{script}'"], check=True)
     soft, hard = (tmp_path / LOG).read_text().split()
     assert soft == hard
 
@@ -45,16 +46,16 @@ def test_it_ends_with_who_started_it(tmp_path):
         print(subprocess.Popen([{str(script)!r}]).pid, flush=True)
         time.sleep(600)
     """
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True) as parent:
+    with Process([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE) as parent:
         pid = int(parent.stdout.readline())
         wait_for(lambda: "sleep" in Path(f"/proc/{pid}/cmdline").read_text())
         os.kill(parent.pid, signal.SIGKILL)
-    wait_for(lambda: not is_alive(pid))
+        wait_for(lambda: not is_alive(pid))
 
 
 def test_a_program_that_is_not_there(tmp_path):
     script = guarded(tmp_path / "none", tmp_path)
-    assert subprocess.run([script], check=False).returncode == 1
+    assert finish([script]).returncode == 1
     assert last_line(tmp_path / LOG) == f"{tmp_path / 'none'}: No such file or directory"
 
 
