@@ -1,6 +1,7 @@
 # make train         set up on first use, train for about three minutes, show the leaderboard
 # make test          set up on first use, run the tests
-# make test-all      all tests with coverage: also those that start processes or a browser, or cover all characters
+# make test-all      all tests with coverage: also those that start processes or a browser, or cover all characters;
+#                    prints the 25 slowest
 # make test-ray      install Ray; two actors of a real cluster must play what threads play
 # make test-extras   install what others made; the tests beside it
 # make check         style, types, the direction of imports, and that no source runs or opens what others hand over
@@ -64,7 +65,7 @@ test: .venv
 	$(PYTEST) $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile)
 
 test-all: .venv
-	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile $(ARGS)
+	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile --durations 25 $(ARGS)
 
 test-ray: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'

@@ -4,7 +4,7 @@ import pytest
 
 from selfplay.report.leaderboard_page.page import write_page
 from tests.report.boards import STRENGTHS, subject
-from tests.report.browsers import browser  # noqa: F401
+from tests.report.browsers import LIMIT_MS, browser  # noqa: F401
 from tests.report.talks import HOSTILE, talked, transcript
 
 pytestmark = [
@@ -31,6 +31,7 @@ def show(browser, paths):  # noqa: F811
 
     def opened(name="few", width=1000, **options):
         contexts.append(browser.new_context(viewport={"width": width, "height": 800}, offline=True, **options))
+        contexts[-1].set_default_timeout(LIMIT_MS)
         page = contexts[-1].new_page()
         page.on("console", lambda message: errors.append(message.text))
         page.on("pageerror", lambda error: errors.append(str(error)))

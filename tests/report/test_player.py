@@ -10,7 +10,7 @@ from envs.melee.drawing.film import film_of
 from envs.melee.drawing.scene import scene_of
 from selfplay.report.fight.page import write_html
 from tests.envs.melee.drawing.fights import film, replay
-from tests.report.browsers import browser  # noqa: F401
+from tests.report.browsers import LIMIT_MS, browser  # noqa: F401
 
 pytestmark = [
     pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),
@@ -72,6 +72,7 @@ def fight(browser, tmp_path):  # noqa: F811
         path = tmp_path / f"{len(opened)}.html"
         write_html(made, path)
         contexts.append(browser.new_context(viewport={"width": 800, "height": 700}, **options))
+        contexts[-1].set_default_timeout(LIMIT_MS)
         opened.append(Opened(contexts[-1].new_page(), path))
         return opened[-1]
 

@@ -101,7 +101,7 @@ def _in_folder(folder: Path) -> Path:
     return found[0]
 
 
-def version_of(executable: Path, timeout_s: float = 10.0) -> DolphinVersion:
+def version_of(executable: Path, timeout_s: float = 30.0) -> DolphinVersion:
     """Ask an executable which Dolphin it is.
 
     It runs in its own process group, which is killed at the timeout.
