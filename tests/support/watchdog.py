@@ -8,6 +8,7 @@ interpreter's lock can stop it. This module is also the plugin that tells the co
 
 import contextlib
 import faulthandler
+import math
 import os
 import signal
 import subprocess
@@ -61,7 +62,9 @@ def _note(words):
 
 
 def main(arguments):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    limit_s = math.inf if {"--pdb", "--trace"} & set(arguments) else LIMIT_S
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     with tempfile.TemporaryDirectory(prefix="test-session-") as name:
         folder = Path(name)
         finished = folder / "finished"
@@ -69,21 +72,24 @@ def main(arguments):
         command = [sys.executable, "-m", "pytest", "-p", "tests.support.watchdog", *arguments]
         session = subprocess.Popen(command, env={**os.environ, MARK: name})
         try:
-            while (code := _poll(session)) is None:
-                if time.time() - finished.stat().st_mtime > LIMIT_S:
-                    sys.stderr.write(f"\n\n==== No test has finished for {LIMIT_S:g} s: the session is killed.\n")
-                    sys.stderr.write(_standing(session.pid, folder))
-                    return 1
-            return code
+            while time.time() - finished.stat().st_mtime <= limit_s:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return session.wait(1.0)
+            sys.stderr.write(f"\n\n==== No test has finished for {limit_s:g} s: the session is killed.\n")
+            sys.stderr.write(_standing(session.pid, folder))
+            return 1
         finally:
             _kill(session, name)
 
 
-def _poll(session):
-    """The exit code of pytest, None while it runs. Ctrl-C is for pytest, which gets it as well."""
-    with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-        return session.wait(1.0)
-    return None
+def _end(number, frame):
+    """Ends the command at SIGTERM and at the second Ctrl-C: the first is for pytest, which gets it as well."""
+    if number == signal.SIGINT:
+        signal.signal(signal.SIGINT, lambda *_: _end(signal.SIGTERM, None))
+        return
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _standing(pid, folder):

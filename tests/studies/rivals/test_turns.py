@@ -12,14 +12,12 @@ from tests.support.processes import Process, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
-# Counts in a file for ever, and has a child that does nothing else.
+# Counts in a file for minutes, and has a child that does nothing else.
 COUNTS = """
 import subprocess, sys, time
 if len(sys.argv) < 3:
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
-n = 0
-while True:
-    n += 1
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+for n in range(1, 300_000):
     with open(sys.argv[1], "w") as file:
         file.write(str(n))
     time.sleep(0.001)

@@ -92,12 +92,13 @@ def test_what_the_tests_had_started_is_named_and_killed(tmp_path):
     assert not is_alive(pid)
 
 
-def test_one_that_is_ended_takes_its_session_with_it(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_that_is_ended_takes_its_session_with_it(tmp_path, number):
     options = watched(tmp_path, "-n", "1", files={"test_it.py": CHILD.replace("END()", "time.sleep(600)")})
     with Process(**options, stdout=subprocess.DEVNULL) as watchdog:
         wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-        watchdog.send_signal(signal.SIGTERM)
-        assert watchdog.wait() == 128 + signal.SIGTERM
+        wait_for(lambda: watchdog.send_signal(number) or watchdog.poll() is not None)  # the first Ctrl-C is for pytest
+        assert watchdog.returncode == 128 + signal.SIGTERM
         assert not is_alive(int((tmp_path / "pid").read_text()))
 
 
