@@ -15,10 +15,11 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.registry import CPUDispatcher
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -32,13 +33,23 @@ _MELEE = Path(__file__).resolve().parent / "melee"
 _UNCOMPILED = ("dolphin", "drawing", "slp")  # folders without compiled rules
 
 
+class _Rule(CPUDispatcher):  # type: ignore[misc]
+    """What Numba makes of a rule. Compiled callers do not come here, and Numba itself would end the interpreter."""
+
+    def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+        raise TypeError(f"{name} is a @rule: only compiled functions can call it; Python calls @compiled functions")
+
+
 def rule(function: _Function) -> _Function:
     """Compile a function that only compiled functions call.
 
-    It has no wrapper for calls from Python, which halves the compile time.
+    It has no wrapper for calls from Python, which halves the compile time; such a call is refused.
     """
-    result: _Function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
-    return result
+    result: Any = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    if not numba_config.DISABLE_JIT:
+        result.__class__ = _Rule
+    return cast("_Function", result)
 
 
 def compiled(function: _Function) -> _Function:

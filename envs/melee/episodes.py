@@ -14,7 +14,7 @@ from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.actions.death import CREDIT_FRAMES
-from envs.melee.physics.frame import advance_frame, clear_memory, start_game
+from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
 from envs.melee.reward import reward_terms
 from envs.melee.rng import mix, unit
@@ -299,8 +299,6 @@ def settle_step(over, before, options, games, tables, out):
 def reset_episode(games, cap):
     """Begin the next episode of one such game: see ``start_episode``."""
     _reset_episode(0, games, cap)
-    for seat in range(2):
-        clear_memory(games.memory[0, seat])
 
 
 @compiled

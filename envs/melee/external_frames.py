@@ -63,6 +63,7 @@ class ExternalFramesGame(MeleeGame):
         state = self.state
         self._games = self._games._replace(game=state.game, players=state.players, controllers=state.controllers)
         reset_episode(self._games, self.max_episode_frames)
+        self._games.memory[...] = self._tables.blank
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
         """See ``VectorGame.step``, and ``MeleeGame`` for ``acts``.

@@ -120,7 +120,7 @@ def _player(p, side, stage, tables, out, at):
     for i in range(_N_CATEGORIES):
         out[first + i] = 0.0
     if 0 <= p.action < _NUM_ACTIONS:
-        out[first + CATEGORY_OF[p.action]] = 1.0
+        out[first + int(CATEGORY_OF[p.action])] = 1.0  # as a sum of 8 bits it would overflow, uncompiled
 
 
 @rule

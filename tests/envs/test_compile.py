@@ -75,6 +75,28 @@ def abs_of(x):
     return abs(x)
 
 
+@compiling.rule
+def doubled(x):
+    return 2.0 * x
+
+
+@compiling.compiled
+def quadrupled(x):
+    return doubled(doubled(x))
+
+
+def test_a_rule_called_from_python_is_refused_by_name():
+    with pytest.raises(TypeError, match=r"test_compile\.doubled is a @rule: only compiled functions can call it"):
+        doubled(1.0)
+    assert quadrupled(1.0) == 4.0
+
+
+def test_an_uncompiled_rule_can_be_called():
+    code = "from envs.melee.physics.motion import clamp; assert clamp(2.0, 1.0) == 1.0"
+    environment = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+
+
 def test_is_compiled_tells_whether_a_first_call_would_wait(elsewhere):
     assert compiling.is_compiled(frame.advance_frame) is bool(compiling.numba_config.DISABLE_JIT)
     folder = compiling.cache_folder() / "physics_0123"

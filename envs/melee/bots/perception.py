@@ -56,8 +56,7 @@ def stands_free(p, tables):
         return p.action_frame > TURNING
     if p.action == a.LANDING:
         return p.action_frame >= tables.characters[row].landing_lag
-    iasa = tables.actions[row, p.action].iasa
-    return a.JAB_1 <= p.action <= a.DSMASH and 0 < iasa <= p.action_frame
+    return a.JAB_1 <= p.action <= a.DSMASH and 0 < tables.actions[row, p.action].iasa <= p.action_frame
 
 
 @rule
@@ -69,8 +68,9 @@ def flies_free(p, tables):
         return True
     if a.DAMAGE_HIGH_1 <= p.action <= a.DAMAGE_AIR_3:
         return True
-    iasa = tables.actions[tables.character_rows[p.character], p.action].iasa
-    return a.NAIR <= p.action <= a.DAIR and 0 < iasa <= p.action_frame
+    if not a.NAIR <= p.action <= a.DAIR:  # emulators also have actions above those of the tables
+        return False
+    return 0 < tables.actions[tables.character_rows[p.character], p.action].iasa <= p.action_frame
 
 
 @rule

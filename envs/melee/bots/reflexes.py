@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.bots.controls import draw, flick_c, flick_x, mash, shield, tap
 from envs.melee.bots.perception import is_off_stage
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_L, BUTTON_X, BUTTON_Z
+from envs.melee.physics.angles import norm
 from envs.melee.physics.motion import sign
 from envs.melee.rng import mix, unit
 
@@ -190,7 +189,7 @@ def _aim(pad, me, stage):
     else:
         up = -LEDGE_Y - height
         inwards = max(out - LEDGE_X, 0.4 * up)
-    length = max(math.sqrt(inwards * inwards + up * up), 1e-9)
+    length = max(norm(inwards, up), 1e-9)
     pad.main_x = -sign(me.x) * round(8.0 * inwards / length) / 8.0
     pad.main_y = round(8.0 * up / length) / 8.0
 

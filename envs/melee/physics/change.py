@@ -7,7 +7,7 @@ import numpy as np
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.hits.stale import same_use
-from envs.melee.physics.memory import NEVER, STALE_QUEUE
+from envs.melee.physics.memory import STALE_QUEUE
 from envs.melee.physics.stages.stage import surface_height
 from envs.melee.tables.layout import HULL_FRAMES
 
@@ -184,15 +184,3 @@ def forget_moves(m):
     """Empty the staleness queue."""
     for i in range(STALE_QUEUE):
         m.stale[i] = -1
-
-
-@rule
-def forget_presses(m):
-    """Age all inputs, so that no press is buffered after a reset."""
-    m.x_age = NEVER
-    m.side = 0
-    m.side_age = NEVER
-    m.y_age = NEVER
-    m.shoulder_age = NEVER
-    m.trigger_age = NEVER
-    m.tech_age = NEVER

@@ -14,11 +14,11 @@ from envs.melee import actions as a
 from envs.melee.physics.actions.act import decide
 from envs.melee.physics.actions.death import STOCKS, check_blast_zones, is_over
 from envs.melee.physics.actions.shield import FULL_SHIELD, heal_shield
-from envs.melee.physics.change import forget_moves, forget_presses, lean, rest_hull
+from envs.melee.physics.change import lean, rest_hull
 from envs.melee.physics.hits.damage import shield_influence, smash_influence, start_launch
 from envs.melee.physics.hits.hit import resolve_hits
 from envs.melee.physics.hits.holds import hold_hits, resolve_holds
-from envs.melee.physics.hits.projectile import forget_lasers, move_lasers, shoot
+from envs.melee.physics.hits.projectile import move_lasers, shoot
 from envs.melee.physics.inputs import read_inputs
 from envs.melee.physics.memory import NEVER
 from envs.melee.physics.movement import move
@@ -41,6 +41,8 @@ def start_game(game, players, memory, tables, spawn_offset):
     game.frame = 0
     stage_row = tables.stage_rows[game.stage]
     s = tables.stages[stage_row]
+    for seat in range(2):
+        memory[seat] = tables.blank[0]
     start_chance(game)
     place_platforms(game, memory, s)
     start_wind(game, s)
@@ -71,96 +73,9 @@ def _start_player(p, m, s, stage_row, tables, side, spawn_offset):
     p.jumps_left = m.air_jumps + 1
     p.on_ground = 1
     p.invulnerable = 0
-    clear_memory(m)
     m.surface = max(surface_under(m, s, side * s.spawn_x, s.spawn_y, s.blast_bottom), 0)
     p.x = min(max(p.x, surface_left(m, s, m.surface)), surface_right(m, s, m.surface))
     p.y = surface_height(m, s, m.surface, p.x)
-
-
-@rule
-def clear_memory(m):
-    """Reset everything except the rows of the tables."""
-    m.stick_x = 0.0
-    m.stick_y = 0.0
-    m.stick_x_before = 0.0
-    m.stick_y_before = 0.0
-    m.pad_x = 0.0
-    m.pad_x_before = 0.0
-    m.pad_x_earlier = 0.0
-    m.c_x = 0.0
-    m.c_y = 0.0
-    m.c_x_before = 0.0
-    m.c_y_before = 0.0
-    m.trigger = 0.0
-    m.trigger_before = 0.0
-    m.held = 0
-    m.pressed = 0
-    m.c_pressed = 0
-    m.tech_lock = 0
-    m.mashed = 0
-    m.mash_x = 0
-    m.mash_y = 0
-    forget_presses(m)
-    forget_lasers(m)
-    m.duration = 0.0
-    m.rate = 1.0
-    m.age = 0
-    m.hull = 0.0
-    m.hull_lock = 0
-    m.lean = 0.0
-    m.lean_side = 0
-    m.frozen = 0
-    m.surface = 0
-    m.short_hop = 0
-    m.jump_input = 0
-    m.fast_fall = 0
-    m.run_lock = 0
-    m.dash_turn = 0
-    m.dash_fresh = 0
-    m.dash_grab = 0
-    m.drop_in = 0
-    m.guard_lock = 0
-    m.let_go = 0
-    m.jab_again = 0
-    m.special_frames = 0
-    m.b_let_go = 0
-    m.stored = 0
-    m.risen = 0
-    m.charge = 0.0
-    m.hit_groups = 0
-    m.strike_y = 0.0
-    m.staled = 0
-    m.landing_lag = 0.0
-    m.fall_drift = 1.0
-    m.aim_x = 0.0
-    m.aim_y = 0.0
-    m.path_lean = 0.0
-    m.intangible = 0.0
-    m.ledge_lock = 0.0
-    m.held_for = 0.0
-    m.dizzy_for = 0.0
-    m.lie_for = 0.0
-    m.drop_from = -1
-    m.falls_through = 0
-    m.ledge = 0
-    m.ledge_ready = 0
-    m.rival_ledge = 0
-    m.before_x = 0.0
-    m.before_y = 0.0
-    m.tilt_x = 0.0
-    m.tilt_y = 0.0
-    m.knockback = 0.0
-    m.since_launch = NEVER
-    m.jump_buffer = 0.0
-    m.launch = 0
-    m.shift_x = 0.0
-    m.shift_y = 0.0
-    m.recoil = 0.0
-    forget_moves(m)
-    m.damage_dealt = 0.0
-    m.self_destructs = 0
-    m.ledge_grabs = 0
-    m.last_hit_by_frames = NEVER
 
 
 @compiled

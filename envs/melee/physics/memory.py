@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+
+from envs.melee.state import records
 
 MAX_LASERS: Final = 8  # of one player on their way at once
 STALE_QUEUE: Final = 9  # moves that the staleness queue remembers
+
+NEVER: Final = 1 << 20  # an age in frames that no window reaches
 
 MEMORY: Final = np.dtype(
     [
@@ -127,4 +132,26 @@ MEMORY: Final = np.dtype(
     align=True,
 )
 
-NEVER: Final = 1 << 20  # an age in frames that no window reaches
+# At the start of a game, where not 0: no press is buffered, no move is stale.
+DEFAULTS: Final = {
+    "x_age": NEVER,
+    "y_age": NEVER,
+    "side_age": NEVER,
+    "shoulder_age": NEVER,
+    "trigger_age": NEVER,
+    "tech_age": NEVER,
+    "rate": 1.0,
+    "fall_drift": 1.0,
+    "drop_from": -1,
+    "since_launch": NEVER,
+    "stale": -1,
+    "last_hit_by_frames": NEVER,
+}
+
+
+def blank_memory() -> NDArray[np.void]:
+    """MEMORY [1] of a player at the start of a game."""
+    blank = records(MEMORY, 1)
+    for name, value in DEFAULTS.items():
+        blank[name] = value
+    return blank

@@ -17,6 +17,7 @@ import numpy as np
 
 from envs.errors import TableError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
+from envs.melee.physics.memory import blank_memory
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
 from envs.melee.tables.poses import poses_of, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
@@ -111,6 +112,7 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
         bounds=read_poses().bounds,
         points=np.array(actions.points, np.float64).reshape(-1, 2),
         stages=stage_rows,
+        blank=blank_memory(),
         character_rows=_rows_of([character.id for character in characters]),
         stage_rows=_rows_of([stage.id for stage in stages]),
     )

@@ -235,6 +235,7 @@ Fields:
     bounds: float64 [POSES, 4] left, bottom, right and top of a pose
     points: float64 [N, 2] hit circle centres and motions, x forward, y up
     stages: STAGE [S]
+    blank: MEMORY [1] of a player at the start of a game; as a constant of the rules it would lose its padding bytes
     character_rows: int32 [NUM_IDS] row of an internal character id, -1 none
     stage_rows: int32 [NUM_IDS] row of a stage id, -1 none
 """

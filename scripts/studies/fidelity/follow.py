@@ -21,7 +21,7 @@ from envs.melee.physics.actions.shield import is_shielding, tilt_shield
 from envs.melee.physics.actions.special import begin_move, follow_move, note_press, store_shot
 from envs.melee.physics.actions.special_motion import is_special, note_lean, special_row
 from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
-from envs.melee.physics.frame import clear_memory, tick
+from envs.melee.physics.frame import tick
 from envs.melee.physics.hits.damage import RECOIL_FRICTION, is_hurt, spend_flick, spend_side_flick
 from envs.melee.physics.hits.stale import same_use
 from envs.melee.physics.inputs import (
@@ -60,9 +60,9 @@ def follow(real: ReplayArrays, tables: Tables) -> None:
         for seat in range(2):
             if t > 0:
                 memory[t, seat] = memory[t - 1, seat]
+            else:
+                memory[t, seat] = tables.blank[0]
             p, m = players[t, seat], memory[t, seat]
-            if t == 0:
-                clear_memory(m)
             m.stage_row = stage_row
             platforms_at(game[t], m, s)
             m.character_row = tables.character_rows[p.character]

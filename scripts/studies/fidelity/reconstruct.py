@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.physics.inputs import (
-    DEAD_ZONE,
-    RIM,
-)
+from envs.melee.actions import NUM_ACTIONS
+from envs.melee.physics.inputs import DEAD_ZONE, RIM
 from envs.melee.physics.memory import MEMORY
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import Tables, load_tables
@@ -45,8 +43,9 @@ def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[
     """MEMORY [T, 2] of a replay whose stage and characters are in the tables."""
     memory = records(MEMORY, len(replay.state.players), NUM_SEATS)
     tables = tables or load_tables()
-    follow(replay_arrays(replay, memory), tables)
-    place_shots(replay, memory, tables)
+    if len(memory):
+        follow(replay_arrays(replay, memory), tables)
+        place_shots(replay, memory, tables)
     return memory
 
 
@@ -78,8 +77,12 @@ def _controllers(replay: Replay) -> NDArray[np.void]:
 
 
 def _players(replay: Replay) -> NDArray[np.void]:
-    """PLAYER [T, 2]; speeds that an old file does not record are differences of positions."""
+    """PLAYER [T, 2]; speeds that an old file does not record are differences of positions.
+
+    Actions above those of the tables, Kirby's with the moves of others, become a special move without a table.
+    """
     players = as_records(replay.state.players.copy())
+    players["action"] = np.clip(players["action"], 0, NUM_ACTIONS - 1)
     if "players.speed_y" in replay.absent:
         for name, step in (("speed_air_x", "x"), ("speed_ground_x", "x"), ("speed_y", "y")):
             players[name] = np.diff(players[step], axis=0, prepend=players[step][:1])

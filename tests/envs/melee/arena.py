@@ -1,5 +1,7 @@
 """One game of the mock, for tests: place players, play frames with named inputs, look at the state."""
 
+from types import FunctionType
+
 import numpy as np
 
 from envs.melee import actions
@@ -103,5 +105,8 @@ def random_pads(seed, frames, seats=2):
 
 
 def as_python(rule):
-    """A rule that calls no other rule, as the plain Python function that it was written as."""
-    return getattr(rule, "py_func", rule)
+    """A rule, and the rules that it calls, as the plain Python functions that they were written as."""
+    function = getattr(rule, "py_func", rule)
+    called = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    rules = {name: as_python(value) for name, value in called.items() if hasattr(value, "py_func")}
+    return FunctionType(function.__code__, {**function.__globals__, **rules})

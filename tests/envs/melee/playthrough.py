@@ -10,7 +10,7 @@ q = full right or up) and a digit for the shoulder, as in ``envs.melee.controlle
 the state, hidden memory included.
 
 After a change of rules or tables that is meant: ``python -m tests.envs.melee.playthrough --write``; with no
-argument it prints the lines that the rules give now (``NUMBA_DISABLE_JIT=1``: uncompiled).
+argument it prints what the rules give now (``NUMBA_DISABLE_JIT=1``: uncompiled), observations too.
 """
 
 import hashlib
@@ -20,6 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from envs.melee import controller
+from envs.melee.observation import encode
+from envs.melee.state import GameState
 from tests.envs.melee.arena import Arena
 
 FOLDER = Path(__file__).with_name("playthroughs")
@@ -80,14 +82,29 @@ def result(arena):
     return f"{seats[0]}  {seats[1]}  {digest.hexdigest()[:16]}"
 
 
-def play(left, right, stage, stretches):
+def play(left, right, stage, stretches, after_frame=lambda arena: None):
     """Lines that the rules give for the inputs of a game."""
     arena = Arena(left, right, stage)
     for frames, actions in stretches:
         controller.decode(actions, arena.controllers)
         for _ in range(frames):
             arena.step()
+            after_frame(arena)
         yield f"{frames} {code(actions[0])} {code(actions[1])} | {result(arena)}"
+
+
+def comparison():
+    """The lines of all games, and for each game a digest of the observations of every frame."""
+    for left, right, stage, stretches in read():
+        digest = hashlib.sha256()
+
+        def observe(arena, digest=digest):
+            state = GameState(arena.arrays[0], arena.arrays[1][None], arena.arrays[3][None])
+            for array in encode(state, arena.tables):
+                digest.update(array.tobytes())
+
+        yield from play(left, right, stage, [(frames, actions) for _, frames, actions in stretches], observe)
+        yield f"observations {digest.hexdigest()[:16]}"
 
 
 def invent(seed):
@@ -133,9 +150,8 @@ def main():
     if sys.argv[1:] == ["--write"]:
         write()
         return
-    for left, right, stage, stretches in read():
-        for line in play(left, right, stage, [(frames, actions) for _, frames, actions in stretches]):
-            sys.stdout.write(f"{line}\n")
+    for line in comparison():
+        sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":

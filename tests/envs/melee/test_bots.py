@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +61,13 @@ class Games:
             batch = self.step()
 
     def digest(self, decisions):
-        """Short text that depends on every bit of the players' states and inputs over some decisions."""
+        """Short text that depends on every bit of states, inputs and what a step gives over some decisions."""
         digest = hashlib.sha256()
         for _ in range(decisions):
-            self.step()
+            batch = self.step()
             digest.update(self.game.state.players.tobytes() + self.game.state.controllers.tobytes())
+            for field in fields(batch):
+                digest.update(getattr(batch, field.name).tobytes())
         return digest.hexdigest()[:16]
 
 
@@ -77,9 +80,9 @@ def scores(stats):
 
 
 def comparison():
-    """A line for each player: how it plays some hundred frames against the strongest, with both bodies."""
+    """A line for each player: some hundred frames against the strongest with both bodies, in short episodes."""
     return [
-        f"{name} {body[0]} {body[1]} {Games(name, ACTIVE[-1], 1, seed=5, body=body).digest(90)}"
+        f"{name} {body[0]} {body[1]} {Games(name, ACTIVE[-1], 1, seed=5, body=body, cap=180).digest(90)}"
         for name in bots.NAMES
         for body in (BODIES[0], BODIES[3])
     ]

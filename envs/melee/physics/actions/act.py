@@ -72,8 +72,9 @@ def _decide(p, m, c, s, tables, side):
         edge.teeter(p, m, c, tables)
     elif action <= a.TAUNT_LEFT:
         _decide_ledge(p, m, c, s, tables)
-    else:
+    elif action >= a.FIRST_SPECIAL:
         _decide_special(p, m, c, tables)
+    # What lies between, such as being swallowed, is in replays only: it goes on until something else ends it.
 
 
 @rule

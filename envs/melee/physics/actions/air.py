@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.actions.attack import air_attack
 from envs.melee.physics.actions.special import start_special
+from envs.melee.physics.angles import norm
 from envs.melee.physics.change import enter, lock_hull, start_fall, start_fall_special
 from envs.melee.physics.inputs import TRIGGERS, jump_pressed
 from envs.melee.physics.memory import NEVER
@@ -70,7 +69,7 @@ def double_jump(p, m, c):
 @rule
 def start_air_dodge(p, m):
     """Dodge along the stick, or in place."""
-    length = math.sqrt(m.stick_x * m.stick_x + m.stick_y * m.stick_y)
+    length = norm(m.stick_x, m.stick_y)
     p.speed_air_x = AIR_DODGE_SPEED * m.stick_x / length if length > 0.0 else 0.0
     p.speed_y = AIR_DODGE_SPEED * m.stick_y / length if length > 0.0 else 0.0
     m.fast_fall = 0

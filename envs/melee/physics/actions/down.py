@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
+from envs.melee.physics.angles import TAN_50
 from envs.melee.physics.change import enter, finished, rest, start_fall, touch_ground
 from envs.melee.physics.inputs import JUMP_STICK
 
@@ -15,7 +14,7 @@ TOP_FACE_UP = 44.0  # frames of flying upwards, and
 FACE_UP = 22.0  # of the other flights, after which a player falls on the belly
 LONGEST_LIE = 220.0  # frames on the ground before getting up by itself
 DOWN_DAMAGE_FRAMES = 13.0  # of the animation of being hurt on the ground
-ROLL_SLOPE = math.tan(math.radians(50.0))  # of the stick, from which it asks for standing up instead of a roll
+ROLL_SLOPE = TAN_50  # of the stick, from which it asks for standing up instead of a roll
 BACK_BOUNCE, BELLY_BOUNCE, BOUNCE_END = 3.0, 2.0, 22.0  # frames of falling down; measured from replays
 
 

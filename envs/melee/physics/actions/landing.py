@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.actions import down, special_motion
 from envs.melee.physics.actions.air import AIR_DODGE_LANDING
+from envs.melee.physics.angles import norm
 from envs.melee.physics.change import enter, touch_ground
 from envs.melee.physics.hits import damage
 from envs.melee.tables.layout import AFRESH, PATH
@@ -26,7 +25,7 @@ def land(p, m, c, s, tables, surface, fall_speed):
         down.meet_floor(p, m, s, surface)
         return
     frame = p.action_frame
-    launched = math.hypot(p.speed_attack_x, p.speed_attack_y)
+    launched = norm(p.speed_attack_x, p.speed_attack_y)
     if damage.is_hurt(action) and launched >= HARD_FALL:
         down.lie_down(p, m, s, surface)
         return

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
 from envs.melee.physics.actions.special import ledge_reach, takes_ledge
 from envs.melee.physics.actions.special_motion import is_special
+from envs.melee.physics.angles import TAN_50
 from envs.melee.physics.change import enter, finished, lock_hull, start_fall
 from envs.melee.physics.inputs import jump_pressed
 from envs.melee.physics.motion import sign
@@ -21,7 +20,7 @@ REGRAB_FRAMES = 29.0  # before a ledge can be taken again
 OVER_FLOOR = 0.05  # units under the floor from which a climb stands on it
 LONGEST_HANG, LONGEST_SLOW_HANG = 640.0, 480.0
 SLOW_PERCENT = 100.0  # hanging is shorter and getting up slower from here on
-STEEP_STICK = math.tan(math.radians(50.0))  # of the stick, from which up and down count and sideways does not
+STEEP_STICK = TAN_50  # of the stick, from which up and down count and sideways does not
 
 
 @rule

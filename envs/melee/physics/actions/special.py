@@ -6,12 +6,11 @@ player is in ``special_motion``.
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.controller import BUTTON_A, BUTTON_B
 from envs.melee.physics.actions.special_motion import aim, is_special, note_lean, set_speeds, special_row
+from envs.melee.physics.angles import cosine, norm
 from envs.melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
 from envs.melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from envs.melee.physics.motion import clamp, sign
@@ -114,10 +113,10 @@ def go_on(p, m, tables):
 def _flies_again(m, row):
     """Whether the stick points far enough away from the direction of the first flight."""
     x, y = m.stick_x_before, m.stick_y_before
-    length = math.sqrt(x * x + y * y)
+    length = norm(x, y)
     if m.flown_again or length < row.again_stick:
         return False
-    return x * m.aim_x + y * m.aim_y < length * math.cos(math.radians(row.again_turn))
+    return x * m.aim_x + y * m.aim_y < length * cosine(row.again_turn)
 
 
 @rule

@@ -6,10 +6,9 @@ direction taken from the stick) or FREE (as in any fall).
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.physics.angles import cosine, norm, sine
 from envs.melee.physics.motion import clamp, drift, fall, fast_fall, ground_friction, sign, toward
 from envs.melee.tables.layout import ALWAYS, FALL, FLIGHT, FREE, PATH
 
@@ -68,13 +67,13 @@ def aim(p, m, row):
     """
     x, y = m.stick_x_before, m.stick_y_before
     if row.aim_spread > 0.0:
-        angle = math.radians(row.aim_spread * y)
-        p.speed_air_x = p.facing * row.aim_speed * math.cos(angle)
-        p.speed_y = row.aim_speed * math.sin(angle)
+        angle = row.aim_spread * y
+        p.speed_air_x = p.facing * row.aim_speed * cosine(angle)
+        p.speed_y = row.aim_speed * sine(angle)
         if p.on_ground:
             p.speed_ground_x = p.speed_air_x
         return
-    length = math.sqrt(x * x + y * y)
+    length = norm(x, y)
     m.aim_x = x / length if length > 0.0 else 0.0
     m.aim_y = y / length if length > 0.0 else 1.0
     if m.aim_x != 0.0:
@@ -174,8 +173,8 @@ def _path(p, m, c, row, tables):
     x = p.facing * tables.points[entry.first_motion + frame - 1, 0] if frame > 0 else 0.0
     y = tables.points[entry.first_motion + frame - 1, 1] if frame > 0 else 0.0
     if m.path_lean != 0.0:
-        lean = math.radians(m.path_lean)
-        x, y = x * math.cos(lean) + y * math.sin(lean), y * math.cos(lean) - x * math.sin(lean)
+        cos, sin = cosine(m.path_lean), sine(m.path_lean)
+        x, y = x * cos + y * sin, y * cos - x * sin
     p.speed_y = y
     if row.drifts == ALWAYS:
         drift(p, m, c)

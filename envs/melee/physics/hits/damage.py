@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.actions.down import is_bouncing
+from envs.melee.physics.angles import cosine, sine
 from envs.melee.physics.change import enter, leave_ground
 from envs.melee.physics.hits.knockback import DECAY, HITSTUN, LAUNCH_SPEED, decay, hitstun, influence
 from envs.melee.physics.inputs import SMASH_AGE, dash_direction
@@ -37,8 +36,8 @@ def launch(p, m, value, angle, side, part, lying):
     into the ground bounces. A weak hit leaves a ``lying`` player down. Source: doldecomp/melee, ftCo_Damage.c.
     """
     speed = launch_speed(value) * (CANCEL if _cancels(p, m) else 1.0)
-    speed_x = side * speed * math.cos(math.radians(angle))
-    speed_y = speed * math.sin(math.radians(angle))
+    speed_x = side * speed * cosine(angle)
+    speed_y = speed * sine(angle)
     flies = lying or HITSTUN * value >= FLY_STUN
     action = _lying_action(p) if lying else _damage_action(p, value, angle, part)
     if p.on_ground:

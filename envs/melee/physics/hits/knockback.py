@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from envs.compile import rule
+from envs.melee.physics.angles import cosine, norm, sine
 
 LAUNCH_SPEED = 0.03  # units a frame per unit of knockback
 DECAY = 0.051  # of launch speed, units a frame a frame
@@ -71,20 +72,20 @@ def shield_give(trigger):
 @rule
 def influence(speed_x, speed_y, stick_x, stick_y):
     """Launch speed after directional influence: up to 18 degrees, by the stick's component across the launch."""
-    speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
+    speed = norm(speed_x, speed_y)
     if speed == 0.0:
         return speed_x, speed_y
     across = (speed_x * stick_y - speed_y * stick_x) / speed
-    turn = math.radians(DI_DEGREES) * across * abs(across)
-    cos = math.cos(turn)
-    sin = math.sin(turn)
+    turn = DI_DEGREES * across * abs(across)
+    cos = cosine(turn)
+    sin = sine(turn)
     return speed_x * cos - speed_y * sin, speed_x * sin + speed_y * cos
 
 
 @rule
 def decay(speed_x, speed_y):
     """Launch speed one frame later."""
-    speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
+    speed = norm(speed_x, speed_y)
     if speed <= DECAY:
         return 0.0, 0.0
     left = (speed - DECAY) / speed

@@ -6,14 +6,13 @@ seat has an advantage. A laser without knockback, such as Fox's, only adds damag
 
 from __future__ import annotations
 
-import math
-
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.actions.grab import is_held
 from envs.melee.physics.actions.shield import is_shielding
 from envs.melee.physics.actions.special import show_reflection
 from envs.melee.physics.actions.special_motion import is_special, special_row
+from envs.melee.physics.angles import norm
 from envs.melee.physics.hits.contact import from_point, touches_body, touches_shield
 from envs.melee.physics.hits.hit import hit_shield, hurt, note_damage, part_at, victim_hitlag
 from envs.melee.physics.hits.knockback import hitlag
@@ -28,14 +27,6 @@ BODY, SHIELD, REFLECTOR = 0, 1, 2  # what a laser meets
 REFLECTED_POWER = 1.5  # damage of a laser that was sent back
 FARTHEST_PART = 60.0  # units from the feet; no body, shield or reflector reaches so far
 REFLECT_FRAMES = 2  # of a shield that was just raised
-
-
-@rule
-def forget_lasers(m):
-    """Remove all lasers."""
-    m.lasers = 0
-    for i in range(MAX_LASERS):
-        m.laser_life[i] = 0.0
 
 
 @rule
@@ -185,13 +176,13 @@ def _growth(m, i, hit, age):
     """Share of its full length that a laser has ``age`` frames after it was fired."""
     if hit.grows == 0.0:
         return 1.0
-    return min(age * math.hypot(m.laser_speed_x[i], m.laser_speed_y[i]) / hit.grows, 1.0)
+    return min(age * norm(m.laser_speed_x[i], m.laser_speed_y[i]) / hit.grows, 1.0)
 
 
 @rule
 def _behind(m, i, x, y, distance):
     """The place ``distance`` units behind (x, y) on the way of a laser."""
-    share = distance / math.hypot(m.laser_speed_x[i], m.laser_speed_y[i])
+    share = distance / norm(m.laser_speed_x[i], m.laser_speed_y[i])
     return x - share * m.laser_speed_x[i], y - share * m.laser_speed_y[i]
 
 

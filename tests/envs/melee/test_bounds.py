@@ -1,0 +1,33 @@
+"""No rule reads beyond an array."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.envs.melee.slp_files import REAL
+
+ROOT = Path(__file__).parents[3]
+
+
+def play(arguments, **environment):
+    environment = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.envs.melee.bounds", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.full
+def test_no_index_is_out_of_bounds_uncompiled():
+    """NumPy checks every index, and nothing has to be compiled again for it."""
+    done = play(["--frames", "20"], NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_no_index_is_out_of_bounds_in_long_games_and_real_replays(tmp_path):
+    replays = ["--replays", str(REAL)] if REAL.is_dir() else []
+    done = play(["--frames", "3000", *replays], NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr[-2000:]
