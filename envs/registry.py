@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from envs.distribution import install_command
 from envs.errors import DolphinError, GameError, UnknownNameError
 from envs.melee import bots, external_frames, rated
 from envs.melee.controller import ACTION_SPEC, FIELDS
@@ -72,7 +73,7 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     try:
         from envs.melee.dolphin.game import DolphinMelee
     except ModuleNotFoundError as error:
-        raise DolphinError(f"{error.name} is missing, which drives Dolphin: pip install -e '.[dolphin]'") from error
+        raise DolphinError(f"{error.name} is missing, which drives Dolphin: {install_command('dolphin')}") from error
     return DolphinMelee(**options)
 
 
@@ -149,7 +150,7 @@ def find_dialogue(name: str) -> DialogueEntry:
         from envs.dialogue import registry
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
-        raise GameError(f"{missing} is missing, which {name} needs: pip install -e '.[dialogue]'") from error
+        raise GameError(f"{missing} is missing, which {name} needs: {install_command('dialogue')}") from error
     return registry.DIALOGUE[name]
 
 

@@ -46,7 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
         with boundary(ConfigError, f"{options.moves} and {frames} are no data of this character"):
             renewed = importer.renew(text, path.name, moves, frames)
     except ModuleNotFoundError:
-        print("libmelee is not installed: pip install melee, or name its framedata.csv with --frames", file=sys.stderr)
+        print(
+            "libmelee is not installed: pip install -e '.[dolphin]', or name its framedata.csv with --frames",
+            file=sys.stderr,
+        )
         return 2
     except (OSError, ValueError, GameError, SelfPlayError) as error:
         print(printable(f"import_character.py: {error}"), file=sys.stderr)

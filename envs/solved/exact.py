@@ -47,6 +47,17 @@ def payoffs(table: Table, strategies: Floats) -> Floats:
     return np.asarray(np.tensordot(table.payoff[table.over].astype(float), reach[table.over], 1))
 
 
+def mean_length(table: Table, strategy: Floats) -> float:
+    """Steps of an episode on average, where both seats play a strategy, [N, 2, M]."""
+    reach = np.zeros(len(table.over))
+    reach[: table.starts] = 1.0 / table.starts
+    for state in np.flatnonzero(~table.over).tolist():  # a state comes before what follows on it
+        for mine, other in np.argwhere(table.after[state] >= 0).tolist():
+            chance = strategy[state, 0, mine] * strategy[state, 1, other]
+            reach[table.after[state, mine, other]] += reach[state] * chance
+    return float(reach[~table.over].sum())
+
+
 @final
 class _Reply:
     """The best reply of ``seat`` to what the other seat plays, [K, N, M], in a mixture."""

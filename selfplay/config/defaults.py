@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from selfplay.config.fighting import Config
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
+FIXED_CORES: Final = 4  # for a deterministic run: numbers of blocks and threads change its weights
 
 NO_FIGHT: Final[dict[str, object]] = {
     "character": "none",
@@ -31,7 +32,8 @@ def runners(config: Config) -> int:
     run, each = config.run, len(turns(config.league.mode))
     if find_game(config.game.type).live:
         return run.num_games
-    count = run.runners or run.workers or max(1, min(usable_cores(), run.num_games // 16, 8))
+    cores = FIXED_CORES if run.deterministic else usable_cores()
+    count = run.runners or run.workers or max(1, min(cores, run.num_games // 16, 8))
     if not (run.runners or run.workers):
         count = -(-count // each) * each
     return min(count, run.num_games)
@@ -68,7 +70,7 @@ def with_defaults(config: Config) -> Config:
             f"with {config.run.num_games} games it is {runners(config)}"
         )
     if config.run.deterministic:
-        values["threads"] = update_threads(config.run.threads)
+        values["threads"] = config.run.threads or min(FIXED_CORES, THREADS)
     drawn = NO_FIGHT
     if game.fighter:
         drawn = {

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from envs.distribution import install_command
 from envs.errors import DolphinError
 from envs.melee.dolphin.disc import judge_disc
 from envs.melee.dolphin.install import check_build, check_disc, find_executable, version_of
@@ -38,7 +39,7 @@ def with_dolphin_paths(config: Config, notify: Callable[[str], object]) -> Confi
         missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"
         raise ConfigError(f"--game-type {game.type} needs {missing}; scripts/doctor.py helps, and docs/dolphin.md")
     if find_spec(DRIVER) is None:
-        raise ConfigError(f"--game-type {game.type} needs libmelee: pip install -e '.[dolphin]'")
+        raise ConfigError(f"--game-type {game.type} needs libmelee: {install_command('dolphin')}")
     executable, version = _dolphin(game.dolphin)
     disc, verdict = _disc(game.iso)
     emulator = config.emulator

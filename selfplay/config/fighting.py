@@ -217,7 +217,7 @@ class RunConfig(SelfPlaySettings):
 
     timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps of the run, over all games")
     num_games: Positive = Field(4, description="Games played at once")
-    deterministic: bool = Field(False, description="Bit-identical runs, also after --resume")
+    deterministic: bool = Field(False, description="Bit-identical runs, also after --resume or with other cores")
     host: Changeable[Literal["thread", "process", "ray"]] = Field(
         "thread", description="Where blocks of games run: in threads, child processes, or actors of a Ray cluster"
     )

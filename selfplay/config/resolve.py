@@ -21,6 +21,7 @@ from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.dialogue_rules import game_of, with_embedded_folder
 from selfplay.config.dolphin_paths import with_dolphin_paths
 from selfplay.config.imitation import ImitationConfig
+from selfplay.config.memory import check_memory
 from selfplay.config.network import check_network
 from selfplay.config.pretrained import with_pretrained
 from selfplay.config.resume import resumed_fighting, saved_config, with_changes
@@ -66,6 +67,7 @@ def resolve_fighting(
         config = with_pretrained(config, explicit, notices.append)
         config = with_defaults(config)
         check_network(config.net)
+    check_memory(config, resumed=resumed is not None)
     device = pick_device(config.run.device)
     if config.run.deterministic:
         be_deterministic(device)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 from torch import Tensor, nn
 
+from envs.distribution import install_command
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def check_onnx() -> None:
         import onnxscript  # noqa: F401
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"an ONNX file needs {error.name}, which is not installed: pip install -e '.[export]'"
+            f"an ONNX file needs {error.name}, which is not installed: {install_command('export')}"
         ) from error
 
 

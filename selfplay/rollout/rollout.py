@@ -8,12 +8,41 @@ of one game; it is an independent stream, cut wherever an episode ends. A column
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]
+Fields = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]  # shape and type by name
+LEARNED: Final = ("obs", "action", "logprob", "value", "legal", "teacher")
+"""The fields of a rollout that its learner's batch repeats."""
+
+
+def segment_fields(
+    steps: int, columns: int, obs_width: int, action_width: int, logits: int, *, masked: bool, taught: bool
+) -> Fields:
+    """The arrays of a segment with as many rows as steps and columns.
+
+    Args:
+        steps: T.
+        columns: S.
+        obs_width: D.
+        action_width: A.
+        logits: of a decision.
+        masked: whether the game says what may be chosen.
+        taught: whether there is a teacher.
+    """
+    rows, f32, flag = (steps, columns), np.dtype(np.float32), np.dtype(np.bool_)
+    return {
+        "obs": ((*rows, obs_width), f32),
+        "action": ((*rows, action_width), np.dtype(np.int8)),
+        **dict.fromkeys(("logprob", "value", "reward"), (rows, f32)),
+        **dict.fromkeys(("boundary", "learner"), (rows, flag)),
+        **({"legal": ((*rows, logits), flag)} if masked else {}),
+        **({"teacher": ((*rows, logits), f32)} if taught else {}),
+    }
 
 
 @dataclass(frozen=True, slots=True)

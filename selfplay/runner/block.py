@@ -23,7 +23,7 @@ from selfplay.policy.heads import Heads, sample
 from selfplay.policy.network_group import NetworkGroup
 from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
 from selfplay.rollout.buffers import BufferPool
-from selfplay.rollout.rollout import F32, Rollout
+from selfplay.rollout.rollout import F32, Rollout, segment_fields
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class Block:
             for b in range(self.game.num_games):
                 self._seat(b, next(upcoming), met)
         self._group_players()  # a network of the order may be newer than that of the last segment
-        shape = order.steps, self._num_seats * self.game.num_games, self.game.obs_width
-        segment = _Segment(order, self.game, self._memory, self._buffers.take(shape, np.float32))
+        segment = _Segment(order, self.game, self._memory, self._buffers)
         episodes: list[Episode] = []
         for t in range(order.steps):
             if self._cancelled:
@@ -229,21 +228,24 @@ class Block:
 class _Segment:
     """The arrays of a rollout while it is being played."""
 
-    def __init__(self, order: SegmentOrder, game: ScriptedGame, memory: RecurrentState, obs: F32) -> None:
-        steps, columns = order.steps, game.num_games * game.num_seats
+    def __init__(self, order: SegmentOrder, game: ScriptedGame, memory: RecurrentState, buffers: BufferPool) -> None:
+        spec = game.actions
+        fields = segment_fields(
+            order.steps, game.num_games * game.num_seats, game.obs_width, spec.width, spec.logits,
+            masked=game.legal is not None, taught=order.teacher is not None,
+        )  # fmt: skip
+        made = {name: np.zeros(*field) for name, field in fields.items() if name != "obs"}
         self._num_seats = game.num_seats
         self._network = order.network
-        self.obs = obs
-        self.action = np.zeros((steps, columns, game.actions.width), np.int8)
-        self.logprob = np.zeros((steps, columns), np.float32)
-        self.value = np.zeros((steps, columns), np.float32)
-        self.reward = np.empty((steps, columns), np.float32)
-        self.boundary = np.empty((steps, columns), bool)
-        self.learner = np.empty((steps, columns), bool)
-        self.legal = None if game.legal is None else np.empty((steps, columns, game.actions.logits), bool)
-        self.teacher = None
-        if order.teacher is not None:
-            self.teacher = np.zeros((steps, columns, game.actions.logits), np.float32)
+        self.obs: F32 = buffers.take(*fields["obs"])
+        self.action: NDArray[np.int8] = made["action"]
+        self.logprob: F32 = made["logprob"]
+        self.value: F32 = made["value"]
+        self.reward: F32 = made["reward"]
+        self.boundary: Bool = made["boundary"]
+        self.learner: Bool = made["learner"]
+        self.legal: Bool | None = made.get("legal")
+        self.teacher: F32 | None = made.get("teacher")
         self._first = self._remembered(memory, slice(None))
         self._ended: list[tuple[int, NDArray[np.int64], F32, NDArray[np.bool_], F32]] = []
 

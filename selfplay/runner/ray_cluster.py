@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from envs.distribution import install_command
 from selfplay.errors import ConfigError, describe
 from selfplay.runner.process_game import ROOT
 from selfplay.runner.process_reaper import ProcessReaper
@@ -29,7 +30,6 @@ STOP_S: Final = 15.0  # for letting go of it
 REACH_S: Final = 5.0  # for a first connection to an address
 STORE_BYTES: Final = 512 * 2**20  # of our own cluster's objects; orders and segments stay for less than an iteration
 TOKEN_FILE: Final = Path(".ray") / "auth_token"  # in the home folder: where Ray looks
-INSTALL: Final = "pip install 'selfplay[ray]'"
 
 
 class Cluster:
@@ -74,7 +74,7 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
             is no room.
     """
     if importlib.util.find_spec("ray") is None:
-        raise ConfigError(f"--host ray needs Ray, which is not installed: {INSTALL}")
+        raise ConfigError(f"--host ray needs Ray, which is not installed: {install_command('ray')}")
     _prepare_environment()
     if address is None:
         with _scratch() as reaper, ExitStack() as stack:

@@ -1,5 +1,7 @@
 """The command ``selfplay``: its verbs, what it says of unknown ones, and the wheel that installs it."""
 
+import json
+import os
 import shutil
 import sys
 import zipfile
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.__main__ import main
+from selfplay.commands.doctor import software
 from selfplay.verbs import SCRIPTS, VERBS, respelled
 from tests.support.processes import finish
 
@@ -80,5 +83,18 @@ def test_the_wheel_has_the_command_and_types(tmp_path):
         names = content.namelist()
         (entries,) = (name for name in names if name.endswith("entry_points.txt"))
         assert "selfplay = selfplay.__main__:main" in content.read(entries).decode()
+        content.extractall(tmp_path / "installed")
+    assert wheel.name.startswith("selfplay_arena-")
     assert {"selfplay/py.typed", "envs/py.typed", "selfplay/commands/cli/train.py"} <= set(names)
     assert not [name for name in names if name.startswith(("scripts/", "tests/"))]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "selfplay", "doctor", "--json"],
+        cwd=empty, env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")}, capture_output=True, text=True,
+        timeout=90, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert found["packages"] == {"level": "ok", "name": "packages", "found": "all 9 that are needed", "remedy": ""}
+    assert found["libmelee"]["found"] != software.UNKNOWN

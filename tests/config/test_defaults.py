@@ -7,10 +7,10 @@ def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):
     monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 2)
     plain = with_defaults(parse(["--num-games", "64"]).config)
     exact = with_defaults(parse(["--num-games", "64", "--deterministic"]).config)
-    assert (plain.run.runners, exact.run.runners) == (2, 2)
-    assert (plain.run.threads, exact.run.threads) == (0, 2)  # their number changes the last bits of a sum
+    assert (plain.run.runners, exact.run.runners) == (2, 4)
+    assert (plain.run.threads, exact.run.threads) == (0, 4)  # their number changes the last bits of a sum
     monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 16)
-    assert with_defaults(exact) == exact
+    assert with_defaults(exact) == exact == with_defaults(parse(["--num-games", "64", "--deterministic"]).config)
     assert with_defaults(parse(["--runners", "1", "--threads", "3"]).config).run.threads == 3
 
 

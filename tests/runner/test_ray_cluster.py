@@ -74,7 +74,7 @@ def raising(error):
 
 def test_without_ray_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(ray_cluster.importlib.util, "find_spec", lambda name: None)
-    assert refused(None) == "--host ray needs Ray, which is not installed: pip install 'selfplay[ray]'"
+    assert refused(None) == "--host ray needs Ray, which is not installed: pip install -e '.[ray]'"
 
 
 def test_a_given_address_needs_a_token(installed):

@@ -1,3 +1,4 @@
+import json
 import os
 
 import pytest
@@ -31,6 +32,20 @@ def whole(tmp_path_factory):
 def test_two_runs_are_equal(whole, tmp_path):
     train(tmp_path / "again", *EQUAL, *steps(LAST))
     assert_equal_runs(whole, tmp_path / "again", generations=GENERATIONS)
+
+
+@pytest.mark.parametrize("cores", [1, 64])
+def test_the_number_of_cores_makes_no_difference(tmp_path, monkeypatch, cores):
+    small = ("--game-type", "kuhn", "--num-games", 32, "--rollout-length", 8, "--deterministic", "--save-interval", 1)
+    for name, found in (("here", 2), ("there", cores)):
+        monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda found=found: found)
+        assert train(tmp_path / name, "--timesteps", 512, size=small)[0] == 0
+    assert train(tmp_path / "here", "--timesteps", 768, resume=True)[0] == 0  # with those of another machine
+    assert train(tmp_path / "there", "--timesteps", 768, resume=True)[0] == 0
+    assert_equal_runs(tmp_path / "here", tmp_path / "there", generations=[f"gen_{i}" for i in range(4)])
+    for name in ("here", "there"):
+        settings = json.loads((tmp_path / name / "run.json").read_text())["config"]["run"]
+        assert (settings["runners"], settings["threads"]) == (2, 4)
 
 
 def test_another_seed_is_another_run(whole, tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from envs.distribution import install_command
 from scripts.studies import ROOT, TRAINER
 from selfplay.errors import ConfigError, SelfPlayError
 
@@ -36,7 +37,7 @@ def tree_mb(games: int = 256) -> float:
         ConfigError: psutil is not installed.
     """
     if find_spec("psutil") is None:
-        raise ConfigError("to measure a trainer's memory takes psutil: pip install -e '.[dolphin]'")
+        raise ConfigError("to measure a trainer's memory takes psutil: " + install_command("dolphin"))
     import psutil
 
     most = 0

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from envs.distribution import install_command
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import put_between, this_command, write_json
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.folder and options.folder.exists():
         raise ConfigError(f"--folder {options.folder} exists; name a new one")
     if find_spec("psutil") is None:
-        raise ConfigError("the soak test needs psutil, which is not installed: pip install -e '.[dolphin]'")
+        raise ConfigError("the soak test needs psutil, which is not installed: " + install_command("dolphin"))
     check_plan(options.chaos, processes=options.game_type in ("mock", "dolphin"))
     from scripts.studies.soak.run import failures, soak, table
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from envs.distribution import install_command
 from selfplay.checkpoint.store import MAX_FILE_BYTES
 from selfplay.errors import ConfigError, CorruptError, boundary
 from selfplay.files import read_file
@@ -132,7 +133,7 @@ def _pyarrow() -> Any:  # noqa: ANN401
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise ConfigError(f"{error.name} is missing, which writes parquet: pip install -e '.[dialogue]'") from error
+        raise ConfigError(f"{error.name} is missing, which writes parquet: {install_command('dialogue')}") from error
     return pyarrow
 
 

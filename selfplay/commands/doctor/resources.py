@@ -10,6 +10,7 @@ from typing import Final
 
 from selfplay.commands.doctor.finding import Check, PlannedRun
 from selfplay.machine import usable_cores
+from selfplay.memory_limits import as_size, available_memory
 
 MB: Final = 1 << 20
 DOLPHIN_MB: Final = 300  # of one Dolphin, as a rule of thumb; the bench measures
@@ -19,8 +20,6 @@ LOW_DISK_MB: Final = 1000
 LOW_SHARED_MB: Final = 16
 
 SHARED: Final = Path("/dev/shm")
-_MEMINFO: Final = Path("/proc/meminfo")
-_CGROUP: Final = Path("/sys/fs/cgroup")
 
 
 def checkpoint_disk(plan: PlannedRun) -> Check:
@@ -40,7 +39,7 @@ def shared_memory() -> Check:
     if not SHARED.is_dir():
         return Check("ok", "shared memory", f"no {SHARED}, temporary files take its place")
     usage = shutil.disk_usage(SHARED)
-    found = f"{_size(usage.free)} of {_size(usage.total)} free in {SHARED}"
+    found = f"{as_size(usage.free)} of {as_size(usage.total)} free in {SHARED}"
     if usage.free < LOW_SHARED_MB * MB:
         return Check("warn", "shared memory", found, "in a container: --shm-size 256m")
     return Check("ok", "shared memory", found)
@@ -50,12 +49,12 @@ def memory(plan: PlannedRun) -> Check:
     """For the emulators and the processes that drive them, by rule of thumb."""
     each = DOLPHIN_MB + WORKER_MB
     wanted = plan.num_games * each * MB
-    estimate = f"{_size(wanted)} for --num-games {plan.num_games} in Dolphin (about {each} MB each)"
+    estimate = f"{as_size(wanted)} for --num-games {plan.num_games} in Dolphin (about {each} MB each)"
     available = available_memory()
     if available is None:
         return Check("ok", "memory", f"{estimate}; what is free, this system does not tell")
-    found = f"{_size(available)} free, {estimate}"
-    if wanted > available:
+    found = f"{as_size(available.amount)} free, {estimate}"
+    if wanted > available.amount:
         return Check("warn", "memory", found, "lower --num-games")
     return Check("ok", "memory", found)
 
@@ -67,43 +66,10 @@ def cores(plan: PlannedRun) -> Check:
     return Check("ok", "cores", found)
 
 
-def available_memory() -> int | None:
-    """Bytes that new processes may take, a container's limit heeded; None where the system does not say."""
-    amounts = [amount for amount in (_system_memory(), _container_memory()) if amount is not None]
-    return min(amounts, default=None)
-
-
-def _system_memory() -> int | None:
-    try:
-        for line in _MEMINFO.read_text(encoding="utf-8").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass  # no Linux
-    try:
-        import psutil
-    except ImportError:  # it comes with the extra dolphin
-        return None
-    return int(psutil.virtual_memory().available)
-
-
-def _container_memory() -> int | None:
-    """What the control group leaves; None without a limit."""
-    try:
-        limit, used = ((_CGROUP / name).read_text(encoding="utf-8") for name in ("memory.max", "memory.current"))
-        return max(0, int(limit) - int(used))
-    except (OSError, ValueError):  # no control groups of version 2; "max" is no number
-        return None
-
-
 def _disk(name: str, folder: Path, remedy: str) -> Check:
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         return Check("FAIL", name, f"{there} cannot be written to", remedy)
     free = shutil.disk_usage(there).free
-    found = f"{_size(free)} free at {folder}"
+    found = f"{as_size(free)} free at {folder}"
     return Check("warn", name, found, f"little; {remedy}") if free < LOW_DISK_MB * MB else Check("ok", name, found)
-
-
-def _size(amount: int) -> str:
-    return f"{amount / (1 << 30):.1f} GB" if amount >= 1 << 30 else f"{amount / MB:.0f} MB"

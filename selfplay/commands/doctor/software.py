@@ -6,12 +6,12 @@ import importlib.metadata
 import platform
 import re
 import sys
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from envs.distribution import install_command, requirements
 from selfplay.commands.doctor.finding import Check, Level, PlannedRun
 
-PROJECT: Final = Path(__file__).resolve().parents[3] / "pyproject.toml"
+UNKNOWN: Final = "this copy is not installed, and which versions it needs is not known"
 LEAST_PYTHON: Final = (3, 11)
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w-]+)(?P<range>(?:,?(?:>=|<)[\d.]+)*)")
 
@@ -32,25 +32,30 @@ def python() -> Check:
 
 
 def packages() -> Check:
-    wanted = _project()["dependencies"]
+    wanted = requirements()
+    if wanted is None:
+        return Check("warn", "packages", UNKNOWN, install_command())
     if wrong := _unmet(wanted):
-        return Check("FAIL", "packages", ", ".join(wrong), "pip install -c constraints.txt -e .")
-    return Check("ok", "packages", f"all {len(wanted)} that pyproject.toml names")
+        return Check("FAIL", "packages", ", ".join(wrong), install_command())
+    return Check("ok", "packages", f"all {len(wanted)} that are needed")
 
 
 def libmelee(plan: PlannedRun) -> Check:
-    wanted = _project()["optional-dependencies"]["dolphin"]
-    if not (wrong := _unmet(wanted)):
-        return Check("ok", "libmelee", importlib.metadata.version("melee"))
     level: Level = "FAIL" if plan.real_games else "warn"
-    return Check(level, "libmelee", ", ".join(wrong), "real games need it: pip install -e '.[dolphin]'")
+    remedy = f"real games need it: {install_command('dolphin')}"
+    wanted = requirements("dolphin")
+    if wanted is None:
+        return Check(level, "libmelee", UNKNOWN, remedy)
+    if wrong := _unmet(wanted):
+        return Check(level, "libmelee", ", ".join(wrong), remedy)
+    return Check("ok", "libmelee", importlib.metadata.version("melee"))
 
 
 def torch() -> Check:
     try:
         import torch as library
     except (ImportError, OSError) as error:  # the latter where a library of CUDA cannot be loaded
-        return Check("FAIL", "torch", f"cannot be loaded ({' '.join(str(error).split())})", "make .venv")
+        return Check("FAIL", "torch", f"cannot be loaded ({' '.join(str(error).split())})", install_command())
     gpu = library.cuda.get_device_name(0) if library.cuda.is_available() else "no CUDA device, the processor learns"
     return Check("ok", "torch", f"{library.__version__}, {gpu}")
 
@@ -59,16 +64,10 @@ def rules() -> Check:
     try:
         from envs.registry import find_game
     except ImportError as error:
-        return Check("FAIL", "game rules", f"cannot be loaded ({error})", "make .venv")
+        return Check("FAIL", "game rules", f"cannot be loaded ({error})", install_command())
     if find_game("mock").starts_at_once():
         return Check("ok", "game rules", "compiled")
     return Check("ok", "game rules", "not compiled yet, the first start does it in a minute or two")
-
-
-def _project() -> Any:  # noqa: ANN401
-    import tomllib  # here, since an older Python has none, which is to be reported
-
-    return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
 
 
 def _unmet(requirements: list[str]) -> list[str]:
@@ -80,7 +79,7 @@ def _trouble(requirement: str) -> str:
     """Why a requirement, such as ``melee>=0.47.6,<0.48``, is not met; empty where it is."""
     match = _REQUIREMENT.fullmatch(requirement)
     if match is None:
-        raise ValueError(f"{PROJECT}: {requirement!r} is of a form that the doctor does not know")
+        raise ValueError(f"{requirement!r} is of a form that the doctor does not know")
     name, bounds = match["name"], match["range"]
     try:
         version = importlib.metadata.version(name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from PIL import Image
 
+from envs.distribution import install_command
 from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
 from selfplay.report.fight.picture import Painter
@@ -54,7 +55,7 @@ def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] 
     try:
         import av
     except ModuleNotFoundError as error:
-        raise ConfigError("an MP4 needs PyAV, which is not installed: pip install -e '.[video]'") from error
+        raise ConfigError("an MP4 needs PyAV, which is not installed: " + install_command("video")) from error
     painter = Painter(scene_of(film), size, follow=True)
     with saved(path) as temporary, av.open(str(temporary), "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=Fraction(fps), options={"crf": QUALITY, "preset": "veryfast"})

@@ -15,6 +15,7 @@ from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import IterationReport, Play
 from selfplay.rollout.buffers import Workspace
+from selfplay.rollout.rollout import LEARNED
 from selfplay.runner.worker import Worker
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def make_batch(
 
 def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
     """The fields of a batch for one rollout, [T, S, ...]."""
-    found = {name: getattr(rollout, name) for name in ("obs", "action", "logprob", "value", "legal", "teacher")}
+    found = {name: getattr(rollout, name) for name in LEARNED}
     return {name: array for name, array in found.items() if array is not None} | {"advantage": advantage}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config.defaults import held_out, runners, turns
+from selfplay.config.game_options import game_options
 from selfplay.config.network import network_spec
 from selfplay.train.fighting.rating import RatingSettings, settings_of
 from selfplay.train.fighting.realtime import emulator_options
@@ -82,18 +83,4 @@ class Session:
 
     def game_options(self, num_games: int) -> dict[str, object]:
         """Arguments of training games wherever they are played, JSON-able."""
-        if not self.game.fighter:
-            return {"num_games": num_games}
-        game, reward = self.config.game, self.config.reward
-        return {
-            "num_games": num_games,
-            "characters": list(game.characters),
-            "stage": game.stage,
-            "frame_skip": game.frame_skip,
-            "delay": game.delay,
-            "max_episode_frames": game.max_episode_frames,
-            "ledge_grab_limit": game.ledge_grab_limit,
-            "stagger": True,
-            "reward_stock": reward.stock,
-            "reward_damage": reward.damage,
-        }
+        return game_options(self.config, num_games)

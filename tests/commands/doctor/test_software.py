@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from envs import distribution
 from selfplay.commands.doctor import software
 from tests.commands.doctor.plans import plan
 
@@ -23,7 +24,8 @@ def installed(monkeypatch, **versions):
 def project(monkeypatch, tmp_path, text):
     path = tmp_path / "pyproject.toml"
     path.write_text(f"[project]\n{text}\n")
-    monkeypatch.setattr(software, "PROJECT", path)
+    monkeypatch.setattr(distribution, "CHECKOUT", path)
+    monkeypatch.setattr(distribution, "NAME", "not-installed")
 
 
 @pytest.mark.parametrize(("name", "level"), [("Linux", "ok"), ("Darwin", "ok"), ("Windows", "FAIL")])
@@ -44,8 +46,16 @@ def test_python(monkeypatch):
 
 
 def test_the_packages_of_this_project_are_there():
-    assert software.packages().level == "ok"  # every requirement of pyproject.toml is of a form that is understood
+    assert software.packages().level == "ok"  # every requirement is of a form that is understood
     assert software.libmelee(plan()).name == "libmelee"
+
+
+def test_a_copy_without_metadata_and_pyproject_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
+    monkeypatch.setattr(distribution, "NAME", "not-installed")
+    for finding in (software.packages(), software.libmelee(plan())):
+        assert (finding.level, finding.found) == ("warn", software.UNKNOWN)
+        assert "pip install" in finding.remedy
 
 
 @pytest.mark.parametrize(

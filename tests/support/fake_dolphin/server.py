@@ -6,6 +6,7 @@ import json
 from base64 import b64encode
 from typing import Any, Final, Protocol
 
+from envs.distribution import install_command
 from envs.errors import GameError
 from tests.support.fake_dolphin.say import say
 
@@ -40,7 +41,7 @@ class Spectators:
         try:
             import enet
         except ModuleNotFoundError as error:
-            raise GameError("the module enet is missing: pip install 'selfplay[dolphin]'") from error
+            raise GameError("the module enet is missing: " + install_command("dolphin")) from error
         self._enet = enet
         try:
             self._host = enet.Host(enet.Address(ADDRESS, port), MAX_PEERS, CHANNELS, 0, 0)

@@ -1,0 +1,29 @@
+"""The arguments of training games that a configuration stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envs.registry import find_game
+
+if TYPE_CHECKING:
+    from selfplay.config.fighting import Config
+
+
+def game_options(config: Config, num_games: int) -> dict[str, object]:
+    """Of training games wherever they are played, JSON-able."""
+    if not find_game(config.game.type).fighter:
+        return {"num_games": num_games}
+    game, reward = config.game, config.reward
+    return {
+        "num_games": num_games,
+        "characters": list(game.characters),
+        "stage": game.stage,
+        "frame_skip": game.frame_skip,
+        "delay": game.delay,
+        "max_episode_frames": game.max_episode_frames,
+        "ledge_grab_limit": game.ledge_grab_limit,
+        "stagger": True,
+        "reward_stock": reward.stock,
+        "reward_damage": reward.damage,
+    }

@@ -1,0 +1,208 @@
+"""What a run of fights or of a solved game will allocate, refused before it starts where there is less.
+
+Sizes follow from the types and shapes of the arrays that are allocated: those of one game and one step, times the
+numbers of games and steps. Only what the libraries of a process take is measured.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import torch
+
+from envs.registry import find_game, make_game
+from envs.solved.exact import mean_length
+from selfplay.checkpoint import ActionHeads
+from selfplay.config.defaults import runners, update_threads
+from selfplay.config.game_options import game_options
+from selfplay.config.network import network_spec
+from selfplay.errors import ConfigError
+from selfplay.league.modes import CURRENT, MODES
+from selfplay.learner.parallel_step import CHUNK
+from selfplay.memory_limits import as_size, available_memory
+from selfplay.policy.network import ActorCritic
+from selfplay.rollout.rollout import LEARNED, Fields, segment_fields
+from selfplay.runner.block import MIRROR
+from selfplay.runner.segment import Episode
+from selfplay.runner.shared_block import layout
+
+if TYPE_CHECKING:
+    from envs.api import ScriptedGame
+    from selfplay.checkpoint import NetworkSpec
+    from selfplay.config.fighting import Config
+
+MB: Final = 1 << 20
+BASE_MB: Final = 410
+"""Of libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
+426 MB in the mock (Linux, Python 3.11)."""
+CHILD_MB: Final = 155  # the same of a process of games
+F32: Final = 4  # bytes of a number
+PROBED: Final = 32  # steps of the unroll whose activations are counted
+PLACE_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(np.int64(0)) + 8 + 2 * 8
+"""Of a place where an episode ended, in a list and then in an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Bytes of a run at its peak, by what they grow with."""
+
+    processes: int
+    networks: int
+    minibatches: int
+    games: int
+    segments: int  # grows with games times steps
+
+    @property
+    def total(self) -> int:
+        return self.processes + self.networks + self.minibatches + self.games + self.segments
+
+
+def check_memory(config: Config, *, resumed: bool) -> None:
+    """Refuse a run that needs more memory than there is.
+
+    Args:
+        config: With all defaults filled in.
+        resumed: Whether its sizes cannot change any more.
+
+    Raises:
+        ConfigError: names what is needed, what there is, and the flag to lower.
+    """
+    available = available_memory()
+    if available is None:
+        return
+    need = estimate(config)
+    if need.total <= available.amount:
+        return
+    remedy = "resume it where there is more" if resumed else f"lower {_flag_of(config, need)}"
+    raise ConfigError(
+        f"the run needs about {as_size(need.total)} of memory, and {available.where} has {as_size(available.amount)} "
+        f"left: {remedy}"
+    )
+
+
+def _flag_of(config: Config, need: Need) -> str:
+    """The flag that the largest part follows from, with its value."""
+    run, ppo = config.run, config.ppo
+    games, steps = f"--num-games {run.num_games}", f"--rollout-length {ppo.rollout_length}"
+    longer = ppo.rollout_length / type(ppo)().rollout_length > run.num_games / type(run)().num_games
+    flags = {
+        need.processes: games if find_game(config.game.type).live else f"--runners {runners(config)}",
+        need.networks: f"--hidden {','.join(map(str, config.net.hidden))}",
+        need.minibatches: f"--batch-size {ppo.batch_size}",
+        need.games: games,
+        need.segments: steps if longer else games,
+    }
+    return flags[max(flags)]
+
+
+def estimate(config: Config) -> Need:
+    """What a run will allocate on this machine."""
+    game, run, ppo = find_game(config.game.type), config.run, config.ppo
+    # What policies see and do in real games is the same as in the mock, and so is what is kept of it.
+    one = make_game("mock" if game.live else config.game.type, **game_options(config, 1))
+    spec, width, seats = one.actions, one.obs_width, one.num_seats
+    network = network_spec(config.net, width)
+    heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
+    parameters, memory = _size_of(network, heads)
+    games, steps, threads = run.num_games, ppo.rollout_length, update_threads(run.threads)
+    columns, rows = seats * games, seats * games * steps
+    mirror = _share_of_mirrors(config)
+    # What a network keeps at once on the way from a row of observations to actions and a value, without gradients.
+    passed = F32 * (2 * max(network.hidden, default=0) + 2 * (spec.logits + 1) + 3 * memory)
+
+    masked = one.legal is not None
+    fields = segment_fields(1, 1, width, spec.width, spec.logits, masked=masked, taught=run.pretrained is not None)
+    played = _bytes(fields) + 3 * F32  # with the next value, the advantage, and a difference on the way to it
+    learned = (
+        _bytes({name: fields[name] for name in LEARNED if name in fields}) + 3 * F32 + 8
+    )  # in a batch, in an order
+    copies = (1 + mirror) / 2 if network.kind == "mlp" else 2.0  # columns are learned from whole
+    final = passed + F32 * 3 * width + PLACE_BYTES  # of a seat where an episode ends
+    episodes = steps * games / _episode_steps(config) * (_episode_bytes(one.stats_dtype.names or ()) + seats * final)
+
+    chunk = min(CHUNK, ppo.batch_size, rows)
+    chunk = chunk if network.kind == "mlp" else max(chunk, steps)  # of a column all decisions
+    guard = min(2 * ppo.batch_size, rows) * (passed + 4 * F32 * spec.logits)
+
+    frozen = 2 * config.league.max_frozen if mirror < 1 else 0
+    # weights and moments, their copies for a revert, the weights that play, a checkpoint, and the threads' gradients
+    kept = 3 + 3 + 1 + 6 + threads + frozen
+
+    children = runners(config) if (run.host != "thread" or game.live) and run.ray_address is None else 0
+    return Need(
+        processes=(BASE_MB + children * CHILD_MB) * MB,
+        networks=F32 * parameters * kept,
+        minibatches=int(threads * chunk * _activations(network, heads) + guard),
+        games=int(columns * (passed + F32 * (width + 4 * memory)) + games * _game_bytes(one)),
+        segments=int(rows * (played + copies * learned) + episodes),
+    )
+
+
+def _game_bytes(one: ScriptedGame) -> int:
+    """Of a game: its state, in it, in a checkpoint and in the file of that; what a step gives; and who plays it."""
+    state = {name: (array.shape, array.dtype) for name, array in one.snapshot().items()}
+    mask = 0 if one.legal is None else one.actions.logits
+    step = layout((1, one.num_seats), one.obs_width, one.actions.width, one.stats_dtype, mask)
+    return 3 * _bytes(state) + _bytes(step) + sys.getsizeof(MIRROR) + 5 * 8
+
+
+def _share_of_mirrors(config: Config) -> float:
+    """Of games in which both seats learn."""
+    league = config.league
+    shares = MODES[league.mode]
+    if league.mode == "simple_mix":
+        shares = {name: float(getattr(league, name)) for name in shares}
+    return shares.get(CURRENT, 0.0) / sum(shares.values())
+
+
+def _bytes(fields: Fields) -> int:
+    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in fields.values())
+
+
+def _size_of(network: NetworkSpec, heads: ActionHeads) -> tuple[int, int]:
+    """Parameters of a network, and numbers that it remembers; found out without memory for it."""
+    with torch.device("meta"):
+        made = ActorCritic(network, heads)
+    return sum(parameter.numel() for parameter in made.parameters()), made.memory_width
+
+
+def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
+    """Bytes that are kept of a decision until its gradient is known, and as many for the gradients."""
+    if network.kind == "mlp":
+        return F32 * (2 * sum(network.hidden) + 3 * (sum(heads.sizes) + heads.binary + 1) + network.obs_width)
+    kept: dict[int, torch.UntypedStorage] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage
+        return tensor
+
+    with torch.random.fork_rng(devices=[]):  # first weights are drawn, which must not change what the run draws
+        made = ActorCritic(network, heads)
+    obs, fresh = torch.zeros(1, PROBED, network.obs_width), torch.zeros(1, PROBED, dtype=torch.bool)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        made.unroll(obs, made.first_memory(1), fresh)
+    for parameter in made.parameters():
+        kept.pop(parameter.untyped_storage().data_ptr(), None)
+    return 2 * sum(storage.nbytes() for storage in kept.values()) / PROBED
+
+
+def _episode_steps(config: Config) -> float:
+    """Steps of an episode: those of random play, or of one that nobody wins."""
+    game = find_game(config.game.type)
+    if game.table is not None:
+        table = game.table()
+        return mean_length(table, table.players["random"])
+    return max(1.0, config.game.max_episode_frames / config.game.frame_skip)
+
+
+def _episode_bytes(names: Collection[str]) -> int:
+    """Of the record of an episode with these statistics."""
+    stats = dict.fromkeys(names, 0.5)
+    record = Episode(MIRROR.id, mirror=True, score=0.5, terminated=True, stats=stats)
+    return sys.getsizeof(record) + sys.getsizeof(stats) + (len(stats) + 1) * sys.getsizeof(0.5) + 8

@@ -1,0 +1,88 @@
+"""How much memory this machine, or its container, has left for this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+PROC: Final = Path("/proc")
+CGROUPS: Final = Path("/sys/fs/cgroup")
+GB: Final = 1 << 30
+_MB: Final = 1 << 20
+
+
+class Available(NamedTuple):
+    """Bytes that may still be allocated, and where that limit comes from."""
+
+    amount: int
+    where: str
+
+
+def available_memory() -> Available | None:
+    """The least of what the system and the limits of its control groups leave; None where neither is known."""
+    found = [*_of_system(), *_of_container()]
+    return min(found, default=None)
+
+
+def as_size(amount: float) -> str:
+    """Such as ``1.5 GB``; in TB, PB and so on where it is more."""
+    if amount < GB:
+        return f"{amount / _MB:.0f} MB"
+    amount /= GB
+    for unit in ("GB", "TB", "PB"):
+        if amount < 1024:
+            return f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:,.0f} EB"
+
+
+def _of_system() -> Iterator[Available]:
+    where = "this machine"
+    try:
+        for line in (PROC / "meminfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("MemAvailable:"):
+                yield Available(int(line.split()[1]) * 1024, where)
+                return
+    except OSError:
+        pass  # no Linux
+    with suppress(ImportError):  # it comes with the extra dolphin
+        import psutil
+
+        yield Available(int(psutil.virtual_memory().available), where)
+
+
+def _of_container() -> Iterator[Available]:
+    """What each control group above this process leaves, of version 2 and of version 1."""
+    for folder, limit_file, used_file, reclaimable in _groups():
+        try:
+            limit = int((folder / limit_file).read_text(encoding="ascii"))  # "max" is no number
+            used = int((folder / used_file).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            continue
+        yield Available(max(0, limit - used + _cached(folder, reclaimable)), "this container")
+
+
+def _groups() -> Iterator[tuple[Path, str, str, str]]:
+    """Folders of control groups that may limit memory, with the names of their files and of the reclaimable cache."""
+    try:
+        lines = (PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    paths = {parts[1]: parts[2] for line in lines if len(parts := line.split(":", 2)) == 3}
+    new = "memory.max", "memory.current", "inactive_file "
+    old = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "
+    for controllers, root, files in (("", CGROUPS, new), ("memory", CGROUPS / "memory", old)):
+        inside = Path(paths.get(controllers, "/").lstrip("/"))  # of a container's own view: nothing
+        for folder in (inside, *inside.parents):
+            yield (root / folder, *files)
+
+
+def _cached(folder: Path, name: str) -> int:
+    """Bytes of files in memory that the system gives up before it runs out."""
+    try:
+        lines = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
+        return next((int(line.removeprefix(name)) for line in lines if line.startswith(name)), 0)
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,72 @@
+"""The name under which this project is installed, and that every text names it."""
+
+import importlib.metadata
+import re
+import subprocess
+import tomllib
+
+import pytest
+
+from envs import distribution
+from tests.scripts.commands import ROOT
+
+TEXTS = (".md", ".py", ".toml", ".txt", ".sh", ".yaml", ".yml", "Makefile")
+STRANGERS = re.compile(
+    r"(?:pip|uv pip|pipx|uv tool) install(?:\s+-\S+)*\s+['\"]?selfplay(?![-\w])"  # a command, also over two lines
+    r"|(?<![\w./-])selfplay\[\w+[\],]"  # a requirement with extras
+    r"|^\s*selfplay\s*(?:==|>=|~=)",  # a line of requirements
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install selfplay", "pip install 'selfplay[ray]'", "needs it (`pip install\nselfplay[dev]`)",
+        "pip install -U selfplay==1", "selfplay>=0.1", '"selfplay[dialogue]"', "uv pip install selfplay",
+    ],
+)  # fmt: skip
+def test_the_name_of_another_project_is_recognised(text):
+    assert STRANGERS.search(text)
+    assert not STRANGERS.search(text.replace("selfplay", "selfplay-arena"))
+
+
+def test_no_text_installs_the_project_of_somebody_else():
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("git does not list the files of this copy")
+    names = [
+        name for name in done.stdout.split("\0") if name.endswith(TEXTS) and name != "tests/envs/test_distribution.py"
+    ]
+    assert "pyproject.toml" in names
+    found = []
+    for name in names:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        found += [f"{name}:{text[: hit.start()].count(chr(10)) + 1}: {hit[0]}" for hit in STRANGERS.finditer(text)]
+    assert not found
+
+
+def test_pyproject_has_the_name():
+    assert tomllib.loads(distribution.CHECKOUT.read_text())["project"]["name"] == distribution.NAME
+
+
+def test_requirements_of_an_installation(monkeypatch):
+    lines = ["numpy>=2.0", "torch>=2.10", 'melee<0.48,>=0.47.6; extra == "dolphin"', "psutil>=6.0; extra == 'dolphin'"]
+    monkeypatch.setattr(importlib.metadata, "requires", {distribution.NAME: lines}.__getitem__)
+    assert distribution.requirements() == ["numpy>=2.0", "torch>=2.10"]
+    assert distribution.requirements("dolphin") == ["melee<0.48,>=0.47.6", "psutil>=6.0"]
+
+
+def test_requirements_of_a_checkout_that_is_not_installed(monkeypatch):
+    monkeypatch.setattr(distribution, "NAME", "not-installed")
+    assert "numpy>=2.0" in distribution.requirements()
+    assert "psutil>=6.0" in distribution.requirements("dolphin")
+
+
+def test_the_command_that_installs_an_extra(monkeypatch, tmp_path):
+    assert distribution.install_command() == "pip install -e ."
+    assert distribution.install_command("ray") == "pip install -e '.[ray]'"
+    monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
+    assert distribution.install_command() == f"pip install {distribution.NAME}"
+    assert distribution.install_command("ray") == f"pip install '{distribution.NAME}[ray]'"
