@@ -67,11 +67,23 @@ def compiled(function: _Function) -> _Function:
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether a call of a ``@compiled`` function starts at once: its code is cached, or it runs uncompiled."""
+    """Whether a call of a ``@compiled`` function starts at once: its code is there or cached, or it runs uncompiled.
+
+    Numba's own index is asked: it uses no files of a source with another path or time, nor those of another processor.
+    """
     if numba_config.DISABLE_JIT:
         return True
-    module_file = function.__module__.rpartition(".")[2]
-    return any(cache_folder().glob(f"*/{module_file}.{function.__name__}-*.nbc"))
+    dispatcher: Any = function
+    if dispatcher.signatures:
+        return True
+    files = getattr(dispatcher._cache, "_cache_file", None)
+    if files is None:  # there is no cache
+        return False
+    codegen = dispatcher.targetctx.codegen()
+    return any(
+        key == dispatcher._cache._index_key(key[0], codegen) and Path(files._data_path(name)).is_file()
+        for key, name in files._load_index().items()
+    )
 
 
 @cache

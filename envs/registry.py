@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs.distribution import install_command
 from envs.errors import DolphinError, GameError, UnknownNameError
-from envs.melee import bots, external_frames, rated
+from envs.melee import bots, external_frames, mock, rated
 from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
-from envs.melee.mock import MockMelee, rules_are_compiled
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.tables import CHARACTERS, STAGES
 from envs.rated import RatedGame, ScriptedPlayer
@@ -40,8 +39,8 @@ class GameEntry:
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
     fighter: bool  # characters fight on a stage, frame by frame: what can be watched
     rated: RatedGame  # all scripted players, and how matches are played
-    starts_at_once: Callable[[], bool]  # False while a first step would compile rules
-    prepare: Callable[[], None] | None = None  # compiles for all processes that the games will live in
+    starts_at_once: Callable[[], bool]  # whether no step compiles rules
+    prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
@@ -78,14 +77,15 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
 
 
 _MOCK: Final = GameEntry(
-    make=MockMelee,
+    make=mock.MockMelee,
     obs_width=OBS_WIDTH,
     actions=ACTION_SPEC,
     encoder_version=ENCODER_VERSION,
     ladder=bots.LADDER,
     fighter=True,
     rated=rated.MOCK,
-    starts_at_once=rules_are_compiled,
+    starts_at_once=mock.rules_are_compiled,
+    prepare=mock.compile_rules,
     held_out=("counter_hitter", "all_rounder"),
     characters=CHARACTERS,
     stages=STAGES,

@@ -15,6 +15,7 @@ from envs.melee import bots
 from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
 from envs.melee.episodes import begin_step, count_frame, next_inputs, reset_episode, settle_step
+from envs.melee.observation import encode_games
 from envs.melee.physics.actions.death import TIMER
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, records
 
@@ -102,7 +103,7 @@ class ExternalFramesGame(MeleeGame):
 
 def rules_are_compiled() -> bool:
     """Whether a first step starts at once or compiles for some seconds."""
-    return is_compiled(settle_step)
+    return all(is_compiled(function) for function in (begin_step, settle_step, encode_games))
 
 
 def compile_rules() -> None:

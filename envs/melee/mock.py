@@ -17,13 +17,14 @@ from envs.melee.arrays import STATS
 from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
 from envs.melee.episodes import ENDED_BY, play_games, start_episode, step_games
+from envs.melee.observation import encode_games
 from envs.melee.state import NUM_SEATS
 from envs.snapshots import copied, put_back
 
 if TYPE_CHECKING:
     from envs.api import F32, Actions, Bool, Seeds, StepBatch
 
-__all__ = ["ENDED_BY", "STATS", "MockMelee", "neutral_actions", "rules_are_compiled"]
+__all__ = ["ENDED_BY", "STATS", "MockMelee", "compile_rules", "neutral_actions", "rules_are_compiled"]
 
 
 class MockMelee(MeleeGame):
@@ -90,8 +91,15 @@ def _layout(dtype: np.dtype[Any]) -> str:
 
 
 def rules_are_compiled() -> bool:
-    """Whether a first step starts at once or compiles for about half a minute."""
-    return is_compiled(step_games)
+    """Whether a first step starts at once, or compiles for a minute or more."""
+    return all(is_compiled(function) for function in (start_episode, step_games, encode_games))
+
+
+def compile_rules() -> None:
+    """Compile or load everything that a game uses."""
+    game = MockMelee(num_games=1)
+    game.reset(np.zeros(1, np.uint64))
+    game.step(neutral_actions(1))
 
 
 def neutral_actions(num_games: int) -> Actions:

@@ -177,7 +177,7 @@ def _has_stage(game, tables):
 
 
 @compiled
-def _encode_games(game, players, controllers, first, seats, tables, out, mirrored):
+def encode_games(game, players, controllers, first, seats, tables, out, mirrored):
     """Encode seats ``first`` to ``first + seats - 1``; the first game whose stage has no table, else -1."""
     for b in range(len(game)):
         if not _has_stage(game[b], tables):
@@ -209,7 +209,7 @@ def _encode(state: GameState, tables: Tables, first: int, seats: int) -> tuple[N
     shape = (len(state.game), seats)
     out = np.empty((*shape, OBS_WIDTH), np.float32)
     mirrored = np.empty(shape, np.bool_)
-    bad = _encode_games(state.game, state.players, state.controllers, first, seats, tables, out, mirrored)
+    bad = encode_games(state.game, state.players, state.controllers, first, seats, tables, out, mirrored)
     if bad >= 0:
         known = np.flatnonzero(tables.stage_rows >= 0).tolist()
         raise GameError(f"stage {state.game[bad].stage} has no table, the stages that have one are {known}")

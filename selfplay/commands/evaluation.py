@@ -53,8 +53,8 @@ class Evaluation:
 
     def verdict(self, a: str, b: str) -> str:
         if self.elo is None:
-            ends = "won" if self.score == 1.0 else "lost"
-            gap = f"{ends} every game: the difference has no upper end"
+            won = self.score == 1.0
+            gap = f"{'won' if won else 'lost'} every game: the difference has no {'upper' if won else 'lower'} end"
         else:
             low = "..." if self.elo_low is None else f"{self.elo_low:+.0f}"
             high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"

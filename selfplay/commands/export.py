@@ -48,12 +48,12 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
     """
     if observations < 1:
         raise ConfigError(f"--check {observations}: at least 1 observation is needed")
-    if kind == "onnx":
-        check_onnx()
     check_writable(out)
     policy = load_policy(path)
     if not GAMES[game_of(policy.meta)].fighter:
         raise ConfigError(f"{path} plays {game_of(policy.meta)}; only policies of fights are exported")
+    if kind == "onnx":
+        check_onnx()
     return write(policy, kind, out, observations)
 
 

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from envs.melee import bots
 from envs.melee.mock import MockMelee, neutral_actions
+from envs.registry import find_game
+from selfplay.runner.compilation import compile_rules
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class Seen:
 
 def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
     """At least ``observations`` of scripted players, with the policy's characters, stage, frame skip and delay."""
+    compile_rules(find_game("mock"))
     rows = 2 * len(PLAYERS)
     steps = -(-observations // rows)
     game = MockMelee(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from selfplay.league.alarms import MISFIT_ALARM
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
 BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"  # headers of the last column
 ITSELF: Final = "itself"
+_OPTIONAL: Final = (BY_STOCKS, WITH_ITSELF, "Games", "95% interval")  # left out in this order where there is no room
+_SHORTEST: Final = 8  # characters of a clipped name
+Row = Sequence[str]
 
 
 def to_json(board: Leaderboard, show_all: bool = False) -> str:
@@ -51,25 +57,40 @@ def to_csv(board: Leaderboard) -> str:
     return text.getvalue()
 
 
-def to_text(board: Leaderboard, show_all: bool = False) -> str:
-    """Title, Markdown table and notes, without a final newline."""
-    lines = [TITLE, *_table(head(board), [_cells(row, board) for row in _shown(board, show_all)])]
-    return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all)])
+def to_text(board: Leaderboard, show_all: bool = False, width: int | None = None) -> str:
+    """Title, Markdown table and notes, without a final newline.
+
+    Args:
+        board: Of a run.
+        show_all: Whether all players are shown.
+        width: Of the terminal; tables without room leave out columns. None: there is no limit.
+    """
+    rows = [_cells(row, board) for row in _shown(board, show_all)]
+    lines = [TITLE, *_table(*_fitting(head(board), rows, _OPTIONAL, width, between=3))]
+    return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all, width)])
 
 
-def to_table(board: Leaderboard, show_all: bool = False) -> RenderableType:
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output goes to; None where it goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
+
+
+def to_table(board: Leaderboard, show_all: bool = False, width: int | None = None) -> RenderableType:
+    """The same for rich."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=TITLE, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)  # fits 80 columns
-    for name in head(board):
+    table = Table(title=TITLE, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    shown = _shown(board, show_all)
+    names, rows = _fitting(head(board), [_cells(row, board) for row in shown], _OPTIONAL, width, between=2)
+    for name in names:
         table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=True)
-    for row in _shown(board, show_all):
+    for row, cells in zip(shown, rows, strict=True):
         style = "bold" if row.policy == board.newest else "dim" if row.scripted else ""
-        table.add_row(*_cells(row, board), style=style)
-    notes = (*_notes(board, show_all), *_rewards(board, show_all))
+        table.add_row(*cells, style=style)
+    notes = (*_notes(board, show_all), *_rewards(board, show_all, width))
     return Group(table, *(Text(note) for note in notes))
 
 
@@ -95,7 +116,7 @@ def paid(cell: PartnerReward | None) -> str:
     return f"{cell.reward:.3f}{'' if cell.interval is None else f' ± {cell.interval:.3f}'} ({cell.games})"
 
 
-def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
+def _rewards(board: Leaderboard, show_all: bool, width: int | None) -> list[str]:
     """Table of mean rewards by partner."""
     partners = partners_of(board, show_all)
     if not partners:
@@ -103,7 +124,7 @@ def _rewards(board: Leaderboard, show_all: bool) -> list[str]:
     rows = [(row.policy, *(paid(row.reward_with(name)) for name in partners)) for row in _shown(board, show_all)]
     return [
         "Mean reward of the row's player with the column's, 95% interval, games:",
-        *_table(("Policy", *partners), rows),
+        *_table(*_fitting(("Policy", *partners), rows, partners[::-1], width, between=3)),
     ]
 
 
@@ -154,16 +175,62 @@ def _fit(board: Leaderboard) -> list[str]:
         if board.fit.side is None
         else ", the first seat is worth {:+.0f} Elo ({:+.0f} to {:+.0f})".format(*board.fit.side)
     )
-    return [f"fit: misfit p = {board.fit.misfit_p:.2g}, {len(board.fit.cycles)} cycles{side}"]
+    return [f"fit: {agreement(board.fit.misfit_p)}, {len(board.fit.cycles)} cycles{side}"]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
+def agreement(p: float) -> str:
+    """The result of the test of misfit in words."""
+    agree = "agree" if p >= MISFIT_ALARM else "do not agree"
+    return f"the results {agree} with one rating per player (p = {p:.2g}, the limit is {MISFIT_ALARM:g})"
+
+
+def _fitting(
+    head: Row, rows: Sequence[Row], optional: Sequence[str], width: int | None, between: int
+) -> tuple[Row, Sequence[Row]]:
+    """A table without the optional columns that do not fit, the first of them first; then names of players are clipped.
+
+    Args:
+        head: Names of the columns.
+        rows: Their cells.
+        optional: Columns that may be left out.
+        width: Of the terminal; None: all fit.
+        between: Characters between two columns.
+    """
+    if width is None:
+        return head, rows
+    here = [*range(len(head))]
+    widths = _widths(head, rows)
+    left_out = [head.index(name) for name in optional if name in head][::-1]
+
+    def excess() -> int:
+        return sum(widths[i] + between for i in here) + 1 - width
+
+    while excess() > 0 and left_out:
+        here.remove(left_out.pop())
+    policy = head.index("Policy")
+    longest = max(widths[policy] - max(excess(), 0), _SHORTEST)
+
+    def cells(row: Row) -> Row:
+        return [_clipped(row[i], longest) if i == policy else row[i] for i in here]
+
+    return cells(head), [cells(row) for row in rows]
+
+
+def _clipped(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 2]}.."
+
+
+def _widths(head: Row, rows: Sequence[Row]) -> list[int]:
+    return [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+
+def _table(head: Row, rows: Sequence[Row]) -> list[str]:
+    widths = _widths(head, rows)
     ruler = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return [_markdown(head, head, widths), ruler, *(_markdown(row, head, widths) for row in rows)]
 
 
-def _markdown(cells: Sequence[str], head: Sequence[str], widths: Sequence[int]) -> str:
+def _markdown(cells: Row, head: Row, widths: Sequence[int]) -> str:
     padded = (
         f"{cell:<{width}}" if name in _LEFT else f"{cell:>{width}}"
         for name, cell, width in zip(head, cells, widths, strict=True)

@@ -100,26 +100,47 @@ class LinkClient:
 
 
 class BlockClient(LinkClient):
-    """A block of games on the other end of a link (``GameBlock``), served by a ``BlockServer``."""
+    """A block of games on the other end of a link (``GameBlock``), served by a ``BlockServer``.
 
-    def __init__(self, link: Link, weights: WeightStore, opening: Callable[[], Opening]) -> None:
+    Args:
+        opening: How the games are made; called once the other end is there.
+        compiling: Called now and then while the other end compiles the rules, with the seconds so far.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        weights: WeightStore,
+        opening: Callable[[], Opening],
+        compiling: Callable[[float], object] = lambda _: None,
+    ) -> None:
         super().__init__(link)
         self._weights = weights
-        self._opening = opening  # asked once the other end is there
+        self._ask_opening = opening
+        self._compiling = compiling
+        self._opening: Opening | None = None
         self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
 
-    def open(self) -> None:
+    def open(self) -> bool:
         """Make and begin the games, where there is room for them. Blocks.
+
+        Returns:
+            Whether they are there; False while the other end compiles, which is to be called again.
 
         Raises:
             RunnerError: there is none, or they cannot be made.
         """
-        self._reach()
-        opening = self._opening()
+        if self._opening is None:
+            self._reach()
+            self._opening = self._ask_opening()
+        opening = self._opening
         arrays, opponents = opening.snapshot
         document = {field.name: getattr(opening, field.name) for field in fields(opening)}
         faults = None if opening.faults is None else asdict(opening.faults)
-        self._link.call("open", document | {"snapshot": opponents, "faults": faults}, dict(arrays))
+        seconds = self._link.call("open", document | {"snapshot": opponents, "faults": faults}, dict(arrays))
+        if seconds is not None:
+            self._compiling(seconds)
+        return seconds is None
 
     def collect(self, order: SegmentOrder) -> Collected:
         found = {network: self._weights.find(network) for network in networks_of(order)}

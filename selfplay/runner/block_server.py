@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from envs.registry import make_game
+from envs.registry import find_game, make_game
 from envs.snapshots import copied
 from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.block import Block
 from selfplay.runner.chaos import FaultPlan, FaultyGame, Struck
+from selfplay.runner.compilation import EVERY_S, Compilation
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.serialization import (
     Arrays,
@@ -49,7 +50,7 @@ class Opening:
 def open_block(
     opening: Opening, infer: Infer = infer_directly, struck: Struck = lambda _: None, pid: int | None = None
 ) -> Block:
-    """Make a block of games, new or from a snapshot, compiled.
+    """Make a block of games, new or from a snapshot.
 
     Args:
         opening: How.
@@ -83,6 +84,7 @@ class BlockServer:
 
     def __init__(self) -> None:
         self._block: Block | None = None
+        self._compilation: Compilation | None = None
         self._networks: dict[str, ActorCritic] = {}
         self._sent: Collected | None = None  # its arrays are free with the next call
 
@@ -90,18 +92,27 @@ class BlockServer:
     def code() -> str:
         return code_hash()
 
-    def open(self, document: Document, arrays: Arrays) -> None:
+    def open(self, document: Document, arrays: Arrays) -> float | None:
         """Make and begin the games of an ``Opening``, given by its fields without the arrays of its snapshot.
+
+        Returns:
+            None, or the seconds that compiling the rules has taken so far if it is not done: call again.
 
         Raises:
             GameError, RunnerError: see ``open_block``.
         """
+        game = find_game(document["game"])
+        if game.prepare is not None and self._compilation is None and not game.starts_at_once():
+            self._compilation = Compilation(game.prepare)
+        if self._compilation is not None and not self._compilation.wait(EVERY_S):
+            return self._compilation.seconds
         snapshot = copied(arrays), document["snapshot"]
         faults = None if document["faults"] is None else FaultPlan(**document["faults"])
         opening = Opening(**document | {"snapshot": snapshot, "faults": faults})
         self._block = open_block(opening, pid=os.getpid())
         if document["live"]:
             self._block.begin()
+        return None
 
     def collect(self, order: Document, keys: Sequence[str], *networks: Packed) -> Packed:
         """Play a segment; ``networks`` are those with the ``keys``, of the order's those that this end does not have.

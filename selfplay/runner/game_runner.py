@@ -72,8 +72,9 @@ class SlowOpening:
     """How to open what takes long: the runner is ready before it, so that its supervisor does not wait for it."""
 
     turns: Turns
-    prepare: Callable[[Any], object]  # what takes long, done in the runner's thread with what was opened
-    within_s: float  # deadline of that
+    prepare: Callable[[Any], bool | None]
+    """What takes long, done in the runner's thread with what was opened; False if it is to be called again."""
+    within_s: float  # deadline of a call
 
 
 class GameRunner(Generic[R]):
@@ -115,9 +116,9 @@ class GameRunner(Generic[R]):
                 async with self._opening.turns.turn():
                     resource = await worker.submit(open_resource)
                     limit = self._opening.within_s
-                    await _in_time(
-                        worker, resource, self._opening.prepare, limit, f"{ctx.id} did not open within {limit:g} s"
-                    )
+                    late = f"{ctx.id} did not open within {limit:g} s"
+                    while await _in_time(worker, resource, self._opening.prepare, limit, late) is False:
+                        pass
             while True:
                 await self._work(ctx.id, worker, resource)
                 ctx.prove()

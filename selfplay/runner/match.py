@@ -20,6 +20,7 @@ from envs.rated import LEDGE_GRAB_LIMIT, Matches, RatedGame
 from envs.registry import find_game, make_game
 from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
+from selfplay.runner.compilation import compile_rules
 from selfplay.runner.counter_rng import keys_of
 from selfplay.runner.policy_group import PolicyGroup, Rows
 
@@ -96,7 +97,8 @@ def play(
 ) -> list[MatchResult]:
     """Play every matchup to its end. Blocks.
 
-    The same matchup gives the same game, whatever is played beside it. ``watch`` is shown the block before each frame.
+    The rules are compiled first where they are not. The same matchup gives the same game, whatever is played beside it.
+    ``watch`` is shown the block before each frame.
 
     Raises:
         RunnerError: ``stop`` said so.
@@ -104,6 +106,7 @@ def play(
     options = game_options(matchups, contenders, rules)
     if watch is not None and "frame_skip" in options:  # decisions every k frames may be asked for after each frame
         options["frame_skip"] = 1
+    compile_rules(find_game(rules.game))
     game = make_game(rules.game, num_games=len(matchups), **options)
     seen = None if watch is None else lambda: watch(game)
     return _play(game, options, matchups, contenders, rules, stop, watch=seen)

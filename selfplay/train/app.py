@@ -16,7 +16,9 @@ from selfplay.errors import CheckpointError, IncompatibleError
 from selfplay.machine import processor, usable_cores
 from selfplay.report import header
 from selfplay.report.outputs import reporters
+from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
+from selfplay.runner.compilation import compile_rules
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
@@ -52,6 +54,7 @@ def train(
     """
     explicit = explicit or {}
     stream = stream or sys.stdout
+    lines = PlainReporter(StreamSink(stream))
     folder, named = Path(config.run.checkpoint), "run.checkpoint" in explicit
     if resume:
         run = resolve_run(folder if named else None)
@@ -60,6 +63,7 @@ def train(
             resolved = resolve_fighting(config, explicit, state)
             config = resolved.config
             _check_encoder(run, config)
+            compile_rules(find_game(config.game.type), lines.notice)
             with cluster_for(config.run, runners(config)) as cluster:
                 session = Session(config, run, resolved.device, state, cluster)
                 return _start(session, preset, stream, resolved.notices)
@@ -67,6 +71,7 @@ def train(
     config = resolved.config
     # Before the folder is made: a mistake leaves none.
     guests = load_opponents(config.league.opponents, config.game, config.run.pretrained)
+    compile_rules(find_game(config.game.type), lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
         run = create_run(folder, is_default=not named)
         with run.lock():

@@ -202,9 +202,6 @@ class Family(ABC, Generic[C, U]):
         """Children of the root that start before all others."""
         return ()
 
-    async def prepare(self) -> None:
-        """Do once what runners would otherwise each do, such as compiling rules."""
-
     @abstractmethod
     def open_runner(self, runner: str, incarnation: int) -> Resource:
         """What a runner works on. Called in its thread."""

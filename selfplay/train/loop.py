@@ -53,7 +53,7 @@ class TrainingLoop:
 
     async def run(self, ctx: Context) -> None:
         family, worker = self._family, Worker(ctx.id)
-        ctx.ready()  # at once: compiling the rules takes long, and its notices shall be seen meanwhile
+        ctx.ready()
         family.board.forget()
         family.worker = worker
         saving = Saving(family, self._rater, self.disk)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from selfplay import supervision
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
-from selfplay.league.render import to_text
+from selfplay.league.render import terminal_width, to_text
 from selfplay.machine import processor, usable_cores
 from selfplay.report.reporter import Feed
 from selfplay.runner.worker import Worker
@@ -114,7 +114,7 @@ def _finish(tree: Tree, seconds: float) -> None:
             }
         )
     if board is not None:
-        feed.leaderboard(to_text(board))
+        feed.leaderboard(to_text(board, width=terminal_width()))
     feed.notice(
         f"{progress.fate(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"

@@ -60,7 +60,6 @@ class Tree:
     async def start_runners(self) -> None:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
         family = self.family
-        await family.prepare()
         pool = self.root.find("runners", Pool)
         there = {child.id for child in pool.which_children()}
         runner = GameRunner(family.board, family.open_runner, family.opening)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,8 @@ def test_the_verdict_of_a_perfect_score(played):
     assert result.elo_low > 200
     assert (result.sprt, result.games_needed) == ("accepted", None)
     assert result.superiority > 0.999
-    assert result.verdict("a", "b").startswith("a is stronger than b: won every game")
+    assert result.verdict("a", "b").startswith("a is stronger than b: won every game: the difference has no upper end")
+    assert "lost every game: the difference has no lower end" in replace(result, score=0.0).verdict("a", "b")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import Leaderboard, analyse, build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_id
-from selfplay.league.render import TITLE, to_json, to_table, to_text
+from selfplay.league.render import TITLE, agreement, to_json, to_table, to_text
 from tests.league.pools import record, series, tournament
 
 MANY = {"random": 1500.0, "rusher": 1550.0} | {generation_id(i): 1500.0 + 20 * i for i in range(30)}
@@ -168,11 +168,70 @@ def test_the_terminal_table_holds_the_same_cells(many, show_all):
     screen = io.StringIO()
     Console(file=screen, width=80).print(to_table(many, show_all))
     shown = screen.getvalue()
+    assert ".." not in shown
     assert "…" not in shown, "nothing is cut off on a terminal of 80 columns"
     for row in cells(to_text(many, show_all)):
         assert row["Policy"] in shown
         assert row["95% interval"] in shown
     assert TITLE in shown
+
+
+GUIDE = ("Rank", "Policy", "Elo", "W", "L", "D")
+LONG = "a_policy_with_a_name_that_is_longer_than_a_line_" * 4
+NAMES = ("gen_100", "counter_hitter", LONG, "random")
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Names of any length, and more games than a run plays."""
+    pairs = itertools.combinations(NAMES, 2)
+    return build(tournament(dict.fromkeys(NAMES, 1500.0), pairs, 4000, np.random.default_rng(0), draws=0.2))
+
+
+def drawn(board, width, rich):
+    if not rich:
+        return to_text(board, width=width)
+    from rich.console import Console
+
+    screen = io.StringIO()
+    Console(file=screen, width=width).print(to_table(board, width=width))
+    return screen.getvalue()
+
+
+@pytest.mark.parametrize("rich", [True, False])
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_the_columns_of_the_guide_always_fit(wide, width, rich):
+    lines = drawn(wide, width, rich).splitlines()
+    (head,) = (line for line in lines if "Policy" in line)
+    table = lines[: lines.index(head) + 2 + len(NAMES)]
+    assert max(map(len, table)) <= width
+    assert set(GUIDE) <= set(head.replace("|", " ").split())
+    assert "counter_hitter" in "".join(table)
+    for row in wide.rows:
+        assert any(
+            row.policy[:5] in line and all(str(n) in line for n in (row.wins, row.losses, row.draws)) for line in table
+        ), "a row stands in one line, with all its numbers"
+
+
+def test_columns_are_left_out_before_names_are_clipped(many):
+    full = list(cells(to_text(many))[0])
+    width = max(len(line) for line in to_text(many).splitlines() if line.startswith("|"))
+    shown = []
+    for narrower in range(0, width, 5):
+        (*names,) = cells(to_text(many, width=width - narrower))[0]
+        if names not in shown:
+            shown.append(names)
+    assert shown == [
+        full,
+        [name for name in full if name != "By stocks"],
+        [name for name in full if name not in ("By stocks", "Games")],
+        list(GUIDE),
+    ]
+
+
+def test_the_test_of_the_fit_is_told_in_words():
+    assert agreement(0.11) == "the results agree with one rating per player (p = 0.11, the limit is 0.001)"
+    assert agreement(1e-5) == "the results do not agree with one rating per player (p = 1e-05, the limit is 0.001)"
 
 
 def test_progress_is_the_newest_generations_lead_over_the_start(many):

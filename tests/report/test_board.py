@@ -49,8 +49,9 @@ def test_the_page_holds_all_and_names_nothing_outside(tmp_path):
     assert not [a for _, a in parsed.elements if "style" in a or any(name.startswith("on") for name in a)]
     ids = [a["id"] for _, a in parsed.elements if "id" in a]
     assert len(ids) == len(set(ids))
-    for words in ("run-7", "gen_50 is +", "Misfit", "random = 1500", "--game 1", "A note.", "rollout length", "torch"):
+    for words in ("run-7", "gen_50 is +", "random = 1500", "--game 1", "A note.", "rollout length", "torch"):
         assert words in parsed.text, words
+    assert "one rating per player (p = " in parsed.text
     (policy,) = [a["content"] for _, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy

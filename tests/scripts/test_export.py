@@ -44,6 +44,7 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
     ("arguments", "words"),
     [
         (["nowhere/gen_1", "--format", "torch", "--out", "a.pt2"], "nowhere/gen_1 holds no policy"),
+        (["nosuch", "--format", "onnx", "--out", "a.onnx"], "nosuch holds no policy"),
         (["RUN", "--format", "tflite", "--out", "a.pt2"], "invalid choice: 'tflite'"),
         (["RUN", "--format", "torch"], "the following arguments are required: --out"),
         (["RUN", "--format", "torch", "--out", "RUN"], "it is a folder"),
@@ -52,6 +53,7 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
 )
 def test_mistakes_are_one_clear_line(trained, tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "onnx", None)  # a package that is missing is the last thing to be told
     assert words in mistake(
         capsys,
         "export.py",

@@ -71,7 +71,8 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console
 
-        Console().print(to_table(board, options.all))
+        console = Console()
+        console.print(to_table(board, options.all, console.width))
     else:
         print(to_text(board, options.all))
 

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.league.anchors import FILE_NAME, FOLDER
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import read_games
-    from selfplay.league.render import to_text
+    from selfplay.league.render import terminal_width, to_text
     from selfplay.league.statistics import Z95
     from selfplay.report.rating_events import write_ratings
     from selfplay.train.fighting.rating import config_of, settings_of
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     board = build(read_games(folder.ledger), run=folder.path)
     write_ratings(folder.rating_events, board, config.steps_per_iteration)
     print(f"{played} games played")
-    print(to_text(board))
+    print(to_text(board, width=terminal_width()))
 
 
 def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
@@ -80,7 +80,7 @@ def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import read_games
-    from selfplay.league.render import to_text
+    from selfplay.league.render import terminal_width, to_text
 
     if options.ship:
         raise ConfigError("--ship is of fights: a run of words keeps its own table")
@@ -92,7 +92,7 @@ def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
     with folder.lock():
         played = rate_dialogue(folder, options.budget, options.seed, _tell)
     print(f"{played} comparisons played")
-    print(to_text(build(read_games(folder.ledger), run=folder.path)))
+    print(to_text(build(read_games(folder.ledger), run=folder.path), width=terminal_width()))
 
 
 def _tell(text: str) -> None:

@@ -94,5 +94,7 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     except (SelfPlayError, GameError) as error:
         print(f"{program()}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     print("\n".join(lines))
     return 0

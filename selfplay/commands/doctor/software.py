@@ -67,7 +67,9 @@ def rules() -> Check:
         return Check("FAIL", "game rules", f"cannot be loaded ({error})", install_command())
     if find_game("mock").starts_at_once():
         return Check("ok", "game rules", "compiled")
-    return Check("ok", "game rules", "not compiled yet, the first start does it in a minute or two")
+    from selfplay.runner.compilation import RANGE
+
+    return Check("ok", "game rules", f"not compiled yet, the first start does it: {RANGE}")
 
 
 def _unmet(requirements: list[str]) -> list[str]:

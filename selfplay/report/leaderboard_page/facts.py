@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.league.records import START
-from selfplay.league.render import ANCHORS
+from selfplay.league.render import ANCHORS, agreement
 from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
@@ -60,9 +60,9 @@ def about_ratings(board: Leaderboard) -> Pairs:
     pairs.append(("From" if board.kind == "foreign" else "Settings", board.settings))
     fit = board.fit
     if fit.misfit_p is None:
-        pairs.append(("Misfit", "too few games for a test"))
+        pairs.append(("Fit", "too few games for a test"))
     else:
-        pairs.append(("Misfit", f"p = {fit.misfit_p:.2g}; small: one rating per player does not explain the results"))
+        pairs.append(("Fit", agreement(fit.misfit_p)))
     if fit.side is not None:
         pairs.append(("First seat", "worth {:+.0f} Elo (95%: {:+.0f} to {:+.0f})".format(*fit.side)))
     if board.left_out:

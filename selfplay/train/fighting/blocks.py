@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from operator import methodcaller
@@ -26,7 +23,6 @@ from selfplay.seeding import derive
 from selfplay.train.fighting.realtime import opens_within_s
 
 if TYPE_CHECKING:
-    from selfplay.report.reporter import Feed
     from selfplay.runner.segment import GameBlock
     from selfplay.train.fighting.session import Session
     from selfplay.train.progress import Progress
@@ -39,37 +35,32 @@ class Blocks:
     """Opens the blocks of a run.
 
     Args:
+        notify: Called with notices, from any thread.
         unplayable: Runners whose games of the checkpoint cannot continue.
     """
 
     def __init__(
-        self, session: Session, feed: Feed, progress: Progress, unplayable: Callable[[], Collection[str]]
+        self,
+        session: Session,
+        notify: Callable[[str], object],
+        progress: Progress,
+        unplayable: Callable[[], Collection[str]],
     ) -> None:
         live = session.game.live
         begins_s = opens_within_s(session.config.emulator) if live else 0.0
         self.infer: Infer = InferenceBatcher() if live else infer_directly
         self.opening: SlowOpening | None = None
         self._session = session
-        self._feed = feed
+        self._notify = notify
         self._progress = progress
         self._unplayable = unplayable
-        self._announced = False
         self._reached: Counter[str] = Counter()  # actors of each runner that were there
         self._weights = None if session.cluster is None else WeightStore(session.cluster.put)
         turns = Turns(OPENING, TURN_S)
-        if session.cluster is not None:  # an actor begins slowly, and rules may have to be compiled
+        if session.cluster is not None:  # an actor begins slowly
             self.opening = SlowOpening(turns, methodcaller("open"), FIRST_TIMEOUT_S + begins_s)
         elif live:
             self.opening = SlowOpening(turns, Block.begin, begins_s)
-
-    async def prepare(self) -> None:
-        """Do once what all blocks need, such as compiling the rules for actors of this machine."""
-        prepare = self._session.game.prepare
-        if prepare is None and self._weights is not None:
-            prepare = self._compile
-        if prepare is not None:
-            with self._compilation():
-                await asyncio.to_thread(prepare)
 
     def open(self, runner: str, incarnation: int) -> GameBlock:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
@@ -78,11 +69,14 @@ class Blocks:
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, steps)
         struck = partial(progress.chaos.struck, runner)
         if cluster is None or self._weights is None:
-            with self._compilation():
-                opening = replace(self._opening_of(runner, incarnation), faults=faults)
-                return open_block(opening, self.infer, struck)
+            return open_block(replace(self._opening_of(runner, incarnation), faults=faults), self.infer, struck)
         link = cluster.link(BlockServer, runner)
-        block = BlockClient(link, self._weights, lambda: replace(self._opening_elsewhere(runner), faults=faults))
+        block = BlockClient(
+            link,
+            self._weights,
+            lambda: replace(self._opening_elsewhere(runner), faults=faults),
+            lambda seconds: self._notify(f"{runner}: its node compiles the game rules, {seconds:.0f} s so far"),
+        )
         return block if faults is None else cast("GameBlock", CountedFaults(block, faults, struck))
 
     def _opening_elsewhere(self, runner: str) -> Opening:
@@ -107,20 +101,3 @@ class Blocks:
             snapshot=snapshot,
             process_mb=config.run.process_mb,
         )
-
-    @contextmanager
-    def _compilation(self) -> Iterator[None]:
-        """Say so, once, when the first use of the rules will compile them."""
-        if self._session.game.starts_at_once() or self._announced:
-            yield
-            return
-        self._announced = True
-        self._feed.notice("Compiling the game rules for this machine (the first time only, a minute or two) ...")
-        started = time.monotonic()
-        yield
-        self._feed.notice(f"Compiled the game rules in {time.monotonic() - started:.1f} s")
-
-    def _compile(self) -> None:
-        if not self._session.game.starts_at_once():
-            first = self._opening_of(next(iter(self._session.blocks)), 0)
-            open_block(first).close()

@@ -70,7 +70,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         self._population = Population(session, self.progress, feed)
         self._teacher: ActorCritic | None = None  # of the main agent; exploiters are free
         self._unplayable: frozenset[str] = frozenset()  # runners whose games of the checkpoint lack an opponent
-        self._blocks = Blocks(session, feed, self.progress, lambda: self._unplayable)
+        self._blocks = Blocks(session, feed.notice, self.progress, lambda: self._unplayable)
 
     # ---- training
 
@@ -225,9 +225,6 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     @property
     def runners(self) -> Sequence[str]:
         return tuple(self.session.blocks)
-
-    async def prepare(self) -> None:
-        await self._blocks.prepare()
 
     def open_runner(self, runner: str, incarnation: int) -> GameBlock:
         return self._blocks.open(runner, incarnation)
