@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from selfplay import console
 from selfplay.verbs import program
 
 
@@ -15,6 +16,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@console.command
 def main() -> int:
     """Print a paragraph for each file; exit code 2 if one cannot be read."""
     from envs.melee.replay import ReplayError, read_replay

@@ -65,6 +65,18 @@ def rules() -> Check:
     return Check("ok", "game rules", "not compiled yet, the first start does it in a minute or two")
 
 
+def compile_cache() -> Check:
+    """Where the compiled rules are kept; without a cache each start compiles for minutes."""
+    try:
+        from envs.compile import find_cache
+    except ImportError as error:
+        return Check("FAIL", "compile cache", f"cannot be loaded ({error})", "make .venv")
+    cache = find_cache()
+    if cache.trouble:
+        return Check("warn", "compile cache", cache.trouble)
+    return Check("ok", "compile cache", str(cache.folder))
+
+
 def _project() -> Any:  # noqa: ANN401
     import tomllib  # here, since an older Python has none, which is to be reported
 
