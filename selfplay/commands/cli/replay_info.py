@@ -34,7 +34,7 @@ def main() -> int:
         print(f"{path}: version {'.'.join(map(str, replay.version))}, stage {replay.stage}, {span}")
         for seat in replay.seats:
             kind = "human" if seat.human else "computer"
-            print(f"  port {seat.port + 1}: character {seat.character}, {kind} {seat.name}".rstrip())
+            print(f"  port {seat.port + 1}: character {seat.character}, {kind} {seat.full_name}".rstrip())
         print(f"  rolled back: {int(replay.rolled_back.sum())} frames; items: {len(replay.items)} rows")
         print(f"  end: {replay.end}; complete: {replay.complete}")
         for problem in replay.problems:
