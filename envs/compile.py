@@ -4,6 +4,9 @@ Numba's cache watches only the file of a function: after an edit of a rule that 
 in another module, it would load the old machine code. Here the cache folder is named by a hash of all sources of the
 rules and of the versions of Numba and NumPy (see ``docs/adr/0015-private-options-of-numba.md``).
 
+Where neither the package nor the user's cache folder can be written to, the cache is a folder of temporary files that
+only this user can open, or there is none; one line says so (``find_cache``).
+
 Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
 """
 
@@ -11,11 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numba
 import numpy as np
@@ -31,6 +36,7 @@ _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
 numba_config: Any = numba.config
 _MELEE = Path(__file__).resolve().parent / "melee"
 _UNCOMPILED = ("dolphin", "drawing", "slp")  # folders without compiled rules
+_TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
 
 
 class _Rule(CPUDispatcher):  # type: ignore[misc]
@@ -57,10 +63,23 @@ def compiled(function: _Function) -> _Function:
 
     It runs without the GIL. It may read and write its array arguments, but not create arrays.
     """
+    return _cached(function, cache_folder(), _OPTIONS)
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile a function outside the rules that Python calls, with Numba's usual options; it may create arrays.
+
+    Numba's cache watches only the file of the function, so everything that it calls must be in the same file.
+    """
+    return _cached(function, cache_folder(), {})
+
+
+def _cached(function: _Function, folder: Path | None, options: dict[str, Any]) -> _Function:
+    """Compile without the GIL, with the cache in ``folder``; None: without a cache."""
     previous = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(cache_folder())  # read when the cache of a function is set up, which is here
+    numba_config.CACHE_DIR = str(folder or "")  # read when the cache of a function is set up, which is here
     try:
-        result: _Function = _njit(nogil=True, cache=True, **_OPTIONS)(function)
+        result: _Function = _njit(nogil=True, cache=folder is not None, **options)(function)
     finally:
         numba_config.CACHE_DIR = previous
     return result
@@ -86,17 +105,64 @@ def is_compiled(function: Callable[..., Any]) -> bool:
     )
 
 
+class Cache(NamedTuple):
+    """Where compiled code is kept."""
+
+    folder: Path | None  # None: nowhere
+    trouble: str = ""  # why it is none of the usual folders
+
+
 @cache
-def cache_folder() -> Path:
-    """Writable cache folder of the compiled rules of exactly these sources."""
+def find_cache() -> Cache:
+    """The cache of the compiled code of exactly these sources: the first of several folders that can be written to.
+
+    They are in the user's ``NUMBA_CACHE_DIR``, the package, the user's cache folder, and a private temporary folder.
+    If only the last or none can be used, one line on stderr says so. Child processes use the same and say nothing.
+    """
     name = f"rules-{sources_hash()}"
-    in_tree = _MELEE / "__pycache__" / name
-    if numba_config.CACHE_DIR:  # the user's own NUMBA_CACHE_DIR
-        return Path(numba_config.CACHE_DIR) / name
-    if _is_writable(in_tree):
-        return in_tree
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "selfplay" / name
+    usual = [_MELEE / "__pycache__"]
+    if numba_config.CACHE_DIR:
+        usual.insert(0, Path(numba_config.CACHE_DIR))
+    if (home := _user_cache()) is not None:
+        usual.append(home / "selfplay")
+    for place in usual:
+        if _is_writable(place / name):
+            return Cache(place / name)
+    private = _private_temporary_folder()
+    kept = "is not kept, so that each start compiles again" if private is None else f"is kept in {private}"
+    unwritable = " or ".join(map(str, usual))
+    trouble = f"Compiled code {kept}: {unwritable} cannot be written to; NUMBA_CACHE_DIR names another folder"
+    if not numba_config.DISABLE_JIT and sys.stderr and _TOLD not in os.environ:
+        sys.stderr.write(f"{trouble}\n")
+    os.environ[_TOLD] = "1"
+    if private is None:
+        return Cache(None, trouble)
+    os.environ["NUMBA_CACHE_DIR"] = str(private)
+    return Cache(private / name, trouble)
+
+
+def cache_folder() -> Path | None:
+    """Folder of compiled code; None: there is no cache."""
+    return find_cache().folder
+
+
+def _user_cache() -> Path | None:
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # a user without a home folder
+        return None
+
+
+def _private_temporary_folder() -> Path | None:
+    """A folder that nobody else can write to, since Numba executes what is in it; None if there can be none."""
+    try:
+        folder = Path(tempfile.gettempdir()) / f"selfplay-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()  # not of what a link names
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return folder if private and _is_writable(folder) else None
 
 
 def sources_hash() -> str:

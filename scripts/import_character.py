@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from envs.errors import GameError  # noqa: E402
 from envs.files import MAX_TEXT_BYTES, parse_json, printable, read_plain  # noqa: E402
 from envs.melee.tables import importer  # noqa: E402
+from selfplay import console  # noqa: E402
 from selfplay.errors import ConfigError, SelfPlayError, boundary  # noqa: E402
 
 FOLDER = ROOT / "envs" / "melee" / "tables" / "characters"
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@console.command
 def main(arguments: list[str] | None = None) -> int:
     """Run the script; the exit status."""
     options = parser().parse_args(arguments)

@@ -7,9 +7,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from selfplay import console
 from selfplay.verbs import COMMANDS, SCRIPTS, VERBS
 
 
+@console.command
 def main() -> int:
     """Run the verb; the exit code. Only the module of the verb is imported."""
     command = COMMANDS[Path(sys.argv[0]).name == "__main__.py"]

@@ -6,6 +6,7 @@ Imports the standard library only: ``selfplay doctor`` runs where packages are m
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Final
@@ -49,6 +50,11 @@ COMMANDS: Final = ("selfplay", "python -m selfplay")
 def program() -> str:
     """The name of this program in its messages: ``train_self_play.py``, or ``selfplay train``."""
     return Path(sys.argv[0]).name
+
+
+def quoted(path: Path) -> str:
+    """A path as part of a command line that the user can paste into a shell."""
+    return shlex.quote(str(path))
 
 
 def respelled(text: str) -> str:

@@ -146,19 +146,22 @@ def _load(path: Path) -> bytes:
         raise ReplayError(str(path), 0, error.strerror or str(error)) from error
 
 
-def _seat(start: PortStart, character: int, names: dict[int, str]) -> Seat:
+def _seat(start: PortStart, character: int, names: dict[int, dict[str, str]]) -> Seat:
+    named = names.get(start.port, {})
     return Seat(
         start.port,
         character,
         start.external_character,
         start.costume,
         start.kind == HUMAN,
-        start.name or names.get(start.port, ""),
+        start.name or named.get("netplay", ""),
         start.ratios,
+        start.code or named.get("code", ""),
     )
 
 
-def _names(opened: Opened) -> tuple[dict[int, str], tuple[str, ...]]:
+def _names(opened: Opened) -> tuple[dict[int, dict[str, str]], tuple[str, ...]]:
+    """The names of each port in the metadata, such as "netplay" and "code", and problems of the metadata."""
     if not opened.complete:
         return {}, ()
     try:
@@ -169,10 +172,11 @@ def _names(opened: Opened) -> tuple[dict[int, str], tuple[str, ...]]:
     names = {}
     for port in opened.ports:
         inner: Value = dict(metadata)
-        for key in ("players", str(port), "names", "netplay"):
+        for key in ("players", str(port), "names"):
             inner = inner.get(key) if isinstance(inner, dict) else None
-        if isinstance(inner, str):
-            names[port] = printable(inner)
+        if isinstance(inner, dict):
+            texts = ((kind, text) for kind, text in inner.items() if isinstance(text, str))
+            names[port] = {kind: printable(text) for kind, text in texts}
     return names, ()
 
 

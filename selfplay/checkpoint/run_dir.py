@@ -17,6 +17,7 @@ from selfplay.checkpoint.schema import GENERATION_ID
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
 from selfplay.files import read_file
+from selfplay.verbs import quoted
 
 CHECKPOINTS: Final = Path("checkpoints")
 LOCK: Final = ".lock"
@@ -194,12 +195,13 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
             return RunDir(_first_free(path))
         if RunDir(path).holds_run():
             raise RunExistsError(
-                f"{path} already holds a run; continue it with --resume --checkpoint {path}, "
+                f"{path} already holds a run; continue it with --resume --checkpoint {quoted(path)}, "
                 "or name another folder with --checkpoint"
             )
         if path.is_dir() and any(entry.name != LOCK for entry in path.iterdir()):
             raise ConfigError(
-                f"{path} is not empty and holds no run; name a new folder, such as --checkpoint {path / 'self_play'}"
+                f"{path} is not empty and holds no run; name a new folder, "
+                f"such as --checkpoint {quoted(path / 'self_play')}"
             )
         make_folder(path)
     return RunDir(path)

@@ -65,7 +65,7 @@ class Folder:
 def folder_games(folder: Path, character: str | None = None, player: str | None = None) -> Folder:
     """Count what the seats of a character and a player, by default both seats, do in all .slp files.
 
-    ``player`` is a port or a display name, see ``is_player``.
+    ``player`` is a port, a display name or a connect code, see ``is_player``.
 
     Raises:
         ConfigError: no readable file, or no such player; names the players that were found.
@@ -86,7 +86,7 @@ def folder_games(folder: Path, character: str | None = None, player: str | None 
         if not (replay.state.game["frame"] >= 0).any():
             found.unreadable.append(f"{path}: holds no frame from GO on")
             continue
-        names |= {seat.name for seat in replay.seats}
+        names |= {seat.full_name for seat in replay.seats}
         seats = [i for i, seat in enumerate(replay.seats) if _counts(seat, character, player)]
         if seats:
             found.games.append(_of_seats(replay, seats))
@@ -99,7 +99,7 @@ def folder_games(folder: Path, character: str | None = None, player: str | None 
 
 def _counts(seat: Seat, character: str | None, player: str | None) -> bool:
     plays = character is None or seat.character == CHARACTERS[character]
-    return plays and (player is None or is_player(player, seat.port, seat.name))
+    return plays and (player is None or is_player(player, seat.port, seat.name, seat.code))
 
 
 def _nobody(folder: Path, character: str | None, player: str | None, names: set[str]) -> str:

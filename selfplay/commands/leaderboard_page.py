@@ -15,7 +15,7 @@ from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.transcripts import read_transcripts
-from selfplay.verbs import respelled
+from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
@@ -73,7 +73,7 @@ def replays_of(
             except IncompatibleError as error:
                 failed[match] = str(error)
                 continue
-            command = respelled("python scripts/watch.py") + f" {run.path} --game {match}"
+            command = respelled("python scripts/watch.py") + f" {quoted(run.path)} --game {match}"
             found.append(PageReplay(one.kind, one.why, command, *end_document(film, LONGEST_S)))
             break
     return found, _notes(failed, kinds, found)

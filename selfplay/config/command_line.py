@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from envs.errors import GameError
 from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
-from selfplay import verbs
+from selfplay import console, verbs
 from selfplay.config.base import Group
 from selfplay.config.options import Option, field_of, flag_of, groups, value_of
 from selfplay.errors import ConfigError, SelfPlayError
@@ -97,6 +97,7 @@ def make_parser(program: Program[Settings]) -> Parser:
     return parser
 
 
+@console.command
 def exit_code(program: str, command: Callable[[], int | None]) -> int:
     """Run a command; its exit code, 0 where it returns none. What a user did wrong is one line, not a traceback."""
     try:

@@ -17,7 +17,7 @@ class DataConfig(Group):
 
     replays: Changeable[str | None] = Field(None, description="Folder of .slp files, searched with its subfolders")
     character: tuple[str, ...] = Field((), description="Use only players with these characters")
-    player: str | None = Field(None, description="Use only the player at this port, 1 to 4, or with this name")
+    player: str | None = Field(None, description="Use only the player with this port, 1 to 4, name or connect code")
     max_files: Positive | None = Field(None, description="Maximum number of games, the first usable ones by name")
     frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
     delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")

@@ -22,6 +22,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import kernel
 from selfplay.rollout.buffers import Workspace
 
 F32 = NDArray[np.float32]
@@ -240,7 +241,7 @@ def _taken(parts, logits, action, row, r, x):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _draw(parts, logits, uniform, actions, logprob):
     binary, width, heads, lanes = parts.binary, logits.shape[1], len(parts.sizes), max(1, min(LANES, len(logits)))
     x, e = np.empty((width, lanes), np.float32), np.empty((width, lanes), np.float32)
@@ -276,7 +277,7 @@ def _draw(parts, logits, uniform, actions, logprob):
             logprob[row] = _taken(parts, logits, actions[row], row, r, x) - math.log(tile.product[r])
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _distributions(parts, logits, actions, found):
     tiles, logprob, entropy = found
     lanes = tiles.x.shape[2]
@@ -292,7 +293,7 @@ def _distributions(parts, logits, actions, found):
             entropy[row] = tile.entropy[r] + log
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _gradient(parts, logits, actions, tiles, along_logprob, along_entropy, grad):
     lanes = tiles.x.shape[2]
     along = np.zeros(lanes, np.float32)

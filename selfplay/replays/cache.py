@@ -12,6 +12,7 @@ the reason and everything works without it.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -161,7 +162,7 @@ class Cache:
             self.trouble = str(error)
 
     def _files_of(self, folder: Path) -> Path:
-        return self._folder / f"files-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
+        return self._folder / f"files-{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]}.json"
 
     def _drop_oldest(self) -> None:
         used = self.used_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -34,6 +35,7 @@ class SeatInfo(BaseModel):
     port: int = Field(ge=0, lt=NUM_PORTS)  # from 0; the command line counts from 1
     character: Annotated[str, Field(max_length=MAX_NAME)]  # at the start; "character 19" where there is no table
     name: Annotated[str, Field(max_length=MAX_NAME)]  # "" if none is recorded
+    code: Annotated[str, Field(max_length=MAX_NAME)]  # connect code, likewise
     rows: int = Field(ge=0, le=MAX_FRAMES)
 
 
@@ -61,14 +63,20 @@ class Game:
         return sum(seat.rows for seat in self.seats)
 
 
-def is_player(player: str, port: int, name: str) -> bool:
-    """Whether a seat with this port (from 0) and display name matches ``player``.
+def is_player(player: str, port: int, name: str, code: str) -> bool:
+    """Whether a seat with this port (from 0), display name and connect code matches ``player``.
 
-    "1" to "4" are ports; anything else is a name, compared case-insensitively.
+    "1" to "4" are ports. Anything else is a connect code or a name, compared without case, width of letters, and blanks
+    around it.
     """
     if player in _PORTS:
         return port == _PORTS.index(player)
-    return name.casefold() in (player.casefold(), recordable(player).casefold())
+    wanted = _plain(player)
+    return _plain(name) in (wanted, _plain(recordable(player))) or (code != "" and _plain(code) == wanted)
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
@@ -79,6 +87,7 @@ def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
             port=seat.port,
             character=_CHARACTER_NAMES.get(seat.character, f"character {seat.character}"),
             name=seat.name[:MAX_NAME],
+            code=seat.code[:MAX_NAME],
             rows=rows[i],
         )
         for i, seat in enumerate(replay.seats)

@@ -37,7 +37,7 @@ class Library:
         delay: of the policy to train, in frames.
         cache: folder of the cache; None: no cache.
         characters: select seats that play one of these; empty: any.
-        player: select seats by port or display name, see ``is_player``; None: any.
+        player: select seats by port, display name or connect code, see ``is_player``; None: any.
         max_files: stop after so many usable games; None: no limit.
         cache_bytes: size limit of the cache.
 
@@ -184,7 +184,7 @@ class Library:
     def _wants(self, seat: SeatInfo) -> bool:
         if self._characters and seat.character not in self._characters:
             return False
-        return self._player is None or is_player(self._player, seat.port, seat.name)
+        return self._player is None or is_player(self._player, seat.port, seat.name, seat.code)
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()

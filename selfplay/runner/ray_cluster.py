@@ -149,7 +149,7 @@ def _token() -> str | None:
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         if os.environ.get(name):
             return name
-    file = Path.home() / TOKEN_FILE
+    file = Path(os.path.expanduser("~")) / TOKEN_FILE
     return str(file) if file.is_file() else None
 
 

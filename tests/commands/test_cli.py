@@ -89,11 +89,8 @@ def test_the_wheel_has_the_command_and_types(tmp_path):
     assert not [name for name in names if name.startswith(("scripts/", "tests/"))]
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "selfplay", "doctor", "--json"],
-        cwd=empty, env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")}, capture_output=True, text=True,
-        timeout=90, check=False,
-    )  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
+    done = finish([sys.executable, "-m", "selfplay", "doctor", "--json"], cwd=empty, env=environment)
     assert done.stderr == ""
     found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert found["packages"] == {"level": "ok", "name": "packages", "found": "all 9 that are needed", "remedy": ""}

@@ -1,10 +1,11 @@
+import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from envs import compile as compiling
-from envs.melee.physics import frame
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
@@ -19,18 +20,18 @@ def elsewhere(tmp_path, monkeypatch):
     (tmp_path / "tables/layout.py").write_text("FIELDS = 2")
     monkeypatch.setattr(compiling, "_MELEE", tmp_path)
     monkeypatch.setattr(compiling.numba_config, "CACHE_DIR", "")
-    compiling.cache_folder.cache_clear()
+    compiling.find_cache.cache_clear()
     yield tmp_path
-    compiling.cache_folder.cache_clear()
+    compiling.find_cache.cache_clear()
 
 
 @pytest.mark.parametrize("file", ["physics/hit.py", "tables/layout.py"])
 def test_an_edit_of_any_source_changes_the_cache_folder(elsewhere, file):
     before = compiling.cache_folder()
-    compiling.cache_folder.cache_clear()
+    compiling.find_cache.cache_clear()
     assert compiling.cache_folder() == before
     (elsewhere / file).write_text("HARD = 3")
-    compiling.cache_folder.cache_clear()
+    compiling.find_cache.cache_clear()
     assert compiling.cache_folder() != before
 
 
@@ -49,7 +50,7 @@ def test_another_numba_changes_the_cache_folder(elsewhere, monkeypatch):
 
 
 def test_a_package_that_cannot_be_written_uses_the_users_cache(elsewhere, monkeypatch, tmp_path):
-    monkeypatch.setattr(compiling, "_is_writable", lambda folder: elsewhere not in folder.parents)
+    monkeypatch.setattr(compiling, "_is_writable", lambda folder: "home" in folder.parts)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     assert compiling.cache_folder().is_relative_to(tmp_path / "home" / "selfplay")
 
@@ -94,19 +95,112 @@ def test_a_rule_called_from_python_is_refused_by_name():
 def test_an_uncompiled_rule_can_be_called():
     code = "from envs.melee.physics.motion import clamp; assert clamp(2.0, 1.0) == 1.0"
     environment = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+    finish([sys.executable, "-c", code], env=environment, check=True)
 
 
 def test_is_compiled_tells_whether_a_first_call_would_wait(elsewhere):
-    assert compiling.is_compiled(frame.advance_frame) is bool(compiling.numba_config.DISABLE_JIT)
-    folder = compiling.cache_folder() / "physics_0123"
-    folder.mkdir(parents=True)
-    (folder / "frame.advance_frame-105.py311.1.nbc").write_text("")
-    assert compiling.is_compiled(frame.advance_frame)
-    assert compiling.is_compiled(frame.start_game) is bool(compiling.numba_config.DISABLE_JIT)
+    first, second = compiling.compiled(abs_of), compiling.compiled(abs_of)
+    if compiling.numba_config.DISABLE_JIT:
+        assert compiling.is_compiled(first)
+        return
+    assert not compiling.is_compiled(first)
+    first(-1)
+    assert compiling.is_compiled(first)
+    assert compiling.is_compiled(second)  # whose code is in the cache
+    for file in compiling.cache_folder().rglob("*.nbc"):
+        file.unlink()
+    assert not compiling.is_compiled(second)
 
 
 def test_uncompiled_rules_need_no_waiting():
     code = "import envs.compile, envs.melee.physics.frame as f; assert envs.compile.is_compiled(f.advance_frame)"
     environment = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": "/nonexistent"}
     finish([sys.executable, "-c", code], env=environment, check=True)
+
+
+@pytest.fixture
+def nowhere(elsewhere, monkeypatch, tmp_path):
+    """Neither the package nor the home can be written to; the folder of temporary files, which can."""
+    (elsewhere / "__pycache__").write_text("")
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(elsewhere / "__pycache__"))
+    for name in ("NUMBA_CACHE_DIR", compiling._TOLD):
+        monkeypatch.setenv(name, "")  # both are put back after the test
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(compiling.numba_config, "DISABLE_JIT", 0)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(compiling.tempfile, "tempdir", str(temporary))
+    return temporary
+
+
+def test_where_nothing_else_can_be_written_the_cache_is_a_private_temporary_folder(nowhere, capsys):
+    cache = compiling.find_cache()
+    assert cache.folder == nowhere / f"selfplay-{os.getuid()}" / f"rules-{compiling.sources_hash()}"
+    assert cache.folder.parent.stat().st_mode & 0o777 == 0o700
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == cache.trouble
+    assert f"is kept in {cache.folder.parent}" in line
+    assert os.environ["NUMBA_CACHE_DIR"] == str(cache.folder.parent)  # for child processes
+
+
+def test_only_the_first_process_says_that_the_cache_is_elsewhere(nowhere, capsys, monkeypatch):
+    monkeypatch.setenv(compiling._TOLD, "1")
+    assert compiling.find_cache().trouble
+    assert capsys.readouterr().err == ""
+
+
+def _open_to_all(folder):
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def _a_link(folder):
+    folder.with_name("planted").mkdir(mode=0o700)
+    folder.symlink_to(folder.with_name("planted"))
+
+
+@pytest.mark.parametrize("plant", [_open_to_all, _a_link, Path.touch])
+def test_a_temporary_folder_that_another_user_may_have_made_is_not_used(nowhere, capsys, plant):
+    plant(nowhere / f"selfplay-{os.getuid()}")
+    assert compiling.cache_folder() is None
+    assert "is not kept, so that each start compiles again" in capsys.readouterr().err
+
+
+def test_a_temporary_folder_of_another_user_is_not_used(nowhere, monkeypatch):
+    other = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: other)
+    (nowhere / f"selfplay-{os.getuid()}").mkdir(mode=0o700)
+    assert compiling.cache_folder() is None
+
+
+def test_a_user_without_a_home_folder_has_a_cache(nowhere, monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert compiling.cache_folder().is_relative_to(nowhere)
+
+
+@pytest.mark.parametrize("decorate", [compiling.compiled, compiling.kernel])
+def test_without_any_cache_functions_compile(nowhere, decorate):
+    _open_to_all(nowhere / f"selfplay-{os.getuid()}")
+    function = decorate(abs_of)
+    assert not compiling.is_compiled(function)
+    assert function(-2) == 2
+
+
+def test_an_install_and_a_home_that_cannot_be_written_run_every_import(tmp_path):
+    """With folders that are files, which root cannot write to either."""
+    for package in ("envs", "selfplay"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [tmp_path, *tmp_path.rglob("*")]:
+        if folder.is_dir():
+            (folder / "__pycache__").write_text("")
+    (tmp_path / "temporary").mkdir()
+    environment = {"PYTHONPATH": str(tmp_path), "HOME": "/dev/null", "TMPDIR": str(tmp_path / "temporary")}
+    code = "import envs.registry, selfplay.learner.ppo_kernel"
+    done = finish([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"Compiled code is kept in {tmp_path / 'temporary'}")

@@ -2,13 +2,13 @@
 
 import importlib.metadata
 import re
-import subprocess
 import tomllib
 
 import pytest
 
 from envs import distribution
 from tests.scripts.commands import ROOT
+from tests.support.processes import finish
 
 TEXTS = (".md", ".py", ".toml", ".txt", ".sh", ".yaml", ".yml", "Makefile")
 STRANGERS = re.compile(
@@ -32,7 +32,7 @@ def test_the_name_of_another_project_is_recognised(text):
 
 
 def test_no_text_installs_the_project_of_somebody_else():
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = finish(["git", "ls-files", "-z"], cwd=ROOT)
     if done.returncode:
         pytest.skip("git does not list the files of this copy")
     names = [

@@ -192,6 +192,16 @@ def test_files_without_a_cache_are_not_remembered(folder):
     assert made.cache_trouble == ""
 
 
+def test_a_folder_whose_name_is_not_utf_8_has_a_cache(tmp_path):
+    folder = tmp_path / os.fsdecode(b"games \xff")
+    write_game(folder / "a.slp")
+    for _ in range(2):
+        made = library(folder, tmp_path / "cache")
+        assert len(made.scan()) == 1
+        assert made.cache_trouble == ""
+    assert list((tmp_path / "cache").glob("files-*.json"))
+
+
 def test_names_that_are_no_text_do_not_spoil_the_others(tmp_path):
     cache = Cache(tmp_path / "cache", KEY)
     note = FileNote(size=1, mtime_ns=2, sha256="0" * 64)

@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import pytest
 
@@ -10,6 +11,8 @@ from selfplay.errors import ConfigError
 from selfplay.replays import library as library_module
 from tests.envs.melee.slp_files import REAL, needs_real_files
 from tests.replays.replay_folders import DELAY, SKIP, decisions, library, same_examples, write_game
+
+CASES = REAL.parent / "cases"
 
 
 def test_it_finds_every_game_and_says_what_is_in_it(tmp_path):
@@ -34,6 +37,15 @@ def test_it_loads_what_the_reader_and_the_encoder_give(tmp_path):
     expected = [examples(read_replay(path), seat, SKIP, DELAY, load_tables()) for seat in range(2)]
     assert same_examples(made.load(game), expected)
     assert expected[0].fresh.sum() == 2
+
+
+@pytest.mark.skipif(not CASES.is_dir(), reason="the folder of files that broke readers is not beside this one")
+@pytest.mark.parametrize("player", ["Kim", "kim ", "KIM#123", "kim\uff03123", "1"])
+def test_people_are_found_by_name_and_by_connect_code(tmp_path, player):
+    shutil.copy(CASES / "trailing_space_and_code.slp", tmp_path)
+    for _ in range(2):  # read, and from the cache
+        (game,) = library(tmp_path, tmp_path / "cache", player=player).scan()
+        assert [(seat.port, seat.name, seat.code) for seat in game.seats] == [(0, "Kim ", "KIM#123")]
 
 
 def test_equal_files_count_once(tmp_path):

@@ -31,7 +31,7 @@ def names(folder):
 
 def test_players_of_both_kinds_meet_in_the_order_of_the_line(trained, tmp_path, monkeypatch, capsys):
     policy = recording.policy(str(trained.path)).id
-    out = tmp_path / "made"
+    out = tmp_path / "my games (1)"
     players = ("--bot", "idle", "--policy", trained.path, "--bot", "random")
     assert call(monkeypatch, *players, "--games", 7, "--out", out, *SHORT) == 0
     expected = [("idle", policy), ("idle", "random"), (policy, "idle"), (policy, "random"), ("random", "idle")]
@@ -41,7 +41,7 @@ def test_players_of_both_kinds_meet_in_the_order_of_the_line(trained, tmp_path, 
     assert summary == [
         f"7 games in {out}: 7 written, 420 frames; 0 already there",
         f"  fox and fox on battlefield; players: idle, {policy}, random",
-        f"next: python scripts/train_from_replays.py --replays {out} --epochs 10",
+        f"next: python scripts/train_from_replays.py --replays '{out}' --epochs 10",
     ]
 
 

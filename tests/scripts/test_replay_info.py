@@ -1,15 +1,19 @@
 """What is in a replay file, from the command line."""
 
+import dataclasses
+
 from tests.envs.melee.slp_files import file_bytes, synthetic
 from tests.scripts.commands import run
 
 
 def test_it_says_what_is_in_a_file(tmp_path):
-    file_bytes(tmp_path, synthetic())
+    replay = synthetic()
+    seats = (dataclasses.replace(replay.seats[0], code="ANNA#1"), replay.seats[1])
+    file_bytes(tmp_path, dataclasses.replace(replay, seats=seats))
     done = run("replay_info.py", "made.slp", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("made.slp: version 3.18.0, stage 25, 20 frames, -123 to -104\n")
-    assert "port 1: character 1, human Anna" in done.stdout
+    assert "port 1: character 1, human Anna (ANNA#1)\n" in done.stdout
     assert "complete: True" in done.stdout
 
 

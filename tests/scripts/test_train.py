@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -110,6 +111,18 @@ def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
     assert games
     assert all(game.seats[0].player != game.seats[1].player for game in games)
     assert not {seat.player for game in games for seat in game.seats} & {"current", "idle"}
+
+
+def test_what_to_do_next_can_be_pasted_into_a_shell(tmp_path):
+    done = run(
+        "train_self_play.py", "--game-type", "kuhn", "--timesteps", 512, "--checkpoint", "my run (1)", cwd=tmp_path
+    )
+    lines = done.stdout.partition("What next:\n")[2].splitlines()
+    evaluate, resume, _ = (shlex.split(line) for line in lines)
+    assert any(word.startswith("my run (1)/generations/gen_") for word in evaluate)
+    assert resume[resume.index("--checkpoint") + 1] == "my run (1)"
+    again = run("train_self_play.py", "--checkpoint", "my run (1)", cwd=tmp_path)
+    assert "continue it with --resume --checkpoint 'my run (1)'" in again.stderr
 
 
 def test_checkpoints_load_as_the_guide_says(path):

@@ -102,8 +102,11 @@ class Process(subprocess.Popen):
         super().wait(LIMIT_S)
 
 
-def finish(command, *, check=False, limit_s=LIMIT_S, **options):
-    """Run a program to its end, as ``subprocess.run`` does with text and both of its outputs."""
+def finish(command, *, check=False, limit_s=LIMIT_S, errors="strict", **options):
+    """Run a program to its end, as ``subprocess.run`` does with text and both of its outputs.
+
+    ``errors``: what becomes of output that is not UTF-8.
+    """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with Process(command, limit_s=limit_s, **pipes | options) as process:
         try:
@@ -111,9 +114,9 @@ def finish(command, *, check=False, limit_s=LIMIT_S, **options):
         except subprocess.TimeoutExpired as error:
             so_far = b"\n".join(filter(None, (error.output, error.stderr))).decode(errors="replace")
             raise AssertionError(f"{command} did not end within {limit_s:g} s; so far:\n{so_far}") from None
-    out, errors = (None if text is None else text.decode() for text in told)
-    assert not check or process.returncode == 0, f"{command} ended with exit code {process.returncode}:\n{errors}"
-    return subprocess.CompletedProcess(command, process.returncode, out, errors)
+    out, err = (None if text is None else text.decode(errors=errors) for text in told)
+    assert not check or process.returncode == 0, f"{command} ended with exit code {process.returncode}:\n{err}"
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def read_until(process, words):

@@ -67,7 +67,7 @@ class DolphinVersion:
 def launcher_folder() -> Path:
     """Folder of Slippi Launcher's Dolphins on this system; it need not exist."""
     parent = "Library/Application Support" if platform.system() == "Darwin" else ".config"
-    return Path.home() / parent / "Slippi Launcher"
+    return Path(os.path.expanduser("~")) / parent / "Slippi Launcher"  # a user without a home folder keeps the ~
 
 
 def find_executable(path: str | Path) -> Path:

@@ -49,6 +49,7 @@ def _start(replay: Replay) -> Start:
             seat.costume,
             seat.name,
             ratios=seat.ratios,
+            code=seat.code,
         )
         for i, seat in enumerate(replay.seats)
     )
@@ -118,17 +119,20 @@ def _metadata(replay: Replay, started: datetime) -> Mapping[str, Value]:
     return metadata(
         started,
         int(numbers[-1]) if len(numbers) else layout.FIRST_FRAME - 1,
-        [(seat.port, seat.name, frames) for seat, frames in zip(replay.seats, used, strict=True)],
+        [
+            (seat.port, {"netplay": seat.name, "code": seat.code}, frames)
+            for seat, frames in zip(replay.seats, used, strict=True)
+        ],
     )
 
 
 def metadata(
-    started: datetime, last_frame: int, players: Sequence[tuple[int, str, Mapping[int, int]]]
+    started: datetime, last_frame: int, players: Sequence[tuple[int, Mapping[str, str], Mapping[int, int]]]
 ) -> Mapping[str, Value]:
-    """The metadata behind the events: each player's port, name and frames played as each internal character."""
+    """The metadata behind the events: each player's port, names by kind, and frames as each internal character."""
     described: dict[str, Value] = {}
-    for port, name, frames in players:
-        names: dict[str, Value] = {"netplay": name} if name else {}
+    for port, named, frames in players:
+        names: dict[str, Value] = {kind: name for kind, name in named.items() if name}
         used: dict[str, Value] = {str(character): count for character, count in frames.items()}
         described[str(port)] = {"names": names, "characters": used}
     return {

@@ -32,6 +32,12 @@ class Seat:
     human: bool
     name: str  # display name, else name tag, else the name in the metadata, else ""
     ratios: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of damage dealt and taken, and of size; 1: the usual rules
+    code: str = ""  # connect code, such as KIM#123, else ""
+
+    @property
+    def full_name(self) -> str:
+        """Name and connect code, as far as they are recorded."""
+        return " ".join(filter(None, (self.name.strip(), self.code and f"({self.code})")))
 
 
 class Later(Generic[_Value]):

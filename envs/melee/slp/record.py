@@ -22,7 +22,7 @@ from envs.melee.slp.columns import (
 )
 from envs.melee.slp.layout import POST_FIELDS, PRE_FIELDS, TIMING_FIELDS, native
 from envs.melee.slp.model import ITEM, Replay, Seat
-from envs.melee.slp.start import CHARACTERS, STAGES, End, recordable
+from envs.melee.slp.start import CHARACTERS, STAGES, End, recordable, recordable_code
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, as_records, records
 
 VERSION: Final = (3, 18, 0)
@@ -130,7 +130,7 @@ def replay_of(
 
 
 def _recordable(seat: Seat) -> Seat:
-    return replace(seat, name=recordable(seat.name))
+    return replace(seat, name=recordable(seat.name), code=recordable_code(seat.code))
 
 
 def _timing(game: NDArray[np.void]) -> NDArray[np.void]:

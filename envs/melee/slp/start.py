@@ -30,6 +30,8 @@ PLAYER_BYTES: Final = 0x24
 LEVEL_OFFSET: Final = 0xF  # of a computer player, in the bytes of a player
 RATIOS_OFFSET: Final = 0x18
 _NAMES: Final = ((0x1A5, 0x1F, (3, 9, 0)), (0x161, 0x10, (1, 3, 0)))  # display names, name tags: offset, bytes, since
+_FULL_WIDTH_HASH: Final = b"\x81\x94"
+_CODES: Final = (0x221, 0xA, (3, 9, 0))  # connect codes, likewise
 PAL_OFFSET, PAL_SINCE = 0x1A1, (1, 5, 0)
 FROZEN_OFFSET, FROZEN_SINCE = 0x1A2, (2, 0, 0)
 
@@ -72,6 +74,7 @@ class PortStart:
         1.0,
         1.0,
     )  # of damage dealt and taken, and of size, as the rules set them
+    code: str = ""  # connect code, such as KIM#123; "" if none is recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +107,10 @@ def read_start(event: bytes, version: Version) -> Start:
         character, kind, stocks, costume = event[PLAYERS_OFFSET + PLAYER_BYTES * port :][:4]
         if kind < EMPTY:
             slot = PLAYERS_OFFSET + PLAYER_BYTES * port
-            level, name = event[slot + LEVEL_OFFSET], _name(event, version, port)
+            level, name = event[slot + LEVEL_OFFSET], _recorded_text(event, version, port, _NAMES)
             ratios = struct.unpack_from(">fff", event, slot + RATIOS_OFFSET)
-            ports.append(PortStart(port, character, kind, stocks, costume, name, level, ratios))
+            code = _recorded_text(event, version, port, (_CODES,))
+            ports.append(PortStart(port, character, kind, stocks, costume, name, level, ratios, code))
     pal = bool(event[PAL_OFFSET]) if version >= PAL_SINCE and len(event) > PAL_OFFSET else None
     frozen = bool(event[FROZEN_OFFSET]) if version >= FROZEN_SINCE and len(event) > FROZEN_OFFSET else None
     mode, (items,) = event[MODE_OFFSET], struct.unpack_from(">b", event, ITEMS_OFFSET)
@@ -127,13 +131,14 @@ def read_end(event: bytes, version: Version, ports: tuple[int, int]) -> End:
     return End(event[1], lras, placements)
 
 
-def _name(event: bytes, version: Version, port: int) -> str:
-    for offset, size, since in _NAMES:
+def _recorded_text(event: bytes, version: Version, port: int, places: tuple[tuple[int, int, Version], ...]) -> str:
+    """The text of a port in the first of several places that has one."""
+    for offset, size, since in places:
         first = offset + size * port
         if version >= since and len(event) >= first + size:
-            name = event[first : first + size].split(b"\0")[0]
-            if name:
-                return _text(name)
+            text = event[first : first + size].split(b"\0")[0]
+            if text:
+                return _text(text)
     return ""
 
 
@@ -155,6 +160,8 @@ def write_start(start: Start, version: Version) -> bytes:
     first, size, _ = _NAMES[0] if version >= _NAMES[0][2] else _NAMES[1]
     for port in start.ports:
         struct.pack_into(f"{size}s", event, first + size * port.port, shift_jis(port.name, size - 1))
+        offset, length, _ = _CODES
+        struct.pack_into(f"{length}s", event, offset + length * port.port, _code_bytes(port.code))
     event[PAL_OFFSET], event[FROZEN_OFFSET] = bool(start.pal), bool(start.frozen_stadium)
     event[0x1A3:0x1A5] = b"\x02\x02"  # scene of a match in versus mode
     event[0x2BD] = 1  # English
@@ -173,6 +180,16 @@ def write_end(end: End, version: Version, ports: tuple[int, int]) -> bytes:
 def recordable(name: str) -> str:
     """The part of a player's name that a file can hold."""
     return _text(shift_jis(name, _NAMES[0][1] - 1))
+
+
+def recordable_code(code: str) -> str:
+    """The part of a connect code that a file can hold."""
+    return _text(_code_bytes(code))
+
+
+def _code_bytes(code: str) -> bytes:
+    """A connect code as the game records it, with a full-width #."""
+    return shift_jis(code, _CODES[1] - 2).replace(b"#", _FULL_WIDTH_HASH)
 
 
 def shift_jis(text: str, most: int) -> bytes:

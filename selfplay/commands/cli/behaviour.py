@@ -23,7 +23,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--character", metavar="NAME", help="character of the seats to count (default: all; policy: as trained)"
     )
-    made.add_argument("--player", metavar="NAME", help="players of the files to count, by port or name (default: all)")
+    made.add_argument(
+        "--player", metavar="NAME", help="players of the files to count: a port, name or connect code (default: all)"
+    )
     made.add_argument("--policy", metavar="PATH", help="policy or run folder")
     made.add_argument("--opponent", metavar="NAME|PATH", help="opponent of the policy (default: itself)")
     made.add_argument("--games", type=int, default=20, metavar="N", help="games of the policy (default: %(default)s)")

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from selfplay import console
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import PlannedRun
 
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
+@console.command
 def main() -> int:
     try:
         from selfplay.config.command_line import run_command

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay import console
 from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program
@@ -94,6 +95,7 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
     return f"{path} ({size / 1e6:.1f} MB)"
 
 
+@console.command
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     try:

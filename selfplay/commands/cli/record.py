@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from selfplay.config.command_line import Parser, run_command
-from selfplay.verbs import respelled
+from selfplay.verbs import quoted, respelled
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )
     print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
-    print(respelled("next: python scripts/train_from_replays.py") + f" --replays {options.out} --epochs 10")
+    print(respelled("next: python scripts/train_from_replays.py") + f" --replays {quoted(options.out)} --epochs 10")
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from selfplay import console
 from selfplay.verbs import program
 
 
@@ -15,6 +16,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@console.command
 def main() -> int:
     """Print a paragraph for each file; exit code 2 if one cannot be read."""
     from envs.melee.replay import ReplayError, read_replay
@@ -32,7 +34,7 @@ def main() -> int:
         print(f"{path}: version {'.'.join(map(str, replay.version))}, stage {replay.stage}, {span}")
         for seat in replay.seats:
             kind = "human" if seat.human else "computer"
-            print(f"  port {seat.port + 1}: character {seat.character}, {kind} {seat.name}".rstrip())
+            print(f"  port {seat.port + 1}: character {seat.character}, {kind} {seat.full_name}".rstrip())
         print(f"  rolled back: {int(replay.rolled_back.sum())} frames; items: {len(replay.items)} rows")
         print(f"  end: {replay.end}; complete: {replay.complete}")
         for problem in replay.problems:

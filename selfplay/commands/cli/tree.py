@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay import console
 from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.report.tree_status import printable
@@ -82,6 +83,7 @@ def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[f
             live.update(view(found, crashes is not None), refresh=True)
 
 
+@console.command
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.errors import GameError
+from selfplay import console
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.verbs import program
 
@@ -82,6 +83,7 @@ def _rated(folder: Path, options: argparse.Namespace) -> Film:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
 
+@console.command
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two

@@ -18,6 +18,7 @@ def examine(plan: PlannedRun) -> Iterator[Check]:
     yield software.packages()
     yield software.torch()
     yield software.rules()
+    yield software.compile_cache()
     yield software.libmelee(plan)
     finding, dolphin = emulator.dolphin(plan)
     yield finding

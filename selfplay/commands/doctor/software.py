@@ -72,6 +72,18 @@ def rules() -> Check:
     return Check("ok", "game rules", f"not compiled yet, the first start does it: {RANGE}")
 
 
+def compile_cache() -> Check:
+    """Where the compiled rules are kept; without a cache each start compiles for minutes."""
+    try:
+        from envs.compile import find_cache
+    except ImportError as error:
+        return Check("FAIL", "compile cache", f"cannot be loaded ({error})", install_command())
+    cache = find_cache()
+    if cache.trouble:
+        return Check("warn", "compile cache", cache.trouble)
+    return Check("ok", "compile cache", str(cache.folder))
+
+
 def _unmet(requirements: list[str]) -> list[str]:
     """What is to be said of each requirement that is not met."""
     return [trouble for one in requirements if (trouble := _trouble(one))]

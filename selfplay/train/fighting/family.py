@@ -31,6 +31,7 @@ from selfplay.train.fighting.realtime import arena, limits, park_policy, rating_
 from selfplay.train.rater import COST_S, Rater, RaterResource, RatingPlan
 from selfplay.train.run import longer
 from selfplay.train.runners import PARK, PARK_ELSEWHERE, patience
+from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
     import asyncio
@@ -299,12 +300,12 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     def next_steps(self) -> list[str]:
         config = self.session.config
         started = spelled(config, OPTIONS)
-        resume = f"  python scripts/train_self_play.py --resume --checkpoint {self.run.path}"
+        resume = f"  python scripts/train_self_play.py --resume --checkpoint {quoted(self.run.path)}"
         return [
-            f"  python scripts/evaluate.py {self.run.generations / self.progress.newest} {ANCHOR} --games 100",
-            *([f"  python scripts/watch.py {self.run.path}"] if self.session.game.fighter else []),
+            f"  python scripts/evaluate.py {quoted(self.run.generations / self.progress.newest)} {ANCHOR} --games 100",
+            *([f"  python scripts/watch.py {quoted(self.run.path)}"] if self.session.game.fighter else []),
             f"{resume}{longer(config.run, self.progress)}{started}",
-            f"  tensorboard --logdir {self.run.path.parent}",
+            f"  tensorboard --logdir {quoted(self.run.path.parent)}",
         ]
 
 

@@ -32,7 +32,7 @@ from selfplay.train.imitation.standing import (
     write_settings,
 )
 from selfplay.train.imitation.training import Training
-from selfplay.verbs import respelled
+from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -169,10 +169,10 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     more = _more(training, games.config.learn, games.config.run.max_minutes)
     for line in (
         "What next:",
-        f"  python scripts/train_self_play.py --pretrained {best} --character {character} --stage {stage}",
-        f"  python scripts/evaluate.py {best} random --games 100",
-        f"  python scripts/train_from_replays.py --resume --checkpoint {run.path}{more}",
-        f"  tensorboard --logdir {parent}",
+        f"  python scripts/train_self_play.py --pretrained {quoted(best)} --character {character} --stage {stage}",
+        f"  python scripts/evaluate.py {quoted(best)} random --games 100",
+        f"  python scripts/train_from_replays.py --resume --checkpoint {quoted(run.path)}{more}",
+        f"  tensorboard --logdir {quoted(parent)}",
     ):
         reports.notice(respelled(line))
 

@@ -2,11 +2,13 @@ import dataclasses
 import importlib.metadata
 import platform
 import sys
+from pathlib import Path
 
 import pytest
 
 from envs import distribution
 from selfplay.commands.doctor import software
+from selfplay.commands.doctor.finding import Check
 from tests.commands.doctor.plans import plan
 
 
@@ -124,3 +126,14 @@ def test_rules(monkeypatch):
         assert software.rules().found.startswith(said)
     monkeypatch.setitem(sys.modules, "envs.registry", None)
     assert software.rules().level == "FAIL"
+
+
+def test_compile_cache(monkeypatch):
+    from envs import compile as compiling
+
+    monkeypatch.setattr(compiling, "find_cache", lambda: compiling.Cache(Path("/cache")))
+    assert software.compile_cache() == Check("ok", "compile cache", "/cache")
+    monkeypatch.setattr(compiling, "find_cache", lambda: compiling.Cache(None, "Compiled code is not kept"))
+    assert software.compile_cache() == Check("warn", "compile cache", "Compiled code is not kept")
+    monkeypatch.setitem(sys.modules, "envs.compile", None)
+    assert software.compile_cache().level == "FAIL"

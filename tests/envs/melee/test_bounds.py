@@ -1,21 +1,22 @@
 """No rule reads beyond an array."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.envs.melee.slp_files import REAL
+from tests.support.processes import finish
 
+LIMIT_S = 1500  # of the long games
 ROOT = Path(__file__).parents[3]
 
 
 def play(arguments, **environment):
     environment = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.envs.melee.bounds", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    return finish(command, limit_s=LIMIT_S, cwd=ROOT, env=environment)
 
 
 @pytest.mark.full

@@ -307,6 +307,16 @@ def test_names_come_from_the_start_event_or_the_metadata(made, tmp_path):
     assert read_replay(parts.bytes()).seats[0].name == "AB"
 
 
+def test_connect_codes_come_from_the_start_event_or_the_metadata(tmp_path):
+    for version in ((3, 9, 0), (3, 3, 0)):  # with and without a field for them
+        replay = synthetic(version=version)
+        first, second = replay.seats
+        replay = dataclasses.replace(replay, seats=(dataclasses.replace(first, code="KIM#123"), second))
+        data = file_bytes(tmp_path, replay)
+        assert [seat.code for seat in read_replay(data).seats] == ["KIM#123", ""]
+        assert ("KIM\uff03123".encode("shift_jis") in data) is (version == (3, 9, 0))
+
+
 def test_stages_without_a_number_of_ours_are_read(tmp_path):
     replay = dataclasses.replace(synthetic(), external_stage=14)
     read = read_replay(file_bytes(tmp_path, replay))

@@ -176,6 +176,14 @@ def test_names_are_kept_as_far_as_the_file_can(tmp_path, name, kept):
     assert read_replay(tmp_path / "a.slp").seats == (seat_of(0, FOX, name=kept), seat_of(3, MARTH))
 
 
+@pytest.mark.parametrize(("code", "kept"), [("KIM\uff03123", "KIM#123"), ("abcdefghij#1", "abcdefgh")])
+def test_connect_codes_are_kept_as_far_as_the_file_can(tmp_path, code, kept):
+    pair = (dataclasses.replace(seat_of(0, FOX), code=code), seat_of(3, MARTH))
+    written = write_replay(tmp_path / "a.slp", random_state(2), pair, FINAL_DESTINATION)
+    assert [seat.code for seat in written.seats] == [kept, ""]
+    assert read_replay(tmp_path / "a.slp").seats == written.seats
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

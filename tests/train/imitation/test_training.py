@@ -25,7 +25,7 @@ def rows(run):
 @pytest.fixture(scope="module")
 def finished(replays, tmp_path_factory):
     """A training of three epochs, and what it said."""
-    folder = tmp_path_factory.mktemp("finished") / "policies"
+    folder = tmp_path_factory.mktemp("finished") / "my policies (1)"
     code, text = trained(folder, "--replays", replays, "--epochs", 3, "--frame-skip", 5, "--delay", 2)
     assert code == 0
     return folder, text
@@ -43,8 +43,10 @@ def test_it_says_how_it_went_and_what_next(finished):
     for words in (
         "═══ Imitation Learning ═══", "3 games with", "1 with", "repeats the controller", "main stick out", "A pressed",
         "Finished, all 3 epochs are done",
-        f"python scripts/train_self_play.py --pretrained {folder}/imitation_best_policy --character",
-        f"python scripts/evaluate.py {folder}/imitation_best_policy random",
+        f"python scripts/train_self_play.py --pretrained '{folder}/imitation_best_policy' --character",
+        f"python scripts/evaluate.py '{folder}/imitation_best_policy' random",
+        f"--resume --checkpoint '{folder}/imitation' --epochs 6",
+        f"tensorboard --logdir '{folder}'",
     ):  # fmt: skip
         assert words in text
 

@@ -1,5 +1,6 @@
 import os
 import platform
+import pwd
 import socket
 import time
 from pathlib import Path
@@ -81,6 +82,15 @@ def test_macos_names(tmp_path, monkeypatch):
     for path in (tmp_path, tmp_path / "netplay", tmp_path / "netplay" / "Slippi Dolphin.app"):
         assert find_executable(path) == made
     assert launcher_folder().parts[-3:] == ("Library", "Application Support", "Slippi Launcher")
+
+
+def test_a_user_without_a_home_folder_has_no_launcher(monkeypatch):
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert not launcher_folder().is_dir()
 
 
 def test_nothing_there(tmp_path):
