@@ -40,7 +40,7 @@ MB: Final = 1 << 20
 BASE_MB: Final = 410
 """Of libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
 426 MB in the mock (Linux, Python 3.11)."""
-CHILD_MB: Final = 155  # the same of a process of games
+CHILD_MB: Final = 105  # of a process of games, without what processes share: RssAnon with 1 to 256 games of the mock
 F32: Final = 4  # bytes of a number
 PROBED: Final = 32  # steps of the unroll whose activations are counted
 PLACE_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(np.int64(0)) + 8 + 2 * 8
