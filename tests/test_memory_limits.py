@@ -1,12 +1,13 @@
 """What the system and control groups say of memory, from files as Linux and containers have them."""
 
+import os
 import sys
 from types import SimpleNamespace
 
 import pytest
 
 from selfplay import memory_limits
-from selfplay.memory_limits import GB, Available, as_size, available_memory
+from selfplay.memory_limits import GB, Available, as_size, available_memory, resident_memory
 
 NO_LIMIT_V1 = 9223372036854771712
 
@@ -77,6 +78,12 @@ def test_the_group_of_this_process_and_those_above_it(system, line, folder, limi
     machine_with(system, 8)
     system(proc__self__cgroup=line, **{f"{folder}__{limit}": 3 * GB, f"{folder}__{used}": 2 * GB})
     assert available_memory() == (GB, "this container")
+
+
+def test_what_this_process_has(system):
+    assert resident_memory() == 0
+    system(proc__self__statm="900 300 200 1 0 100 0")
+    assert resident_memory() == 300 * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.parametrize(

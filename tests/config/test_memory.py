@@ -34,7 +34,8 @@ def config_of(*arguments):
 
 @pytest.fixture(autouse=True)
 def _sixteen_gigabytes(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: Available(16 * GB, "this machine"))
+    monkeypatch.setattr(memory, "available_memory", lambda: Available(15 * GB, "this machine"))
+    monkeypatch.setattr(memory, "resident_memory", lambda: GB)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,7 @@ def _sixteen_gigabytes(monkeypatch):
         (("--game-type", "kuhn", "--num-games", "1e9", "--rollout-length", "1"), "--num-games 1000000000"),
         (("--game-type", "dolphin", "--num-games", "1e4"), "--num-games 10000"),
         (("--hidden", ",".join(["8192"] * 32)), "--hidden 8192,8192,"),
+        (("--backbone", "gru", "--hidden", ",".join(["8192"] * 64)), "--hidden 8192,8192,"),
         (("--host", "process", "--num-games", "1000", "--runners", "500"), "--runners 500"),
         (
             ("--hidden", "8192", "--num-games", "4096", "--rollout-length", "64", "--batch-size", "1e9"),
@@ -58,15 +60,16 @@ def test_too_much_is_refused_with_the_flag_to_lower(arguments, flag):
     with pytest.raises(ConfigError) as caught:
         check_memory(config_of(*arguments), resumed=False)
     message = str(caught.value)
-    start = r"the run needs about [\d.,]+ [TPEG]B of memory, and this machine has 16\.0 GB left: lower "
+    start = r"the run needs about [\d.,]+ [TPEG]B of memory, and this machine has 16\.0 GB for it: lower "
     assert re.match(start, message)
     assert flag in message
     assert "\n" not in message
 
 
 def test_a_resumed_run_cannot_become_smaller(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: Available(GB // 4, "this container"))
-    with pytest.raises(ConfigError, match=r"this container has 256 MB left: resume it where there is more"):
+    monkeypatch.setattr(memory, "available_memory", lambda: Available(0, "this container"))
+    monkeypatch.setattr(memory, "resident_memory", lambda: GB // 4)
+    with pytest.raises(ConfigError, match=r"this container has 256 MB for it: resume it where there is more"):
         check_memory(config_of(), resumed=True)
 
 
