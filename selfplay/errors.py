@@ -113,6 +113,20 @@ def boundary(kind: type[SelfPlayError], what: str) -> Iterator[None]:
         raise kind(f"{what}: {describe(error)}") from error
 
 
+def out_of_memory(error: BaseException) -> MemoryError | None:
+    """What numpy and torch raise where memory cannot be allocated, as a MemoryError of one line; None of other errors.
+
+    The message of numpy quotes the whole type, which is pages long for the state of a game.
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return MemoryError(text.partition(" and data type ")[0]).with_traceback(error.__traceback__)
+    _, found, after = text.partition("DefaultCPUAllocator: ")
+    if isinstance(error, RuntimeError) and found and "allocate" in after:
+        return MemoryError(after.partition(". ")[0]).with_traceback(error.__traceback__)
+    return None
+
+
 def describe(error: BaseException) -> str:
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,14 @@ def available_memory() -> Available | None:
     """The least of what the system and the limits of its control groups leave; None where neither is known."""
     found = [*_of_system(), *_of_container()]
     return min(found, default=None)
+
+
+def resident_memory() -> int:
+    """Bytes that this process has in memory already; 0 where the system does not say."""
+    try:
+        return int((PROC / "self" / "statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def as_size(amount: float) -> str:

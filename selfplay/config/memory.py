@@ -24,7 +24,7 @@ from selfplay.config.network import network_spec
 from selfplay.errors import ConfigError
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
-from selfplay.memory_limits import as_size, available_memory
+from selfplay.memory_limits import as_size, available_memory, resident_memory
 from selfplay.policy.network import ActorCritic
 from selfplay.rollout.rollout import LEARNED, Fields, segment_fields
 from selfplay.runner.block import MIRROR
@@ -40,7 +40,7 @@ MB: Final = 1 << 20
 BASE_MB: Final = 410
 """Of libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
 426 MB in the mock (Linux, Python 3.11)."""
-CHILD_MB: Final = 155  # the same of a process of games
+CHILD_MB: Final = 105  # of a process of games, without what processes share: RssAnon with 1 to 256 games of the mock
 F32: Final = 4  # bytes of a number
 PROBED: Final = 32  # steps of the unroll whose activations are counted
 PLACE_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(np.int64(0)) + 8 + 2 * 8
@@ -72,21 +72,21 @@ def check_memory(config: Config, *, resumed: bool) -> None:
     Raises:
         ConfigError: names what is needed, what there is, and the flag to lower.
     """
-    available = available_memory()
-    if available is None:
+    left = available_memory()
+    if left is None:
         return
-    need = estimate(config)
-    if need.total <= available.amount:
+    there = left.amount + resident_memory()  # the estimate counts what this process has already
+    need = estimate(config, there)
+    if need.total <= there:
         return
-    remedy = "resume it where there is more" if resumed else f"lower {_flag_of(config, need)}"
+    remedy = "resume it where there is more" if resumed else _remedy(config, need)
     raise ConfigError(
-        f"the run needs about {as_size(need.total)} of memory, and {available.where} has {as_size(available.amount)} "
-        f"left: {remedy}"
+        f"the run needs about {as_size(need.total)} of memory, and {left.where} has {as_size(there)} for it: {remedy}"
     )
 
 
-def _flag_of(config: Config, need: Need) -> str:
-    """The flag that the largest part follows from, with its value."""
+def _remedy(config: Config, need: Need) -> str:
+    """What to do about the largest part."""
     run, ppo = config.run, config.ppo
     games, steps = f"--num-games {run.num_games}", f"--rollout-length {ppo.rollout_length}"
     longer = ppo.rollout_length / type(ppo)().rollout_length > run.num_games / type(run)().num_games
@@ -97,14 +97,14 @@ def _flag_of(config: Config, need: Need) -> str:
         need.games: games,
         need.segments: steps if longer else games,
     }
-    return flags[max(flags)]
+    return f"lower {flags[max(flags)]}"
 
 
-def estimate(config: Config) -> Need:
-    """What a run will allocate on this machine."""
+def estimate(config: Config, limit: float = math.inf) -> Need:
+    """What a run will allocate on this machine; a network above the limit is not looked at more closely."""
     game, run, ppo = find_game(config.game.type), config.run, config.ppo
-    # What policies see and do in real games is the same as in the mock, and so is what is kept of it.
-    one = make_game("mock" if game.live else config.game.type, **game_options(config, 1))
+    # What policies see and do in real games, and so what is kept of it, is the same in the mock.
+    one = make_game("mock", num_games=1) if game.live else make_game(config.game.type, **game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = network_spec(config.net, width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
@@ -113,16 +113,16 @@ def estimate(config: Config) -> Need:
     columns, rows = seats * games, seats * games * steps
     mirror = _share_of_mirrors(config)
     # What a network keeps at once on the way from a row of observations to actions and a value, without gradients.
-    passed = F32 * (2 * max(network.hidden, default=0) + 2 * (spec.logits + 1) + 3 * memory)
+    passed = F32 * (2 * max(network.hidden, default=0) + 2 * (spec.logits + 1))
+    decided = passed + 3 * F32 * memory  # the memory before, after, and on the way
 
     masked = one.legal is not None
     fields = segment_fields(1, 1, width, spec.width, spec.logits, masked=masked, taught=run.pretrained is not None)
     played = _bytes(fields) + 3 * F32  # with the next value, the advantage, and a difference on the way to it
-    learned = (
-        _bytes({name: fields[name] for name in LEARNED if name in fields}) + 3 * F32 + 8
-    )  # in a batch, in an order
+    # in a batch, with the advantage, its normalized form, the target and a place in the order
+    learned = _bytes({name: fields[name] for name in LEARNED if name in fields}) + 3 * F32 + 8
     copies = (1 + mirror) / 2 if network.kind == "mlp" else 2.0  # columns are learned from whole
-    final = passed + F32 * 3 * width + PLACE_BYTES  # of a seat where an episode ends
+    final = decided + F32 * 3 * width + PLACE_BYTES  # of a seat where an episode ends
     episodes = steps * games / _episode_steps(config) * (_episode_bytes(one.stats_dtype.names or ()) + seats * final)
 
     chunk = min(CHUNK, ppo.batch_size, rows)
@@ -131,14 +131,15 @@ def estimate(config: Config) -> Need:
 
     frozen = 2 * config.league.max_frozen if mirror < 1 else 0
     # weights and moments, their copies for a revert, the weights that play, a checkpoint, and the threads' gradients
-    kept = 3 + 3 + 1 + 6 + threads + frozen
+    networks = F32 * parameters * (3 + 3 + 1 + 6 + threads + frozen)
+    activations = threads * chunk * _activations(network, heads) if networks <= limit else 0
 
     children = runners(config) if (run.host != "thread" or game.live) and run.ray_address is None else 0
     return Need(
         processes=(BASE_MB + children * CHILD_MB) * MB,
-        networks=F32 * parameters * kept,
-        minibatches=int(threads * chunk * _activations(network, heads) + guard),
-        games=int(columns * (passed + F32 * (width + 4 * memory)) + games * _game_bytes(one)),
+        networks=networks,
+        minibatches=int(activations + guard),
+        games=int(columns * (decided + F32 * (width + 4 * memory)) + games * _game_bytes(one)),
         segments=int(rows * (played + copies * learned) + episodes),
     )
 

@@ -25,6 +25,7 @@ from numpy.lib.format import descr_to_dtype, dtype_to_descr
 from envs.errors import GameError
 from envs.registry import make_game
 from envs.snapshots import put_back
+from selfplay.errors import out_of_memory
 from selfplay.runner.shared_block import layout, map_arrays, size_of, snapshot_of
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def main() -> None:
     try:
         _serve(pipe)
     except MemoryError as error:
-        pipe.answer({"failed": f"out of memory: {error}"})
+        pipe.answer({"failed": f"out of memory: {out_of_memory(error)}", "out_of_memory": True})
         sys.exit(1)
 
 

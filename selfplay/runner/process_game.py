@@ -56,6 +56,7 @@ class Answer(Strict):
     notes: tuple[str, ...] = ()
     error: str | None = None  # what the game refused
     failed: str | None = None  # why the child ends
+    out_of_memory: bool = False  # which is why
 
 
 NOTHING: Final = Answer()
@@ -82,6 +83,7 @@ class ProcessGame:
 
         Raises:
             GameError: the game refuses the options.
+            MemoryError: the games do not fit into ``process_mb``, or the machine.
             RunnerError: the child has ended, says what makes no sense, or was killed because it took too long.
         """
         self.num_games: int = options["num_games"]
@@ -231,7 +233,9 @@ class ProcessGame:
         answer = self._understand(line, number)
         self.notes += answer.notes
         if answer.failed is not None:
-            raise RunnerError(f"game process {self.pid} failed: {answer.failed}")
+            message = f"game process {self.pid} failed: {answer.failed}"
+            # Of a process that has grown another can be made; games that do not fit never will.
+            raise MemoryError(message) if answer.out_of_memory and self._number == 1 else RunnerError(message)
         if answer.error is not None:
             raise GameError(answer.error)
         return answer

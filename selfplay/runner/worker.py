@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
+from selfplay.errors import out_of_memory
+
 T = TypeVar("T")
 
 
@@ -50,7 +52,7 @@ class Worker:
             try:
                 result = function(*arguments)
             except BaseException as error:
-                failure = error
+                failure = out_of_memory(error) or error
             with suppress(RuntimeError):  # the loop has been closed
                 self._loop.call_soon_threadsafe(settle, result, failure)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from selfplay.supervision.errors import Ending, Shutdown
+from selfplay.supervision.errors import Ending, Shutdown, StartError
 
 ExitKind = Literal["normal", "shutdown", "killed", "error"]
 ChildKind = Literal["worker", "supervisor"]
@@ -69,6 +69,7 @@ class Cause:
     message: str
     trace: Trace | None = field(default=None, compare=False)
     origin: Origin | None = None
+    fatal: bool = False  # no supervisor restarts after it
 
     @property
     def traceback(self) -> str:
@@ -93,6 +94,7 @@ class ExitReason:
         detail: argument of Shutdown or Refuse.
         cause: first cause, if a supervisor gave up or failed to start because of a child.
         origin: first error of the exception's chain, if any.
+        fatal: memory ran out, and a restart would only allocate the same again: supervisors give up, up to the root.
     """
 
     kind: ExitKind
@@ -101,6 +103,7 @@ class ExitReason:
     detail: object = None
     cause: Cause | None = None
     origin: Origin | None = None
+    fatal: bool = False
 
     @property
     def traceback(self) -> str:
@@ -137,16 +140,24 @@ def reason_of(error: BaseException, *, asked: bool, killed: bool) -> ExitReason:
         message = "cancelled, but not by its supervisor"
         return ExitReason("error", message, Trace(error), origin=origin_of(error))
     detail = error.detail if isinstance(error, Ending) else None
-    return ExitReason("error", _line(error), Trace(error), detail, origin=origin_of(error))
+    chain = _chain(error)
+    fatal = any(isinstance(link, MemoryError) or (isinstance(link, StartError) and link.reason.fatal) for link in chain)
+    return ExitReason("error", _line(error), Trace(error), detail, origin=origin_of(error), fatal=fatal)
 
 
-def origin_of(error: BaseException) -> Origin:
-    """The first error of the chain that led to `error`, or `error` itself."""
+def _chain(error: BaseException) -> list[BaseException]:
+    """An error and those that led to it, the first one last."""
     chain = [error]
     while (cause := chain[-1].__cause__) is not None and not any(
         cause is link for link in chain
     ):  # chains can be cyclic
         chain.append(cause)
+    return chain
+
+
+def origin_of(error: BaseException) -> Origin:
+    """The first error of the chain that led to `error`, or `error` itself."""
+    chain = _chain(error)
     for link in reversed(chain):  # an error that was never raised has no frames
         place = link.__traceback__
         if place is not None:

@@ -236,7 +236,7 @@ class Node(ABC):
 
     def _cause(self, child: ChildRef, reason: ExitReason) -> Cause:
         """The first cause behind `reason`: passed up from below, or else the child's own failure."""
-        return reason.cause or Cause(self.path, child, str(reason), reason.trace, reason.origin)
+        return reason.cause or Cause(self.path, child, str(reason), reason.trace, reason.origin, reason.fatal)
 
     def _give_up(self, why: str, cause: Cause) -> None:
         incarnation, lived_s = (self.host.ref.incarnation, self.host.lived_s) if self.host else (0, 0.0)
@@ -248,6 +248,9 @@ class Node(ABC):
 
     def _may_restart(self, record: FailureRecord | None, cause: Cause, leave: Message, *, proven: bool) -> bool:
         """Records a failure; returns whether to restart. Otherwise the child was parked, or this supervisor gave up."""
+        if cause.fatal:
+            self._give_up("a restart would fail again", cause)
+            return False
         now = self._tree.clock.time()
         if record is not None and not record.allows_restart(now, cause, proven=proven):
             self._park(record, cause.child, leave)

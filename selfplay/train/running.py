@@ -82,6 +82,11 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
     with boundary(SelfPlayError, "the run could not start"):
         await tree.root.start()
     reason = await tree.root.wait()
+    if reason.cause is not None and reason.cause.fatal:
+        raise SelfPlayError(
+            f"the run ended, since memory ran out: {reason.cause}; see what else uses memory, or start a run with a "
+            "lower --num-games or --rollout-length"
+        )
     if reason.cause is not None or not reason.clean:  # the root itself gave up: what it restarted is no failure
         raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
     await asyncio.to_thread(finish, tree, time.monotonic() - started)

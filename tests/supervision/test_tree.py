@@ -332,3 +332,48 @@ async def test_nothing_in_a_pool_is_significant(clock):
     async with running(Pool(PoolSpec(), clock=clock)) as pool:
         with pytest.raises(SpecError, match="bad_combination"):
             await pool.start_child(ChildSpec("a", forever, restart="transient", significant=True))
+
+
+def out_of_memory():
+    error = OSError("no segment")
+    error.__cause__ = MemoryError("no room")
+    return error
+
+
+@pytest.mark.parametrize("error", [MemoryError("no room"), out_of_memory()], ids=["itself", "as the cause"])
+@pytest.mark.parametrize("park", [None, ParkPolicy()], ids=["", "with a park"])
+@fake_time
+async def test_nothing_is_restarted_after_a_memory_error(clock, error, park):
+    """A restart would allocate the same again: every supervisor above gives up."""
+    remote, listener = Remote(), Listener()
+    pool = ChildSpec("games", PoolSpec(intensity=9, park=park))
+    inner = SupervisorSpec(children=(ChildSpec("a", remote), pool), intensity=9, park=park)
+    root = Supervisor(
+        SupervisorSpec(children=(ChildSpec("inner", inner),), intensity=9), clock=clock, on_report=listener
+    )
+    await root.start()
+    await root.find("inner/games", Pool).start_child(ChildSpec("g", remote))
+    remote.end("g", error)
+    reason = await root.wait()
+    assert "no room" in str(reason.cause)
+    assert remote.log == ["start a", "start g", "end g", "stop a"]
+    assert [report.supervisor for report in listener.of(SupervisorGaveUp)] == ["root/inner/games", "root/inner", "root"]
+
+
+@fake_time
+async def test_a_start_that_fails_for_want_of_memory_is_not_tried_again_by_who_asked_for_it(clock):
+    remote = Remote()
+    remote.starts = {"g": [MemoryError("no room")]}
+    tries = []
+
+    async def asks(ctx):
+        tries.append(ctx.incarnation)
+        ctx.ready()
+        await root.find("games", Pool).start_child(ChildSpec("g", remote))
+
+    children = (ChildSpec("games", PoolSpec()), ChildSpec("asks", asks))
+    root = Supervisor(SupervisorSpec(children=children, intensity=9), clock=clock)
+    with pytest.raises(GaveUpError, match="no room"):
+        async with running(root):
+            await clock.idle()
+    assert tries == [1]

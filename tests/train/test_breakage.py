@@ -20,6 +20,7 @@ from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
 from selfplay.train import runners
 from selfplay.train.fighting import family
+from selfplay.train.fighting.blocks import Blocks
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.monitoring.crash_file import read_crashes
 from tests.train import runs
@@ -64,7 +65,7 @@ def assert_complete(folder, code, text, *, restarts):
     [
         (1, FloatingPointError("the rules broke"), "FloatingPointError: the rules broke"),
         (6, FloatingPointError("the rules broke"), "FloatingPointError: the rules broke"),
-        (4, MemoryError("no room"), "MemoryError: no room"),
+        (4, OSError("no room"), "OSError: no room"),
     ],
 )
 def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number, error, words):
@@ -72,6 +73,41 @@ def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number, error, w
     code, text = train(tmp_path / "run", *SIZE)
     assert_complete(tmp_path / "run", code, text, restarts=1)
     assert text.count(f"failed: {words}; it is replaced") == 1
+
+
+def allocate(*_):
+    """What numpy raises quotes the whole type; so much is more than any machine can address."""
+    return np.empty(1 << 50, [(f"field_{i}", "i8") for i in range(40)])
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "what"),
+    [
+        (Block, "collect", allocate),
+        (Block, "collect", lambda _: torch.empty(1 << 50)),
+        (Blocks, "open", allocate),
+        (Learner, "update", allocate),
+        (Learner, "__init__", allocate),
+    ],
+)
+def test_a_run_without_memory_ends_with_one_line_and_restarts_nothing(tmp_path, monkeypatch, owner, name, what):
+    original, calls = getattr(owner, name), []
+
+    def method(self, *arguments, **keywords):
+        calls.append(name)
+        what(self)
+        return original(self, *arguments, **keywords)
+
+    monkeypatch.setattr(owner, name, method)
+    with pytest.raises(SelfPlayError) as caught:
+        train(tmp_path / "run", *SIZE, "--runners", 1)
+    message = str(caught.value)
+    assert message.startswith("the run ended, since memory ran out: root/")
+    assert "llocate" in message
+    assert "lower --num-games or --rollout-length" in message
+    assert "\n" not in message
+    assert len(message) < 400
+    assert len(calls) == 1
 
 
 def test_a_replaced_block_starts_over_and_not_at_the_checkpoint(tmp_path, monkeypatch):
@@ -132,10 +168,10 @@ def test_all_game_processes_killed_at_once_are_replaced(tmp_path, monkeypatch):
 
 
 def test_a_learner_that_crashes_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    at_call(monkeypatch, Learner, "update", 4, raising(MemoryError("no room")))
+    at_call(monkeypatch, Learner, "update", 4, raising(OSError("no room")))
     code, text = train(tmp_path / "run", *SIZE, "--track-elo")
     assert code == 0
-    assert "learner failed: MemoryError: no room; it is replaced" in text
+    assert "learner failed: OSError: no room; it is replaced" in text
     assert f"Finished after {LAST} iterations" in text
     assert "Elo Leaderboard" in text
     assert [row["iteration"] for row in rows(tmp_path / "run" / "metrics.jsonl")] == [1, 2, 3, 4, 5]
@@ -191,7 +227,7 @@ def test_a_learner_that_fails_for_good_ends_the_run_with_its_first_cause(tmp_pat
 
 def test_runners_keep_their_games_when_the_learner_crashes(tmp_path, monkeypatch):
     """Also those against generations that the learner which comes next has not drawn."""
-    at_call(monkeypatch, Learner, "update", 4, raising(MemoryError("no room")))
+    at_call(monkeypatch, Learner, "update", 4, raising(OSError("no room")))
     long = ("--max-episode-frames", 7200, "--mode", "delta_uniform", "--held-out", ",".join(bots.LADDER))
     code, _ = train(tmp_path / "run", *SIZE, *long)
     assert code == 0
@@ -237,7 +273,7 @@ def test_one_runner_that_is_parked_is_waited_for(tmp_path, monkeypatch):
 
     def collect(self, order):
         if next(calls) in range(3, 9):
-            raise MemoryError("no room for now")
+            raise OSError("no room for now")
         return original(self, order)
 
     monkeypatch.setattr(Block, "collect", collect)

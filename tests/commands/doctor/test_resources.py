@@ -1,6 +1,5 @@
 import os
 import shutil
-import sys
 import tempfile
 from collections import namedtuple
 from types import SimpleNamespace
@@ -8,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from selfplay.commands.doctor import resources
+from selfplay.memory_limits import Available
 from tests.commands.doctor.plans import plan
 
 Usage = namedtuple("Usage", "total used free")
@@ -69,41 +69,10 @@ def test_shared_memory(tmp_path, monkeypatch, free):
     assert "--shm-size" in finding.remedy
 
 
-@pytest.fixture
-def machine(tmp_path, monkeypatch):
-    """Sets what the system says of memory; nothing by default."""
-    monkeypatch.setattr(resources, "_MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(resources, "_CGROUP", tmp_path)
-    monkeypatch.setitem(sys.modules, "psutil", None)
-
-    def says(available_kb=None, limit=None, used=0):
-        if available_kb is not None:
-            (tmp_path / "meminfo").write_text(f"MemTotal: 999 kB\nMemAvailable:   {available_kb} kB\n")
-        if limit is not None:
-            (tmp_path / "memory.max").write_text(f"{limit}\n")
-            (tmp_path / "memory.current").write_text(f"{used}\n")
-
-    return says
-
-
-def test_available_memory(machine, monkeypatch):
-    assert resources.available_memory() is None
-    psutil = SimpleNamespace(virtual_memory=lambda: SimpleNamespace(available=3 * GB))
-    monkeypatch.setitem(sys.modules, "psutil", psutil)
-    assert resources.available_memory() == 3 * GB
-    machine(available_kb=2 << 20)
-    assert resources.available_memory() == 2 * GB
-    machine(limit="max")
-    assert resources.available_memory() == 2 * GB
-    machine(limit=3 * GB, used=2 * GB)
-    assert resources.available_memory() == GB
-    machine(limit=GB, used=2 * GB)
-    assert resources.available_memory() == 0
-
-
-def test_memory(machine):
+def test_memory(monkeypatch):
+    monkeypatch.setattr(resources, "available_memory", lambda: None)
     assert "does not tell" in resources.memory(plan()).found
-    machine(available_kb=1 << 20)
+    monkeypatch.setattr(resources, "available_memory", lambda: Available(GB, "this machine"))
     finding = resources.memory(plan(num_games=2))
     assert finding.line() == "ok    memory: 1.0 GB free, 920 MB for --num-games 2 in Dolphin (about 460 MB each)"
     finding = resources.memory(plan(num_games=3))

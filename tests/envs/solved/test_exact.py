@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs.registry import GAMES, SOLVED
-from envs.solved.exact import nash_conv, payoffs
+from envs.solved.exact import mean_length, nash_conv, payoffs
 from envs.solved.kuhn import BET, PASS, Hand, Kuhn
 from envs.solved.mixup import MixUp
 
@@ -70,6 +70,11 @@ def test_equilibria_of_kuhn_cannot_be_exploited(alpha):
     strategy = kuhn_equilibrium(alpha)
     assert nash_conv(table("kuhn"), strategy, ONE) == pytest.approx(0.0, abs=1e-9)
     assert payoffs(table("kuhn"), strategy)[0, 0] == pytest.approx(-1 / 18)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("kuhn", 2.25), ("rps", 1.0), ("pennies", 1.0)])
+def test_the_length_of_random_play(name, steps):
+    assert mean_length(table(name), uniform(name)[0]) == pytest.approx(steps)
 
 
 def test_a_worse_kuhn_player_is_exploited():

@@ -68,7 +68,7 @@ def test_one_runner_that_is_parked_is_waited_for(kuhn_start, tmp_path, monkeypat
     monkeypatch.setattr(family, "PARK", ParkPolicy(max_restarts=0, backoff_s=0.01))
 
     def broken():
-        raise MemoryError("no room for now")
+        raise OSError("no room for now")
 
     for call in (3, 4):
         before(monkeypatch, DialogueCollector, "collect", call, broken)
@@ -83,7 +83,7 @@ def test_a_first_signal_does_not_wait_for_a_runner_that_is_parked(kuhn_start, tm
     monkeypatch.setattr(family, "PARK", ParkPolicy(max_restarts=0, backoff_s=60.0))
 
     def broken():
-        raise MemoryError("no room")
+        raise OSError("no room")
 
     before(monkeypatch, DialogueCollector, "collect", 2, broken)
     before(monkeypatch, WorkQueue, "give_up", 1, signalled(signal.SIGINT))

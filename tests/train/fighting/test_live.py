@@ -380,7 +380,7 @@ def test_a_first_signal_does_not_wait_for_a_runner_that_is_parked(emulators, tmp
 
     def fail(self, order):
         if next(calls) > 1:
-            raise MemoryError("no room")
+            raise OSError("no room")
         return collect(self, order)
 
     monkeypatch.setattr(Block, "collect", fail)
