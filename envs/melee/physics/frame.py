@@ -132,6 +132,7 @@ def clear_memory(m):
     m.staled = 0
     m.landing_lag = 0.0
     m.fall_drift = 1.0
+    m.lands_hard = 0
     m.aim_x = 0.0
     m.aim_y = 0.0
     m.path_lean = 0.0
