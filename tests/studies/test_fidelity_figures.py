@@ -11,6 +11,7 @@ from scripts.studies.fidelity.groups import contact_rows, landing_rows
 from scripts.studies.fidelity.hits import HIT
 from scripts.studies.fidelity.landings import LANDING, landings
 from scripts.studies.fidelity.measure import WINDOW, Measured
+from scripts.studies.fidelity.table import headline
 from scripts.studies.fidelity.windows import LENGTH, Windows
 
 
@@ -91,6 +92,29 @@ def contact_table(**counts):
     rows["early"] = kinds == "early"
     rows["character"] = rows["attacker_character"] = 1
     return rows
+
+
+def met(folds, **values):
+    """What the page says of each bar, by key of the figure."""
+    entry = {"low": 0.0, "high": 1.0, "median_file": 0.5, "quantiles_of_files": {}, "items": 1}
+    entries = {
+        figure.key: entry | {"value": value, "bar": figure.bar, "holds": figure.holds(value)}
+        for figure in HEADLINE
+        for value in [values.get(figure.key, 0.5)]
+    }
+    rows = [line.split(" | ") for line in headline({"folds": folds, "headline": entries}).splitlines()[2:]]
+    return {figure.key: (row[5], row[7]) for figure, row in zip(HEADLINE, rows, strict=True)}
+
+
+def test_only_a_figure_that_is_held_out_meets_its_bar():
+    good = {"landing_exact": 0.99, "same_actions": 0.99, "held_same_actions": 0.99}
+    shown = met(5, **good)
+    assert shown["landing_exact"] == ("yes", "yes")
+    assert shown["same_actions"] == ("in part", "not shown")
+    assert shown["held_same_actions"] == ("no", "not shown")
+    assert shown["ledge_same_actions"] == ("no", "no")
+    assert shown["grabs_recall"] == ("no", "")  # no bar
+    assert met(0, **good)["landing_exact"] == ("no", "not shown")
 
 
 def test_contacts_are_found_missed_invented_or_early():

@@ -3,13 +3,13 @@ import pytest
 
 from envs.melee import actions as a
 from envs.melee.replay import Recording, replay_of, seat_of
-from envs.melee.state import GameState
+from envs.melee.state import PLAYER, GameState, records
 from envs.melee.tables import CHARACTERS, load_tables
 from envs.melee.tables.layout import with_arrays
 from scripts.studies.fidelity.coverage import has_usual_rules, is_playable
 from scripts.studies.fit_character.attributes import attributes, disagreements, number_of
-from scripts.studies.fit_character.lengths import action_lengths, intangible_spans, landing_lags, path
-from scripts.studies.fit_character.samples import character_frames, line, mode, runs_of
+from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags, path
+from scripts.studies.fit_character.samples import Frames, character_frames, line, mode, runs_of
 from selfplay.errors import ConfigError
 from tests.envs.melee.arena import Arena, pad
 
@@ -122,6 +122,24 @@ def test_landing_lags_are_told_apart_by_the_cancel():
     frames = character_frames([recorded("marth", s) for s in (cancelled, cancelled)], CHARACTERS["marth"])
     frames.l_cancel[:] = 1
     assert landing_lags(frames, runs_of(frames))[a.NAIR][1].value == 7.0
+
+
+def test_lengths_of_being_hurt_are_those_that_ran_out_or_stood_still():
+    flight, strong = a.DAMAGE_FLY_TOP, a.DAMAGE_AIR_3
+    shown = [(flight, frame, 0.0) for frame in range(1, 80)] + [(a.DAMAGE_FALL, 0, 0.0)]
+    shown += [(strong, frame, 9.0) for frame in (*range(1, 31), 30, 30)] + [(a.JUMP_AERIAL_F, 1, 0.0)]
+    shown += [(flight, frame, 0.0) for frame in range(1, 20)] + [(a.NAIR, 1, 0.0)]  # cut short
+    shown *= 2
+    players, none = records(PLAYER, len(shown)), np.zeros(len(shown))
+    players["action"], players["action_frame"], players["hitstun"] = zip(*shown, strict=True)
+    whole = none.astype(np.int32)
+    linked = np.arange(len(shown)) > 0
+    frames = Frames(linked, players, players, none, none, whole, whole, whole)
+    found = hurt_lengths(frames, runs_of(frames))
+    assert {action: (length.value, length.frames) for action, length in found.items()} == {
+        flight: (79.0, 2),
+        strong: (29.0, 2),
+    }
 
 
 def test_a_path_has_the_way_to_each_frame():

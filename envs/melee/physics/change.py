@@ -146,12 +146,16 @@ def start_fall(p, m):
 
 
 @rule
-def start_fall_special(p, m, landing_lag, share):
-    """Fall helplessly, with this share of the character's drift; landing will cost ``landing_lag`` frames."""
+def start_fall_special(p, m, landing_lag, share, hard):
+    """Fall helplessly, with this share of the character's drift.
+
+    Landing will cost ``landing_lag`` frames, and nothing in a slow fall unless it is ``hard``.
+    """
     leave_ground(p, m)
     enter(p, m, a.FALL_SPECIAL)
     m.landing_lag = landing_lag
     m.fall_drift = share
+    m.lands_hard = hard
 
 
 @rule

@@ -74,6 +74,7 @@ MEMORY: Final = np.dtype(
         ("staled", "i4"),  # this use of a move already entered the staleness queue
         ("landing_lag", "f8"),  # frames of landing lag after the current special fall
         ("fall_drift", "f8"),  # share of the drift that it leaves
+        ("lands_hard", "i4"),  # 1: it never ends without that lag, however slowly the player falls
         # Lasers on their way, see ``projectile``.
         ("lasers", "i4"),  # how many
         ("laser_life", "f8", (MAX_LASERS,)),  # frames left, 0: free

@@ -50,7 +50,7 @@ def drift(p, m, c):
         return
     target = c.air_max * m.stick_x
     if a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B:
-        target *= m.fall_drift
+        target = clamp(target, c.air_max * m.fall_drift)
     if abs(p.speed_air_x) > abs(target) and p.speed_air_x * target > 0.0:
         p.speed_air_x = toward(p.speed_air_x, target, c.air_friction)
         return
@@ -70,11 +70,15 @@ def _drift_slowly(p, m, c):
 
 @rule
 def fall(p, m, c):
-    """Gravity up to the falling speed, or a fast fall."""
+    """Gravity up to the falling speed, or a fast fall.
+
+    A helpless fall that limits the drift goes on to the speed of a fast fall (doldecomp/melee, ftCo_FallSpecial.c).
+    """
+    limits = a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and m.fall_drift != 1.0
     if m.fast_fall:
         p.speed_y = -c.fast_fall_speed
     else:
-        p.speed_y = max(p.speed_y - c.gravity, -c.fall_speed)
+        p.speed_y = max(p.speed_y - c.gravity, -(c.fast_fall_speed if limits else c.fall_speed))
 
 
 @rule

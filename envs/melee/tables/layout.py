@@ -131,7 +131,7 @@ SPECIAL: Final = np.dtype(
         ("grabs_from", "i4"),  # first frame that takes a ledge, 0 none, 1 all
         ("reflects", "i4"),  # the action that shows that it sent a laser back, 1: it sends it back in this one
         ("fast_falls", "i4"),  # 1: a flick down starts a fast fall
-        ("drifts", "i4"),  # the stick moves the player sideways as in any fall: ALWAYS, or after a path
+        ("drifts", "i4"),  # the stick moves the player sideways: ALWAYS, or AFTERWARDS: after a path or ``decay``
         ("glide", "i4"),  # last frame without gravity, or of a flight at full speed
         ("path_from", "i4"),  # first frame on which the animation says how the player moves; before it falls
         ("aim_frame", "i4"),  # frame on which the stick gives the direction, 0: a flight's first, else none
@@ -145,9 +145,11 @@ SPECIAL: Final = np.dtype(
         ("mirror_y", "f8"),  # height of the circle that sends lasers back
         ("mirror_radius", "f8"),
         ("reach", "f8"),  # units beyond its edge from which it takes a ledge, 0: the character's
+        ("lands_hard", "i4"),  # 1: that fall ends with its lag however slow it is
         ("landing_lag", "f8"),  # of landing in this action or in the helpless fall after it, 0: a plain landing
-        ("drift_gain", "f8"),  # share of the stick's acceleration while it ``drifts``, below 0: ``fall_drift``
-        ("fall_drift", "f8"),  # share of the character's drift in that fall, and in this action if it ``drifts``
+        ("drift_gain", "f8"),  # share of the stick's acceleration while it ``drifts``, below 0: as ``drift_top``
+        ("drift_top", "f8"),  # share of the character's top drift while it ``drifts``, below 0: ``fall_drift``
+        ("fall_drift", "f8"),  # share of the character's top drift in that fall
         ("gravity", "f8"),
         ("fall_speed", "f8"),
         ("friction", "f8"),
@@ -173,6 +175,7 @@ SPECIAL: Final = np.dtype(
 )
 SPECIAL_DEFAULTS: Final = {
     "drift_gain": -1.0,
+    "drift_top": -1.0,
     "fall_drift": 1.0,
     "lean_from": 0.5,
     "gravity": -1.0,

@@ -254,9 +254,10 @@ def _begin(before, p, m, c, tables):
     elif a.FALL_SPECIAL <= p.action <= a.FALL_SPECIAL_B and before.action < a.FALL_SPECIAL:
         m.landing_lag = AIR_DODGE_LANDING
         m.fall_drift = 1.0
+        m.lands_hard = 0
     elif is_special(p, c):
         row = special_row(p, m, tables)
-        m.landing_lag, m.fall_drift = row.landing_lag, row.fall_drift
+        m.landing_lag, m.fall_drift, m.lands_hard = row.landing_lag, row.fall_drift, row.lands_hard
         if row.starts and not is_special(before, c):
             begin_move(m)
     if before.action == a.JUMP_SQUAT and m.y_age > 0:

@@ -60,13 +60,18 @@ def _about(made: dict[str, Any]) -> str:
 
 def headline(made: dict[str, Any]) -> str:
     """The figures of all judged files together, beside the bars of the project."""
-    head = ("figure", "all files", "95% interval", "median file", "10% to 90% of files", "bar", "met", "cases")
-    return table(head, [_headline_row(figure, made["headline"][figure.key]) for figure in HEADLINE])
+    head = (
+        *("figure", "all files", "95% interval", "median file", "10% to 90% of files"),
+        *("held out", "bar", "met", "cases"),
+    )
+    rows = [_headline_row(figure, made["headline"][figure.key], made["folds"] > 0) for figure in HEADLINE]
+    return table(head, rows)
 
 
-def _headline_row(figure: Figure, made: dict[str, Any] | None) -> tuple[str, ...]:
+def _headline_row(figure: Figure, made: dict[str, Any] | None, folds: bool) -> tuple[str, ...]:
+    held_out = figure.refitted if folds else "no"
     if made is None:
-        return (figure.title, *("" for _ in range(6)), "0")
+        return (figure.title, *("" for _ in range(7)), "0")
     spread = made["quantiles_of_files"]
     bar = "" if made["bar"] is None else f"{'≥' if figure.quantile is None else '≤'} {_value(figure.key, made['bar'])}"
     return (
@@ -75,10 +80,16 @@ def _headline_row(figure: Figure, made: dict[str, Any] | None) -> tuple[str, ...
         f"{_value(figure.key, made['low'])} to {_value(figure.key, made['high'])}",
         _value(figure.key, made["median_file"]),
         f"{_value(figure.key, spread['10%'])} to {_value(figure.key, spread['90%'])}" if spread else "",
+        held_out,
         bar,
-        "" if made["bar"] is None else ("yes" if made["holds"] else "no"),
+        "" if made["bar"] is None else _met(made["holds"], held_out),
         f"{made['items']:,}",
     )
+
+
+def _met(holds: bool, held_out: str) -> str:
+    """A bar that is missed on files which the tables were fitted to is missed; only held-out files can meet one."""
+    return ("yes" if held_out == "yes" else "not shown") if holds else "no"
 
 
 def _value(key: str, value: float | None) -> str:

@@ -18,7 +18,7 @@ from scripts.studies.command_line import Command, tell
 from scripts.studies.fidelity.coverage import action_name
 from scripts.studies.fit_character.air_attributes import air_attributes
 from scripts.studies.fit_character.ground_attributes import ground_attributes
-from scripts.studies.fit_character.lengths import action_lengths, intangible_spans, landing_lags, path
+from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags, path
 from scripts.studies.fit_character.samples import Frames, Measured, Runs, character_frames, runs_of
 from selfplay.errors import ConfigError
 
@@ -91,7 +91,7 @@ def disagreements(name: str, frames: Frames, runs: Runs) -> list[str]:
         if measured.frames >= SURE and _differs(measured, written):
             found.append(f"{_shown(attribute, measured)}, the table has {written:g}")
     actions = tables.actions[row]
-    for action, measured in action_lengths(frames, runs).items():
+    for action, measured in (action_lengths(frames, runs) | hurt_lengths(frames, runs)).items():
         written = float(actions["frames"][action])
         if measured.frames >= SURE and written > 0 and measured.value != written:
             found.append(f"{_shown(f'frames of {action_name(action)}', measured)}, the table has {written:g}")
@@ -119,7 +119,7 @@ def _shown(name: str, measured: Measured) -> str:
 
 def _tell_actions(frames: Frames, runs: Runs) -> None:
     spans = intangible_spans(frames, runs)
-    lengths = action_lengths(frames, runs)
+    lengths = action_lengths(frames, runs) | hurt_lengths(frames, runs)
     lags = landing_lags(frames, runs)
     for action in sorted({*spans, *lengths, *lags}):
         parts = []

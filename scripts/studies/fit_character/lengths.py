@@ -69,6 +69,24 @@ def action_lengths(frames: Frames, runs: Runs) -> dict[int, Measured]:
     return made
 
 
+def hurt_lengths(frames: Frames, runs: Runs) -> dict[int, Measured]:
+    """The last frame of each action of being hurt that ran out, or whose end was shown until hitstun was over."""
+    p = frames.p
+    frame = p["action_frame"]
+    held = frames.linked.copy()
+    held[1:] &= (frame[1:] == frame[:-1]) & (p["hitlag"][1:] == 0.0) & (p["hitlag"][:-1] == 0.0)
+    held_at_last = held[runs.last]
+    made = {}
+    for action in range(a.DAMAGE_HIGH_1, a.DAMAGE_FLY_ROLL):
+        mine = runs.action == action
+        following = (a.DAMAGE_FALL,) if action >= a.DAMAGE_FLY_HIGH else (a.WAIT, a.FALL)
+        ended = mine & ~held_at_last & np.isin(runs.following, following) & (p["hitstun"][runs.last] <= 1.0)
+        found = mode(np.concatenate([frame[runs.last[ended]], frame[runs.last[mine & held_at_last]] - 1.0]), 0.01)
+        if found.of:
+            made[action] = found
+    return made
+
+
 def landing_lags(frames: Frames, runs: Runs) -> dict[int, tuple[Measured, Measured]]:
     """Frames in the landing of each aerial, not cancelled and cancelled, by number of the aerial."""
     made = {}

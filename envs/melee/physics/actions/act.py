@@ -61,7 +61,7 @@ def _decide(p, m, c, s, tables, side):
     elif action <= a.LANDING_DAIR:
         ground.lag(p, m)
     elif action <= a.DAMAGE_FLY_ROLL:
-        decide_hurt(p, m, c)
+        decide_hurt(p, m, c, tables)
     elif action <= a.GUARD_REFLECT:
         _decide_shield(p, m, c, tables)
     elif action <= a.DIZZY:

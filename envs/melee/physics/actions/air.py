@@ -94,7 +94,7 @@ def jump(p, m, c, tables):
 def air_dodge(p, m, tables):
     """No actions until landing."""
     if p.action_frame > tables.actions[m.character_row, p.action].frames:
-        start_fall_special(p, m, AIR_DODGE_LANDING, 1.0)
+        start_fall_special(p, m, AIR_DODGE_LANDING, 1.0, 0)
 
 
 @rule

@@ -10,15 +10,13 @@ from envs.melee.physics.change import enter, rest, start_fall
 from envs.melee.physics.hits.damage import is_flying, wiggled
 from envs.melee.physics.inputs import jump_pressed
 
-LIGHT_FRAMES, MIDDLE_FRAMES, STRONG_FRAMES = 11.0, 23.0, 29.0  # of the animations of being hurt
-TOP_FRAMES, ROLL_FRAMES = 59.0, 15.0  # of flying upwards and of rolling over; other flights last like a strong hit
 JUMP_BUFFER = 20.0  # last frames of hitstun in which a jump can be asked for ahead
 
 
 @rule
-def decide_hurt(p, m, c):
+def decide_hurt(p, m, c, tables):
     """After hitstun a player may act, or let the animation end."""
-    over = _hurt(p)
+    over = _hurt(p, tables.actions[m.character_row, p.action].frames)
     if p.hitstun > 0.0:
         buffer_jump(p, m)
     elif is_flying(p):
@@ -45,25 +43,11 @@ def _decide_flying(p, m, c, over):
 
 
 @rule
-def _hurt(p):
-    """One frame of being hurt; whether the animation is over. Its last frame lasts until the end of hitstun."""
+def _hurt(p, frames):
+    """One frame of being hurt; whether the animation is over. Its end is shown until the end of hitstun."""
     p.hitstun = max(p.hitstun - 1.0, 0.0)
-    last = _last_frame(p.action)
-    over = p.action_frame > last
-    p.action_frame = min(p.action_frame, last)
-    return over
-
-
-@rule
-def _last_frame(action):
-    if action == a.DAMAGE_FLY_TOP:
-        return TOP_FRAMES
-    if action == a.DAMAGE_FLY_ROLL:
-        return ROLL_FRAMES
-    if action >= a.DAMAGE_FLY_HIGH:
-        return STRONG_FRAMES
-    level = (action - a.DAMAGE_HIGH_1) % 3
-    return LIGHT_FRAMES if level == 0 else MIDDLE_FRAMES if level == 1 else STRONG_FRAMES
+    p.action_frame = min(p.action_frame, frames + 1.0)
+    return p.action_frame > frames
 
 
 @rule

@@ -35,7 +35,11 @@ def land(p, m, c, s, tables, surface, fall_speed):
         return
     if a.NAIR <= action <= a.DAIR:
         _land_attack(p, m, tables, frame)
-    elif a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B:
+    elif (
+        a.FALL_SPECIAL <= action <= a.FALL_SPECIAL_B
+        and m.landing_lag > 0.0
+        and (m.lands_hard or fall_speed <= SOFT_LANDING)
+    ):
         start_lag(p, m, tables, a.LANDING_FALL_SPECIAL, m.landing_lag)
     elif action == a.AIR_DODGE:
         start_lag(p, m, tables, a.LANDING_FALL_SPECIAL, AIR_DODGE_LANDING)

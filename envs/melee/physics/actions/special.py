@@ -157,7 +157,7 @@ def _follow(p, m, tables, row):
     """Start what follows an action."""
     following = row.next_ground if p.on_ground and not _takes_off(p, m, tables, row) else row.next_air
     if following == HELPLESS:
-        start_fall_special(p, m, row.landing_lag, row.fall_drift)
+        start_fall_special(p, m, row.landing_lag, row.fall_drift, row.lands_hard)
     elif following == NOTHING:
         rest(p, m)
     else:
@@ -294,7 +294,7 @@ def leave_edge(p, m, tables):
     if row.top_x > 0.0:
         p.speed_air_x = clamp(p.speed_air_x, row.top_x)
     if action == HELPLESS:
-        start_fall_special(p, m, row.landing_lag, row.fall_drift)
+        start_fall_special(p, m, row.landing_lag, row.fall_drift, row.lands_hard)
     elif action == FREE_FALL:
         start_fall(p, m)
     else:

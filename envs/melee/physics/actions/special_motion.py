@@ -10,7 +10,7 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.angles import cosine, norm, sine
 from envs.melee.physics.motion import clamp, drift, fall, fast_fall, ground_friction, sign, toward
-from envs.melee.tables.layout import ALWAYS, FALL, FLIGHT, FREE, PATH
+from envs.melee.tables.layout import AFTERWARDS, ALWAYS, FALL, FLIGHT, FREE, PATH
 
 FAST_FRICTION = 0.03  # in the air, above the character's top speed: a constant that the game has for all
 
@@ -131,12 +131,11 @@ def _fall(p, m, c, row):
                 p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         if p.action_frame >= row.aim_frame:
             return
-    if row.drifts and row.fall_drift == 1.0:
+    drifts = row.drifts == ALWAYS or (row.drifts == AFTERWARDS and p.action_frame > row.decay_to)
+    if drifts and _drift_top(row) == 1.0:
         drift(p, m, c)
-    elif row.drifts and m.stick_x != 0.0:
-        gain = row.drift_gain if row.drift_gain >= 0.0 else row.fall_drift
-        step = c.air_acceleration_stick * gain * abs(m.stick_x)
-        p.speed_air_x = toward(p.speed_air_x, c.air_max * row.fall_drift * m.stick_x, step)
+    elif drifts:
+        p.speed_air_x = _drifted(p, m, c, row, p.speed_air_x)
     else:
         p.speed_air_x = toward(p.speed_air_x, 0.0, _air_friction(p, c, row))
     if row.top_x > 0.0:
@@ -153,6 +152,21 @@ def _fall(p, m, c, row):
     own = p.action_frame < row.rise_frame or 0 < row.rise_to < p.action_frame
     lowest = row.fall_speed if row.fall_speed >= 0.0 and not own else c.fall_speed
     p.speed_y = max(p.speed_y - (row.gravity if row.gravity >= 0.0 and not own else c.gravity), -lowest)
+
+
+@rule
+def _drifted(p, m, c, row, speed):
+    """Sideways speed after one frame of the row's own drift."""
+    target = c.air_max * _drift_top(row) * m.stick_x
+    if abs(speed) > abs(target) and speed * target >= 0.0:
+        return toward(speed, target, _air_friction(p, c, row))
+    gain = row.drift_gain if row.drift_gain >= 0.0 else _drift_top(row)
+    return toward(speed, target, c.air_acceleration_stick * gain * abs(m.stick_x))
+
+
+@rule
+def _drift_top(row):
+    return row.drift_top if row.drift_top >= 0.0 else row.fall_drift
 
 
 @rule
@@ -176,10 +190,11 @@ def _path(p, m, c, row, tables):
         cos, sin = cosine(m.path_lean), sine(m.path_lean)
         x, y = x * cos + y * sin, y * cos - x * sin
     p.speed_y = y
-    if row.drifts == ALWAYS:
-        drift(p, m, c)
-    else:
-        p.speed_air_x = x * pace(p, m, c, tables)
+    x *= pace(p, m, c, tables)
+    if row.drifts == ALWAYS:  # on top of the path
+        before = p.facing * tables.points[entry.first_motion + frame - 2, 0] if frame > 1 else 0.0
+        x += _drifted(p, m, c, row, p.speed_air_x - before)
+    p.speed_air_x = x
 
 
 @rule

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.physics.actions.grab import break_free, follow, is_held, is_holding, let_go, pummelled, release
@@ -45,7 +47,7 @@ def _hold_hits(p, m, other, remembered, tables):
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]
-        if p.action_frame < hit.start or m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT:
+        if m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT or not _has_come(p, m, hit.start):
             continue
         damage = damage_of(p, m, tables, row)
         note_hit(p, m, tables, row, False)
@@ -62,9 +64,24 @@ def _hold_hits(p, m, other, remembered, tables):
 
 
 @rule
+def _has_come(p, m, frame):
+    """Whether a frame of a pummel or a throw has come.
+
+    The game counts down to it in single precision; the rest may be above 0 where counting up has just reached it.
+    Source: doldecomp/melee, ftaction.c.
+    """
+    if m.rate == 1.0 or p.action_frame < frame:
+        return p.action_frame >= frame
+    left = np.float32(frame)
+    for _ in range(int(p.action_frame / m.rate + 0.5)):
+        left = np.float32(left - np.float32(m.rate))
+    return left <= 0.0
+
+
+@rule
 def note_hold(p, m, tables):
     """Mark the hits of a pummel or a throw that have come as connected."""
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
-        if p.action_frame >= tables.hits[row].start:
+        if _has_come(p, m, tables.hits[row].start):
             m.hit_groups |= 1 << tables.hits[row].group

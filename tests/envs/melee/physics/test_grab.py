@@ -158,3 +158,26 @@ def test_a_standing_player_is_not_moved_before_the_hold_begins():
         arena.play(1)
     assert pulled == 2  # the catch lasts for two frames
     assert arena.players.x[1] > 9.0
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "steps"),
+    [
+        ("cptfalcon", "fox", 16),  # 15 steps of 4/3 are 20, but the countdown in single precision is not over
+        ("cptfalcon", "jigglypuff", 13),
+        ("cptfalcon", "sheik", 19),
+        ("cptfalcon", "marth", 18),
+        ("cptfalcon", "ganondorf", 22),
+        ("ylink", "falco", 23),
+        ("gameandwatch", "mewtwo", 47),
+    ],
+)
+def test_a_down_throw_that_goes_by_weight_lets_go_as_replays_show(left, right, steps):
+    arena = grabbed(left, right).play(1, pad(y=-1.0))
+    assert arena.actions == [a.THROW_D, a.THROWN_D]
+    shown = set()
+    while arena.actions[1] == a.THROWN_D:
+        shown.add(float(arena.players.action_frame[0]))
+        arena.play(1)
+    shown.add(float(arena.players.action_frame[0]))
+    assert len(shown) == steps  # hitlag repeats some
