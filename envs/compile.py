@@ -33,7 +33,7 @@ _MELEE = Path(__file__).resolve().parent / "melee"
 _UNCOMPILED = ("dolphin", "drawing", "slp")  # folders without compiled rules
 
 
-class _Rule(CPUDispatcher):  # type: ignore[misc]
+class _Rule(CPUDispatcher):
     """What Numba makes of a rule. Compiled callers do not come here, and Numba itself would end the interpreter."""
 
     def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:
