@@ -39,7 +39,7 @@ _UNCOMPILED = ("dolphin", "drawing", "slp")  # folders without compiled rules
 _TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
 
 
-class _Rule(CPUDispatcher):  # type: ignore[misc]
+class _Rule(CPUDispatcher):
     """What Numba makes of a rule. Compiled callers do not come here, and Numba itself would end the interpreter."""
 
     def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from functools import cache, cached_property
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from envs.melee.state import records
 
 MAX_SURFACES: Final = 8
 MAX_OUTLINE: Final = 12
@@ -221,37 +220,48 @@ STAGE: Final = np.dtype(
 HULL_FRAMES: Final = 64  # of an action, from which on the height of the hull stays the same
 
 
-Tables: TypeAlias = np.record
-"""All tables: one record whose fields are arrays.
+class Tables(np.record):  # type: ignore[misc] # of its stubs
+    """All tables: one record whose fields are arrays.
 
-A compiled function takes the address of a record as one argument. A tuple of arrays would be copied on every call,
-about 100 words; that took more time than the rules themselves.
+    A compiled function takes the address of a record as one argument. A tuple of arrays would be copied on every call,
+    about 100 words; that took more time than the rules themselves.
 
-Fields:
-    characters: CHARACTER [C]
-    actions: ACTION [C, NUM_ACTIONS]
-    specials: SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
-    hits: HIT [H]
-    hull: float64 [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
-    poses: int32 [C, NUM_ACTIONS, HULL_FRAMES] which of the poses below the body has
-    capsules: float64 [POSES, CAPSULES, 5] two points forward and up, radius; shares of ``hurt_height``
-    bounds: float64 [POSES, 4] left, bottom, right and top of a pose
-    points: float64 [N, 2] hit circle centres and motions, x forward, y up
-    stages: STAGE [S]
-    blank: MEMORY [1] of a player at the start of a game; as a constant of the rules it would lose its padding bytes
-    character_rows: int32 [NUM_IDS] row of an internal character id, -1 none
-    stage_rows: int32 [NUM_IDS] row of a stage id, -1 none
-"""
+    Fields:
+        characters: CHARACTER [C]
+        actions: ACTION [C, NUM_ACTIONS]
+        specials: SPECIAL [C, NUM_SPECIALS], from action FIRST_SPECIAL on
+        hits: HIT [H]
+        hull: float64 [C, NUM_ACTIONS, HULL_FRAMES] units from the feet up to the hull's bottom, in the air
+        poses: int32 [C, NUM_ACTIONS, HULL_FRAMES] which of the poses below the body has
+        capsules: float64 [POSES, CAPSULES, 5] two points forward and up, radius; shares of ``hurt_height``
+        bounds: float64 [POSES, 4] left, bottom, right and top of a pose
+        points: float64 [N, 2] hit circle centres and motions, x forward, y up
+        stages: STAGE [S]
+        blank: MEMORY [1] of a player at the start of a game; as a constant of the rules it would lose its padding bytes
+        character_rows: int32 [NUM_IDS] row of an internal character id, -1 none
+        stage_rows: int32 [NUM_IDS] row of a stage id, -1 none
+    """
+
+    @cached_property
+    def data(self) -> memoryview:
+        """The bytes, from which Numba takes the address; else NumPy would describe all fields on every call."""
+        return np.frombuffer(super().data, np.uint8).data
+
+
+@cache  # one object a layout, see ``records``
+def _layout(dtype: np.dtype[np.void]) -> np.dtype[np.void]:
+    return np.dtype((Tables, dtype))
 
 
 def as_tables(**arrays: NDArray[Any]) -> Tables:
     """Read-only tables with these arrays as fields."""
     dtype = np.dtype([(name, array.dtype, array.shape) for name, array in arrays.items()], align=True)
-    tables = records(dtype, 1)
+    alone = np.zeros(1, _layout(dtype))
     for name, array in arrays.items():
-        tables[name][0] = array
-    tables.flags.writeable = False
-    return cast("Tables", tables[0])
+        alone[name][0] = array
+    alone.flags.writeable = False
+    tables: Tables = alone[0]
+    return tables
 
 
 def with_arrays(tables: Tables, **arrays: NDArray[Any]) -> Tables:

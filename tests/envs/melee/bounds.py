@@ -40,7 +40,7 @@ def refuse_negative_indices():
 
 
 def play_every_action():
-    """Two frames in every action, on the ground and in the air: a replay may have any, at any time."""
+    """A frame in every action, on the ground and in the air: a replay may have any, at any time."""
     for character in CHARACTERS:
         arena = Arena(character, "fox")
         for action in range(a.NUM_ACTIONS):
@@ -48,7 +48,7 @@ def play_every_action():
                 arena.restart()
                 arena.place(0, 10.0, 0.0 if grounded else 30.0, grounded=grounded)
                 arena.players.action[0] = action
-                arena.play(2)
+                arena.play()
 
 
 def follow_every_action():

@@ -20,6 +20,7 @@ def play(arguments, **environment):
 
 
 @pytest.mark.full
+@pytest.mark.timeout(600)
 def test_no_index_is_out_of_bounds_uncompiled():
     """NumPy checks every index, and nothing has to be compiled again for it."""
     done = play(["--frames", "20"], NUMBA_DISABLE_JIT="1")

@@ -313,3 +313,10 @@ def test_an_unfinished_file_of_the_game_costs_that_character_only(tmp_path):
     assert "'fox'" not in warned.split("[")[2]
     assert "'marth'" in warned
     assert refused.endswith("fox.toml: attributes: weight is missing")
+
+
+def test_compiled_functions_get_the_bytes_of_the_tables():
+    tables = load_tables()
+    assert tables.data.format == "B"
+    assert np.frombuffer(tables.data, tables.dtype).tobytes() == tables.tobytes()
+    assert tables.data.obj.ctypes.data == tables.characters.ctypes.data
