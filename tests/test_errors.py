@@ -4,10 +4,22 @@ import asyncio
 import inspect
 import re
 
+import numpy as np
 import pytest
+import torch
 
 from selfplay import errors
-from selfplay.errors import CheckpointError, ConfigError, CorruptError, RunnerError, SelfPlayError, boundary, describe
+from selfplay.config.command_line import exit_code
+from selfplay.errors import (
+    CheckpointError,
+    ConfigError,
+    CorruptError,
+    RunnerError,
+    SelfPlayError,
+    boundary,
+    describe,
+    out_of_memory,
+)
 
 
 def test_the_tree_is_as_drawn():
@@ -54,3 +66,23 @@ def test_an_error_without_a_message_has_a_name():
 def test_usage_ends_with_2_and_the_rest_with_1():
     assert SelfPlayError.exit_code == RunnerError.exit_code == CorruptError.exit_code == 1
     assert ConfigError.exit_code == errors.RunExistsError.exit_code == errors.NotARunError.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "allocate",
+    [lambda: np.empty(1 << 50, [(f"field_{i}", "i8") for i in range(40)]), lambda: torch.empty(1 << 50)],
+    ids=["numpy", "torch"],
+)
+def test_memory_that_runs_out_is_one_short_line(capsys, allocate):
+    """Of numpy's message without the whole type, and of torch's without its source."""
+    assert exit_code("program.py", allocate) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("program.py: memory ran out: ")
+    assert "field_1" not in line
+    assert ".cpp" not in line
+    assert len(line) < 150
+
+
+def test_other_errors_are_not_taken_for_it():
+    assert out_of_memory(RuntimeError("shapes do not match")) is None
+    assert out_of_memory(OSError("no room")) is None

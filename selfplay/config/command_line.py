@@ -17,7 +17,7 @@ from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
 from selfplay import console, verbs
 from selfplay.config.base import Group
 from selfplay.config.options import Option, field_of, flag_of, groups, value_of
-from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -108,6 +108,11 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
     except GameError as error:
         sys.stderr.write(printable(verbs.respelled(f"{program}: {error}\n")))
         return 2
+    except (MemoryError, RuntimeError) as error:
+        if (lack := out_of_memory(error)) is None:
+            raise
+        sys.stderr.write(printable(f"{program}: memory ran out: {lack}\n"))
+        return 1
     except KeyboardInterrupt:
         return 130
 

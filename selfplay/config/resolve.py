@@ -18,6 +18,7 @@ from selfplay.config.applicable import check_agreement, check_applicable, check_
 from selfplay.config.base import Group
 from selfplay.config.defaults import with_defaults
 from selfplay.config.dialogue import DialogueConfig
+from selfplay.config.dialogue_memory import check_dialogue_memory
 from selfplay.config.dialogue_rules import game_of, with_embedded_folder
 from selfplay.config.dolphin_paths import with_dolphin_paths
 from selfplay.config.imitation import ImitationConfig
@@ -85,11 +86,11 @@ def resolve_dialogue(
     check_host(config.run, config.states_per_iteration, explicit)
     if resumed is None:
         refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
-        game_of(config)
-        if config.server.program is not None:
-            from selfplay.runner.serving import find_program  # needs an extra
+    check_dialogue_memory(config, *game_of(config), resumed=resumed is not None)
+    if resumed is None and config.server.program is not None:
+        from selfplay.runner.serving import find_program  # needs an extra
 
-            find_program(config.server.program)
+        find_program(config.server.program)
     return Resolved(config, pick_device(config.run.device))
 
 
