@@ -1,3 +1,5 @@
+import importlib.util
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -5,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from envs import compile as compiling
-from envs.melee.physics import frame
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,13 +76,52 @@ def abs_of(x):
     return abs(x)
 
 
-def test_is_compiled_tells_whether_a_first_call_would_wait(elsewhere):
-    assert compiling.is_compiled(frame.advance_frame) is bool(compiling.numba_config.DISABLE_JIT)
-    folder = compiling.cache_folder() / "physics_0123"
-    folder.mkdir(parents=True)
-    (folder / "frame.advance_frame-105.py311.1.nbc").write_text("")
-    assert compiling.is_compiled(frame.advance_frame)
-    assert compiling.is_compiled(frame.start_game) is bool(compiling.numba_config.DISABLE_JIT)
+RULES = """from envs.compile import compiled
+
+@compiled
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.mark.skipif(bool(compiling.numba_config.DISABLE_JIT), reason="nothing is compiled")
+def test_is_compiled_tells_whether_a_first_call_would_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path / "cache")
+
+    def loaded(path):
+        """The function as a new program has it."""
+        spec = importlib.util.spec_from_file_location("twofold", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.twice
+
+    first = tmp_path / "first.py"
+    first.write_text(RULES)
+    function = loaded(first)
+    assert not compiling.is_compiled(function)
+    assert function(2) == 4
+    assert compiling.is_compiled(function), "compiled in this program"
+    assert compiling.is_compiled(loaded(first)), "kept for the next one"
+
+    second = tmp_path / "second.py"
+    shutil.copy2(first, second)
+    assert not compiling.is_compiled(loaded(second)), "Numba looks for the code of a copy in another folder"
+
+    first.write_text(f"{RULES}# changed\n")
+    assert not compiling.is_compiled(loaded(first)), "the source has changed since"
+    shutil.copy2(second, first)
+    assert compiling.is_compiled(loaded(first))
+
+    for file in (tmp_path / "cache").rglob("*.nbc"):
+        file.unlink()
+    assert not compiling.is_compiled(loaded(first)), "the index alone is not the code"
+
+
+def test_a_function_without_a_cache_is_not_compiled_before_its_first_call():
+    function = compiling._njit(abs_of)
+    assert compiling.is_compiled(function) is bool(compiling.numba_config.DISABLE_JIT)
+    assert function(-1) == 1
+    assert compiling.is_compiled(function)
 
 
 def test_uncompiled_rules_need_no_waiting():
