@@ -88,7 +88,7 @@ def _cached(function: _Function, folder: Path | None, options: dict[str, Any]) -
 def is_compiled(function: Callable[..., Any]) -> bool:
     """Whether a call of a ``@compiled`` function starts at once: its code is there or cached, or it runs uncompiled.
 
-    Numba's own index is asked: it uses no files of a source with another path or time, nor those of another processor.
+    Numba's own index is asked: it uses no code of a source that is elsewhere or has changed, nor of another processor.
     """
     if numba_config.DISABLE_JIT:
         return True

@@ -198,12 +198,13 @@ def _fitting(
     """
     if width is None:
         return head, rows
-    here = [*range(len(head))]
+    room = width - 1
+    here = list(range(len(head)))
     widths = _widths(head, rows)
     left_out = [head.index(name) for name in optional if name in head][::-1]
 
     def excess() -> int:
-        return sum(widths[i] + between for i in here) + 1 - width
+        return sum(widths[i] + between for i in here) - room
 
     while excess() > 0 and left_out:
         here.remove(left_out.pop())

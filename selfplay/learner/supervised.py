@@ -15,6 +15,8 @@ from selfplay.learner.accumulator import Accumulator, adamw
 from selfplay.learner.dialogue_batch import by_length, padded, row_of, token_weights
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from selfplay.learner.grpo import TokenModel
     from selfplay.rollout.dialogue import Instance
 
@@ -42,6 +44,14 @@ class SupervisedLearner:
         optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay, eps=1e-8)
         optimizer.param_groups[0]["betas"] = (0.9, 0.95)  # gradients of a model from scratch change fast
         self._work = Accumulator(optimizer, settings.max_grad_norm, threads)
+
+    @property
+    def network(self) -> nn.Module:
+        return self._model.module
+
+    @property
+    def optimizer(self) -> torch.optim.AdamW:
+        return self._work.optimizer
 
     def step(self, lessons: Sequence[Instance], done: float) -> float:
         """Train on some rows; returns the mean loss of their tokens, in nats.

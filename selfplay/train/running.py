@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -119,3 +120,27 @@ def signals(stop: asyncio.Event, feed: Feed) -> Iterator[Callable[[], int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def stop_signal() -> Iterator[list[int]]:
+    """A list that gets the number of the first SIGINT or SIGTERM; a second one raises KeyboardInterrupt.
+
+    Without an event loop. Only the main thread of a program receives signals: elsewhere the list stays empty.
+    """
+    seen: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

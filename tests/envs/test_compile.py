@@ -1,3 +1,4 @@
+import importlib.util
 import os
 import shutil
 import sys
@@ -98,18 +99,52 @@ def test_an_uncompiled_rule_can_be_called():
     finish([sys.executable, "-c", code], env=environment, check=True)
 
 
-def test_is_compiled_tells_whether_a_first_call_would_wait(elsewhere):
-    first, second = compiling.compiled(abs_of), compiling.compiled(abs_of)
-    if compiling.numba_config.DISABLE_JIT:
-        assert compiling.is_compiled(first)
-        return
-    assert not compiling.is_compiled(first)
-    first(-1)
-    assert compiling.is_compiled(first)
-    assert compiling.is_compiled(second)  # whose code is in the cache
-    for file in compiling.cache_folder().rglob("*.nbc"):
+RULES = """from envs.compile import compiled
+
+@compiled
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.mark.skipif(bool(compiling.numba_config.DISABLE_JIT), reason="nothing is compiled")
+def test_is_compiled_tells_whether_a_first_call_would_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path / "cache")
+
+    def loaded(path):
+        """The function as a new program has it."""
+        spec = importlib.util.spec_from_file_location("twofold", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.twice
+
+    first = tmp_path / "first.py"
+    first.write_text(RULES)
+    function = loaded(first)
+    assert not compiling.is_compiled(function)
+    assert function(2) == 4
+    assert compiling.is_compiled(function), "compiled in this program"
+    assert compiling.is_compiled(loaded(first)), "kept for the next one"
+
+    second = tmp_path / "second.py"
+    shutil.copy2(first, second)
+    assert not compiling.is_compiled(loaded(second)), "Numba looks for the code of a copy in another folder"
+
+    first.write_text(f"{RULES}# changed\n")
+    assert not compiling.is_compiled(loaded(first)), "the source has changed since"
+    shutil.copy2(second, first)
+    assert compiling.is_compiled(loaded(first))
+
+    for file in (tmp_path / "cache").rglob("*.nbc"):
         file.unlink()
-    assert not compiling.is_compiled(second)
+    assert not compiling.is_compiled(loaded(first)), "the index alone is not the code"
+
+
+def test_a_function_without_a_cache_is_not_compiled_before_its_first_call():
+    function = compiling._njit(abs_of)
+    assert compiling.is_compiled(function) is bool(compiling.numba_config.DISABLE_JIT)
+    assert function(-1) == 1
+    assert compiling.is_compiled(function)
 
 
 def test_uncompiled_rules_need_no_waiting():

@@ -58,7 +58,8 @@ def train(
     config, device = resolved.config, resolved.device
     lines = PlainReporter(StreamSink(stream))
     # Before the folder is made: a mistake leaves none.
-    opened = open_model(config, device, config.run.threads or usable_cores(), lines.notice)
+    threads = config.run.threads or usable_cores()
+    opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
     endpoint_of(config, opened[0].chat)
     with cluster_for(config.run, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)

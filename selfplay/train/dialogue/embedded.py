@@ -2,12 +2,15 @@
 
 It begins with exercises of one reply. Then it reads whole games, mixed with fewer and fewer exercises that follow some
 messages. The snapshot with the highest reward in self-play on separate states is kept; without a shared reward, the
-last one.
+last one. A training that a signal interrupts is kept, and the next one goes on from it.
 """
 
 from __future__ import annotations
 
+import copy
+import signal
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -27,9 +30,12 @@ from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.policy.language.writer import LocalWriter
+from selfplay.report import header
 from selfplay.report.plain import duration
 from selfplay.runner.dialogue import GameSpec, Played, Player, play_games
 from selfplay.seeding import derive
+from selfplay.train.dialogue.partial import Partial, PartialSnapshot, load_partial, remove_partial, save_partial
+from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +54,8 @@ shorter its row is, so short games would be overrepresented."""
 SNAPSHOTS: Final = 6  # in the last part of the training
 SNAPSHOT_STATES: Final = 512  # on which they are compared
 FIRST_SNAPSHOT: Final = 0.5  # share of the training before them
-NOTICES: Final = 20  # of the progress
+NOTICE_S: Final = 15.0  # between two notices of the progress; the first follows the first step
+LOSSES: Final = 100  # of the last steps, in a mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +94,18 @@ class Snapshot:
 
 
 def embedded_model(
-    entry: DialogueEntry, recipe: Recipe, root: Path, threads: int, notify: Callable[[str], object]
+    entry: DialogueEntry,
+    recipe: Recipe,
+    root: Path,
+    threads: int,
+    notify: Callable[[str], object],
+    show_header: Callable[[Sequence[str]], object] = lambda _: None,
 ) -> tuple[LanguageModel, Path]:
-    """The embedded model of a recipe, with its folder; training it the first time takes minutes. Blocks."""
+    """The embedded model of a recipe, with its folder; training it the first time takes minutes. Blocks.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: a signal ended the training, which is kept for the next call.
+    """
     folder = recipe.folder(root)
     if is_model(folder) and not recipe.start.fresh:
         try:
@@ -97,71 +113,137 @@ def embedded_model(
             return load_model(str(folder)), folder
         except CheckpointError as error:
             notify(f"{error}; it is made again")
-    began = time.monotonic()
-    model, snapshots = pretrain(entry, recipe, threads, notify)
-    seconds = round(time.monotonic() - began, 1)
+    show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
+    with stop_signal() as stopped:
+        model, snapshots, seconds = pretrain(entry, recipe, threads, notify, folder, lambda: bool(stopped))
+    if stopped and len(snapshots) < SNAPSHOTS:
+        notify("Stopped, and saved what was taught: the same command goes on from it")
+        raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
-        config={"recipe": recipe.document, "looks": [asdict(one) for one in snapshots], "seconds": seconds},
+        config={"recipe": recipe.document, "looks": [asdict(one) for one in snapshots], "seconds": round(seconds, 1)},
     )  # fmt: skip
     save_model(folder, meta, model.save, replace=True)
+    remove_partial(folder)
     return model, folder
 
 
+def _header(recipe: Recipe, threads: int, folder: Path) -> list[tuple[str, object]]:
+    start = recipe.start
+    return [
+        ("Game type", recipe.game),
+        ("Rules", ", ".join(f"{name} {value}" for name, value in asdict(recipe.rules).items())),
+        ("Tokens", start.tokens),
+        ("Batch rows", start.batch_rows),
+        ("Learning rate", start.learning_rate),
+        ("Seed", str(recipe.seed)),
+        ("Threads", threads),
+        ("Model folder", folder),
+    ]
+
+
 def pretrain(
-    entry: DialogueEntry, recipe: Recipe, threads: int, notify: Callable[[str], object]
-) -> tuple[LanguageModel, list[Snapshot]]:
-    """Train a model; returns its best snapshot, and the evaluations of all."""
+    entry: DialogueEntry,
+    recipe: Recipe,
+    threads: int,
+    notify: Callable[[str], object],
+    folder: Path,
+    stopped: Callable[[], bool],
+) -> tuple[LanguageModel, list[Snapshot], float]:
+    """Train a model, from where an interrupted training of ``folder`` stands.
+
+    Returns:
+        The best snapshot, the evaluations of all, and the seconds that it took. If ``stopped`` says so the training is
+        kept beside ``folder``, and there are fewer evaluations.
+    """
     start = recipe.start
     model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
     snapshots: list[Snapshot] = []
     best: dict[str, torch.Tensor] = {}
-    read, losses = 0, []
-    data, began, notices = _Batches(entry, recipe, model.chat), time.monotonic(), 0
+    read, earlier_s, losses = 0, 0.0, deque[float](maxlen=LOSSES)
+    data = _Batches(entry, recipe, model.chat)
     try:
-        while len(snapshots) < SNAPSHOTS:
+        try:
+            found = load_partial(folder, learner, data.rng)
+        except CheckpointError as error:
+            notify(f"{error}; it is taught from the beginning")
+            found = None
+        if found is not None:
+            partial, best = found
+            read, earlier_s = partial.read, partial.seconds
+            losses.extend(partial.losses)
+            snapshots += [Snapshot(**one.model_dump()) for one in partial.snapshots]
+            data.skip(partial.made, partial.done, partial.taken)
+            notify(f"Going on with an interrupted training, at {read:,} of {start.tokens:,} tokens")
+        began, read_before = time.monotonic(), read
+        next_notice_s = 0.0
+        while len(snapshots) < SNAPSHOTS and not stopped():
             batch = data.next(read / start.tokens)
             losses.append(learner.step(batch, min(1.0, read / start.tokens)))
             read += sum(len(row.ids) for row in batch)
-            if read * NOTICES // start.tokens > notices:
-                notices = read * NOTICES // start.tokens
-                left = duration((time.monotonic() - began) * max(0.0, start.tokens / read - 1))
-                done = f"{read:,} of {start.tokens:,} tokens, loss {_recent_mean(losses):.3f}"
-                notify(f"Teaching {recipe.game}: {done}, {left} left")
+            seconds = time.monotonic() - began
+            if seconds >= next_notice_s:
+                next_notice_s = seconds + NOTICE_S
+                left = duration(seconds * max(0, start.tokens - read) / (read - read_before))
+                done = f"{read:,} of {start.tokens:,} tokens ({read / start.tokens:.0%}), loss {np.mean(losses):.3f}"
+                notify(f"Teaching {recipe.game}: {done}, about {left} left")
             due = FIRST_SNAPSHOT + (1 - FIRST_SNAPSHOT) * (len(snapshots) + 1) / SNAPSHOTS
             if read >= due * start.tokens:
-                snapshots.append(_evaluate(entry, recipe, model, read, _recent_mean(losses)))
+                snapshots.append(_evaluate(entry, recipe, model, read, float(np.mean(losses))))
                 if not entry.shared_reward or snapshots[-1] == max(snapshots, key=lambda one: one.reward):
                     best = {name: value.clone() for name, value in model.module.state_dict().items()}
                 last = snapshots[-1]
                 notify(f"  reward in self-play {last.reward:.3f}, {last.agreed:.0%} agreed")
+        total_s = earlier_s + time.monotonic() - began
+        if len(snapshots) < SNAPSHOTS:
+            looks = tuple(PartialSnapshot(**asdict(one)) for one in snapshots)
+            partial = Partial(
+                read=read, seconds=total_s, losses=tuple(losses), snapshots=looks,
+                made=data.made_before, done=data.done_before, taken=data.taken,
+            )  # fmt: skip
+            save_partial(folder, partial, learner, best, data.rng_before)
+            return model, snapshots, total_s
     finally:
         learner.close()
     model.module.load_state_dict(best)
-    return model, snapshots
+    return model, snapshots, total_s
 
 
 class _Batches:
-    """An endless source of batches; rows of a batch have similar lengths if they are long."""
+    """An endless source of batches; rows of a batch have similar lengths if they are long.
+
+    They are made in buffers. A place in a buffer is known by what was there before it, and how many batches were taken.
+    """
 
     def __init__(self, entry: DialogueEntry, recipe: Recipe, chat: Chat) -> None:
         self._entry = entry
         self._recipe = recipe
         self._chat = chat
-        self._rng = np.random.default_rng(derive(recipe.seed, "rows"))
+        self.rng = np.random.default_rng(derive(recipe.seed, "rows"))
+        self.rng_before = copy.deepcopy(self.rng)
+        self.made_before, self.done_before, self.taken = 0, 0.0, 0
         self._made = 0
         self._batches: list[list[Instance]] = []
+
+    def skip(self, made: int, done: float, taken: int) -> None:
+        """Go to a place; ``rng`` is as it was before its buffer."""
+        self._made = made
+        for _ in range(taken):
+            self.next(done)
 
     def next(self, done: float) -> list[Instance]:
         """The next batch; ``done`` is the progress of the training in [0, 1]."""
         if not self._batches:
+            self.rng_before = copy.deepcopy(self.rng)
+            self.made_before, self.done_before, self.taken = self._made, done, 0
             start = self._recipe.start
             after = max(0.0, (done - start.drills) / (1 - start.drills)) if start.drills < 1 else 0.0
             share = 1.0 if done < start.drills else start.mixed[0] + (start.mixed[1] - start.mixed[0]) * min(1.0, after)
             rows = self._rows(start.batch_rows * BUFFER, share, talk=done >= start.drills)
             batches = [rows[i : i + start.batch_rows] for i in range(0, len(rows), start.batch_rows)]
-            self._batches = [batches[i] for i in self._rng.permutation(len(batches))]
+            self._batches = [batches[i] for i in self.rng.permutation(len(batches))]
+        self.taken += 1
         return self._batches.pop()
 
     def _rows(self, wanted: int, share: float, talk: bool) -> list[Instance]:
@@ -172,7 +254,7 @@ class _Batches:
         games = _seeds(recipe.seed, "game", self._made, -(-(wanted - len(rows)) // 2))
         rows += taught_games(entry, recipe, chat, games)
         self._made += wanted
-        mixed = [rows[i] for i in self._rng.permutation(len(rows))]
+        mixed = [rows[i] for i in self.rng.permutation(len(rows))]
         if max(len(row.ids) for row in mixed) <= SHORT:
             return mixed
         return sorted(mixed, key=lambda row: len(row.ids))
@@ -205,10 +287,6 @@ def _with_itself(entry: DialogueEntry, recipe: Recipe, player: Player, seeds: Se
         for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
     ]
     return [game for game in play_games(specs) if isinstance(game, Played)]
-
-
-def _recent_mean(losses: Sequence[float]) -> float:
-    return float(np.mean(losses[-100:]))
 
 
 def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +36,12 @@ def sampling_of(config: DialogueConfig) -> Sampling:
 
 
 def open_model(
-    config: DialogueConfig, device: str, threads: int, notify: Callable[[str], object], root: Path = CHECKPOINTS
+    config: DialogueConfig,
+    device: str,
+    threads: int,
+    notify: Callable[[str], object],
+    root: Path = CHECKPOINTS,
+    show_header: Callable[[Sequence[str]], object] = lambda _: None,
 ) -> tuple[LanguageModel, str]:
     """The initial model and its name or folder; an embedded model is made if necessary. Blocks.
 
@@ -47,7 +52,7 @@ def open_model(
     if config.embedded:
         entry, rules = game_of(config)
         recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
-        _, folder = embedded_model(entry, recipe, root, threads, notify)
+        _, folder = embedded_model(entry, recipe, root, threads, notify, show_header)
         where = str(folder)
     else:
         where = config.model.name

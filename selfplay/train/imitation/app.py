@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from envs.melee.controller import ACTION_SPEC
@@ -32,6 +30,7 @@ from selfplay.train.imitation.standing import (
     write_settings,
 )
 from selfplay.train.imitation.training import Training
+from selfplay.train.running import stop_signal
 from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def _start(
         if (other := owner_of_best(run)) is not None:
             reports.notice(other)
         reports.bad_files(library.bad)
-        with _stop_signal() as stopped:
+        with stop_signal() as stopped:
             action_counts = _action_counts(games, state, stream)
             made = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
             with closing(made) as training:
@@ -131,24 +130,6 @@ def _findings(library: Library, games: Games) -> Iterator[str]:
         yield f"Left out {library.unwanted} games without a player that is asked for"
     if library.cache_trouble:
         yield f"Without a cache: {library.cache_trouble}"
-
-
-@contextmanager
-def _stop_signal() -> Iterator[list[int]]:
-    """A list that gets the number of the first SIGINT or SIGTERM; a second one raises KeyboardInterrupt."""
-    seen: list[int] = []
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        if seen:
-            raise KeyboardInterrupt
-        seen.append(number)
-
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield seen
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> None:

@@ -7,7 +7,7 @@ from selfplay.config.dialogue import StartConfig
 from selfplay.train.dialogue import embedded
 
 
-def make_start(root, game, tokens):
+def make_start(root, game, tokens, notify=lambda _: None, show_header=lambda _: None):
     """An embedded model that has been taught for a moment: it knows the form of a game, and nothing else."""
     entry = find_dialogue(game)
     recipe = embedded.Recipe(
@@ -20,7 +20,7 @@ def make_start(root, game, tokens):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "SNAPSHOT_STATES", 16)
         patch.setattr(embedded, "SNAPSHOTS", 2)
-        return embedded.embedded_model(entry, recipe, root, 1, lambda _: None)[1]
+        return embedded.embedded_model(entry, recipe, root, 1, notify, show_header)[1]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,123 @@
+"""The state of an embedded model whose training was interrupted, in a folder beside that of the finished model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, NonNegativeInt
+
+from selfplay.checkpoint import group
+from selfplay.checkpoint.documents import decode_json, encode_json, parse
+from selfplay.checkpoint.store import open_folder, remove_folder, write_folder
+from selfplay.checkpoint.tensors import decode_arrays, encode_arrays
+from selfplay.errors import CorruptError
+from selfplay.train.learner_state import Arrays, learner_arrays, restore_learner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from selfplay.learner.supervised import SupervisedLearner
+
+_DOCUMENT, _ARRAYS, _BEST = "state.json", "state.safetensors", "best"
+_MAX_BYTES: Final = 2**20  # of the document
+_WORD: Final = 2**64
+
+
+class PartialSnapshot(BaseModel):
+    """See ``embedded.Snapshot``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    tokens: NonNegativeInt
+    loss: float
+    reward: float
+    agreed: float
+
+
+class Partial(BaseModel):
+    """How far a training has come."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    read: NonNegativeInt  # tokens
+    seconds: float
+    losses: tuple[float, ...]  # of the last steps
+    snapshots: tuple[PartialSnapshot, ...]
+    made: NonNegativeInt  # rows before the last buffer of batches
+    done: float  # share of the training when that buffer was made
+    taken: NonNegativeInt  # batches of that buffer
+
+
+def partial_folder(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-partial")
+
+
+def save_partial(
+    folder: Path, partial: Partial, learner: SupervisedLearner, best: dict[str, torch.Tensor], rows: np.random.Generator
+) -> None:
+    """Write the state; replaces an older one.
+
+    Args:
+        folder: Of the finished model.
+        partial: How far it has come.
+        learner: Weights and optimizer.
+        best: Weights of the best snapshot.
+        rows: The generator, as it was before the last buffer of batches.
+
+    Raises:
+        CheckpointError, LearnerError: it cannot be written, or a weight is not finite.
+    """
+    arrays: Arrays = learner_arrays(learner, torch.Generator())
+    arrays |= {f"{_BEST}/{name}": tensor.cpu().numpy() for name, tensor in best.items()}
+    arrays["rng/rows"] = _numbers(rows)
+    path = partial_folder(folder)
+    files = {
+        _DOCUMENT: encode_json(partial.model_dump(mode="json"), _DOCUMENT),
+        _ARRAYS: encode_arrays(arrays, str(path / _ARRAYS)),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_folder(path, files, replace=True)
+
+
+def load_partial(
+    folder: Path, learner: SupervisedLearner, rows: np.random.Generator
+) -> tuple[Partial, dict[str, torch.Tensor]] | None:
+    """Put a state back into the learner and the generator; the progress and the best weights. None if there is none.
+
+    Raises:
+        CheckpointError: it is damaged.
+    """
+    path = partial_folder(folder)
+    if not path.is_dir():
+        return None
+    stored = open_folder(path)
+    partial = parse(Partial, decode_json(stored.read(_DOCUMENT, _MAX_BYTES), str(path)), str(path), CorruptError)
+    arrays = decode_arrays(stored.read(_ARRAYS), str(path / _ARRAYS))
+    restore_learner(learner, torch.Generator(), arrays)
+    _restore(rows, arrays["rng/rows"])
+    return partial, {name: torch.from_numpy(array) for name, array in group(arrays, _BEST).items()}
+
+
+def remove_partial(folder: Path) -> None:
+    path = partial_folder(folder)
+    if path.is_dir():
+        remove_folder(path)
+
+
+def _numbers(generator: np.random.Generator) -> NDArray[np.uint64]:
+    state: Any = generator.bit_generator.state
+    big = [part for word in (state["state"]["state"], state["state"]["inc"]) for part in divmod(word, _WORD)]
+    return np.array([*big, state["has_uint32"], state["uinteger"]], np.uint64)
+
+
+def _restore(generator: np.random.Generator, numbers: NDArray[Any]) -> None:
+    high, low, inc_high, inc_low, has_uint32, uinteger = map(int, numbers)
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high * _WORD + low, "inc": inc_high * _WORD + inc_low},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }

@@ -1,0 +1,138 @@
+"""Every Python block of the documents runs as it is written.
+
+The blocks of a page share their names, in order. What the text around them takes for granted is in ``given``. The word
+behind the name of the language says which blocks do not always run: ``needs=NAME`` those of an optional package, and
+``sketch`` pseudocode, which is only parsed.
+"""
+
+import ast
+import asyncio
+import importlib.util
+import inspect
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.api import ActionSpec
+from envs.melee.mock import MockMelee, neutral_actions
+from envs.melee.observation import OBS_WIDTH
+from envs.rated import RatedGame, ScriptedPlayer
+from envs.registry import GameEntry, make_game
+from selfplay.commands.export import export
+from selfplay.league.ledger import Ledger
+from tests.league.pools import series
+from tests.scripts.commands import run
+from tests.train.fighting.test_solved_games import Higher
+from tests.train.policies import save
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python(?P<how>[^\n]*)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = {
+    str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
+    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("checkpoints/*.md"))
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with what the commands of the guide leave: a run with rating games, and replay files."""
+    folder = tmp_path_factory.mktemp("home")
+    run_folder = save(folder / "checkpoints/self_play", 0, 20, 40, 100, config={"game": {"type": "mock"}, "ppo": {}})
+    with Ledger.open(run_folder.ledger) as ledger:
+        ledger.append(series([("gen_40", "gen_20", "win"), ("gen_20", "random", "draw"), ("gen_40", "random", "win")]))
+    size = ("--bot", "idle", "--games", 2, "--max-episode-frames", 4800, "--character", "mewtwo")
+    assert run("record_replays.py", *size, cwd=folder).returncode == 0
+    first = next((folder / "replays").glob("*.slp"))
+    for name in ("game.slp", "Game_20240101.slp"):
+        shutil.copy(first, folder / name)
+    return folder
+
+
+def given(page, names):
+    """What the text of a page takes for granted, by name; ``names`` are those of its blocks."""
+    block = MockMelee(2, max_episode_frames=60)
+    block.reset(np.arange(2, dtype=np.uint64))
+
+    async def server(ctx):
+        ctx.ready()
+        await asyncio.Event().wait()
+
+    class Host:
+        def kill(self):
+            pass
+
+        async def close(self):
+            pass
+
+    async def open_host():
+        return Host()
+
+    async def play_segment(host, runner, incarnation):
+        names["stopping"] = asyncio.ensure_future(names["root"].stop())
+        await asyncio.Event().wait()
+
+    everywhere = {"observations": np.zeros((2, OBS_WIDTH), np.float32)}
+    pages = {
+        "docs/environments.md": {
+            "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
+            **{kind.__name__: kind for kind in (ActionSpec, GameEntry, Higher, RatedGame, ScriptedPlayer)},
+            "GAMES": {},
+        },
+        "docs/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
+        "docs/replays.md": {"block": block, "actions": neutral_actions(2)},
+        "docs/supervision.md": {
+            "open_host": open_host,
+            "play_segment": play_segment,
+            "ledger": server,
+            "learner": server,
+            "show": lambda report: None,
+        },
+    }
+    return everywhere | pages.get(page, {})
+
+
+def missing(how):
+    """The optional package that a block needs and that is not installed."""
+    name = how.removeprefix("needs=")
+    return name if how.startswith("needs=") and importlib.util.find_spec(name) is None else None
+
+
+async def within(block):
+    async with asyncio.timeout(30.0):
+        await block
+
+
+@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if BLOCK.search(text)])
+def test_the_python_blocks_of_a_page_run(page, home, tmp_path, monkeypatch):
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "example"}
+    names |= given(page, names)
+    skipped = []
+    for block in BLOCK.finditer(PAGES[page]):
+        how, code = block["how"].strip(), block["code"]
+        assert how in ("", "sketch") or how.startswith("needs="), f"{page}: ```python {how}"
+        line = PAGES[page][: block.start()].count("\n") + 1
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        compiled = compile("\n" * line + code, page, "exec", flags)  # with the lines of the page
+        if how == "sketch":
+            continue
+        if (package := missing(how)) is not None:
+            skipped.append(f"line {line} needs {package}")
+            continue
+        if how == "needs=onnxruntime":
+            export("checkpoints/self_play", "onnx", Path("policy.onnx"), 10)
+        result = eval(compiled, names)  # gives a coroutine where the block awaits
+        if inspect.isawaitable(result):
+            asyncio.run(within(result))
+    if skipped:
+        pytest.skip("; ".join(skipped))
+
+
+def test_blocks_are_found_on_the_pages_that_have_them():
+    found = {page: len(BLOCK.findall(text)) for page, text in PAGES.items()}
+    assert found == {page: text.count("```py") for page, text in PAGES.items()}
+    assert sum(found.values()) >= 18
