@@ -5,6 +5,7 @@ Nothing here runs, follows or waits for anything that a file names. Callers turn
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -20,6 +21,7 @@ MAX_TEXT_BYTES: Final = 8 * 2**20  # parsed JSON may take 20 times its size in m
 MAX_TOML_BYTES: Final = 2**18
 _MANY_PARTS: Final = re.compile(rb"(?:[A-Za-z0-9_\"'-]{1,64}[ \t]*\.[ \t]*){100}")
 """A key of TOML of so many parts: reading it takes the square of them in time."""
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/v1\n"
 CHUNK: Final = 2**20
 _LAST_BYTES: Final = 2**14  # maximum number of bytes at the end of a log in which its last line is searched
 
@@ -30,7 +32,9 @@ class NotPlain(OSError):
 
 @contextmanager
 def opened(path: Path, *, follow: bool = False) -> Iterator[int]:
-    """A descriptor to read a plain file with; pipes and devices are refused, and links unless they are to be followed.
+    """A descriptor to read a plain file with.
+
+    Pipes, devices and pointers of Git LFS are refused, and links unless they are to be followed.
 
     Raises:
         OSError: it cannot be opened; ``NotPlain``: it is no plain file.
@@ -42,6 +46,8 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[int]:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise NotPlain("is not a plain file")
+        if os.pread(handle, len(_LFS_POINTER), 0) == _LFS_POINTER:
+            raise NotPlain("is a Git LFS pointer in place of the file; run `git lfs pull` where it was cloned")
         yield handle
     finally:
         os.close(handle)
@@ -100,7 +106,7 @@ def parse_json(text: str | bytes, limit: int = MAX_TEXT_BYTES) -> Any:  # noqa: 
     if len(text) > limit:
         raise ValueError(f"{len(text)} bytes of JSON, the limit is {limit}")
     try:
-        return _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
+        return _DECODER.decode(_text(text) if isinstance(text, bytes) else text)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
 
@@ -116,9 +122,16 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     if _MANY_PARTS.search(data):
         raise ValueError("TOML that is nested too deeply")
     try:
-        return tomllib.loads(data.decode())
+        return tomllib.loads(_text(data))
     except RecursionError:
         raise ValueError("TOML that is nested too deeply") from None
+
+
+def _text(data: bytes) -> str:
+    """The text of a file, without the byte-order mark that some editors write."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError("the text is UTF-16; save it as UTF-8")
+    return data.decode("utf-8-sig")
 
 
 def printable(text: str) -> str:

@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     path = options.folder / f"{options.name}.toml"
     try:
         frames = options.frames or Path(str(files("melee"))) / "framedata.csv"
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         moves = parse_json(read_plain(options.moves, MAX_TEXT_BYTES, follow=True))
         with boundary(ConfigError, f"{options.moves} and {frames} are no data of this character"):
             renewed = importer.renew(text, path.name, moves, frames)

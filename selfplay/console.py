@@ -51,7 +51,6 @@ def command(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:
 
 
 def _prepare() -> None:
-    codecs.register_error(ERRORS, _in_ascii)
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         _occupy(number)
         stream = getattr(sys, name)
@@ -121,3 +120,6 @@ def _alike(character: str) -> str:
         return alike
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+codecs.register_error(ERRORS, _in_ascii)

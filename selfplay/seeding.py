@@ -8,4 +8,4 @@ import hashlib
 def derive(seed: int, *names: str | int) -> int:
     """A 63-bit seed for a named stream; different names give unrelated streams."""
     text = "/".join(str(part) for part in (seed, *names))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()[:8], "little") >> 1

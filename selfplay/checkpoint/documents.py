@@ -17,9 +17,15 @@ MAX_JSON_BYTES: Final = MAX_TEXT_BYTES
 
 
 def encode_json(document: JsonObject, what: str) -> bytes:
-    """Encode as UTF-8 with a final newline; CheckpointError for NaN and infinity."""
+    """Encode as UTF-8 with a final newline; CheckpointError for NaN and infinity.
+
+    What is not UTF-8 in a path becomes an escape, from which ``decode_json`` makes the same path. Other surrogates are
+    refused.
+    """
     with boundary(CheckpointError, f"cannot write {what} as JSON"):
-        return (json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+        text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        text.encode("utf-8", "surrogateescape")
+        return text.encode("utf-8", "backslashreplace")
 
 
 def decode_json(data: bytes, what: str) -> JsonObject:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from envs.files import printable
+from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
 from selfplay.report.metrics import PHASES
@@ -75,14 +76,14 @@ class PlainReporter:
 
 
 class StreamSink:
-    """A terminal or a pipe. Unencodable characters become question marks. The stream stays open."""
+    """A terminal or a pipe. What it cannot encode is printed in ASCII. The stream stays open."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, line: str) -> None:
         encoding = self._stream.encoding or "utf-8"
-        self._stream.write(printable(line.encode(encoding, "replace").decode(encoding)) + "\n")
+        self._stream.write(printable(line.encode(encoding, console.ERRORS).decode(encoding)) + "\n")
         self._stream.flush()
 
     def close(self) -> None:

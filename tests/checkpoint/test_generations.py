@@ -17,6 +17,7 @@ from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.schema import to_document
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, IncompatibleError, NotARunError
 from tests.checkpoint.samples import Crash, crash_at, files_of, forge, full_disk, params, policy_meta, same
+from tests.support.fakes import LFS_POINTER
 
 
 @pytest.fixture
@@ -155,6 +156,14 @@ def test_missing_folders_and_files_are_named(run):
     path = save_generation(run, policy_meta(1), params())
     (path / "policy.json").unlink()
     with pytest.raises(CorruptError, match=r"policy\.json"):
+        load_generation(path)
+
+
+@pytest.mark.parametrize("name", ["params.safetensors", "policy.json", "manifest.json"])
+def test_pointers_of_git_lfs_are_told(run, name):
+    path = save_generation(run, policy_meta(1), params())
+    (path / name).write_bytes(LFS_POINTER)
+    with pytest.raises(CorruptError, match=rf"{name} is a Git LFS pointer .* `git lfs pull`"):
         load_generation(path)
 
 

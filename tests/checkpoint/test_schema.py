@@ -25,6 +25,11 @@ def test_documents_round_trip():
         assert from_document(model, document, (), "x") == meta
 
 
+def test_a_path_that_is_not_utf_8_round_trips():
+    document = {"path": "games \udcff é"}
+    assert decode_json(encode_json(document, "x"), "x") == document
+
+
 def test_states_of_generators_keep_their_128_bits():
     state = learner_meta(3).rng
     assert (

@@ -27,6 +27,8 @@ def test_a_file_of_settings_decides_where_no_flag_does(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text('[game]\ntype = "matching"\n')
     assert is_dialogue(["--config", str(file)])
+    file.write_text('[game]\ntype = "matching"\n', "utf-8-sig")  # as Notepad saves it
+    assert is_dialogue(["--config", str(file)])
     assert not is_dialogue(["--config", str(file), "--game-type", "mock"])
 
 

@@ -205,5 +205,11 @@ def test_a_file_of_settings_is_checked_too(tmp_path, content, words):
     assert words in refusal("--config", str(path))
 
 
+def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text("[ppo]\ngamma = 0.9\n", "utf-8-sig")
+    assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
+
+
 def test_flags_cannot_be_abbreviated():
     assert "--time" in refusal("--time", "5")

@@ -11,6 +11,7 @@ from selfplay.errors import ConfigError
 from selfplay.replays import library as library_module
 from tests.envs.melee.slp_files import REAL, needs_real_files
 from tests.replays.replay_folders import DELAY, SKIP, decisions, library, same_examples, write_game
+from tests.support.fakes import LFS_POINTER
 
 CASES = REAL.parent / "cases"
 
@@ -46,6 +47,12 @@ def test_people_are_found_by_name_and_by_connect_code(tmp_path, player):
     for _ in range(2):  # read, and from the cache
         (game,) = library(tmp_path, tmp_path / "cache", player=player).scan()
         assert [(seat.port, seat.name, seat.code) for seat in game.seats] == [(0, "Kim ", "KIM#123")]
+
+
+def test_a_pointer_of_git_lfs_is_told(tmp_path):
+    (tmp_path / "a.slp").write_bytes(LFS_POINTER)
+    with pytest.raises(ConfigError, match=r"a\.slp: is a Git LFS pointer .* `git lfs pull`"):
+        library(tmp_path).scan()
 
 
 def test_equal_files_count_once(tmp_path):

@@ -125,6 +125,15 @@ def test_what_to_do_next_can_be_pasted_into_a_shell(tmp_path):
     assert "continue it with --resume --checkpoint 'my run (1)'" in again.stderr
 
 
+def test_a_run_folder_whose_name_is_not_utf_8(tmp_path):
+    place = ("--checkpoint", os.fsdecode(b"run \xff"))
+    done = run("train_self_play.py", "--game-type", "kuhn", "--timesteps", 512, *place, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the run is in run \\udcff" in done.stdout
+    again = run("train_self_play.py", "--resume", "--timesteps", 1024, *place, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+
+
 def test_checkpoints_load_as_the_guide_says(path):
     checkpoint = load_checkpoint(path)
     assert (checkpoint.iteration, checkpoint.total_steps) == (8, 2048)

@@ -100,3 +100,7 @@ class CountingGame:
         obs[..., 0], obs[..., 1] = np.arange(self.num_games)[:, None], range(self.num_seats)
         obs[..., 2], obs[..., 3] = self._episode[:, None], self._step[:, None]
         return obs
+
+
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
+"""What Git checks out in place of a large file where Git LFS is not installed."""

@@ -17,6 +17,10 @@ def test_seeds_are_the_same_on_every_machine_and_version():
     assert derive(7, "runner-000", 2) == 4969500860266588158
 
 
+def test_a_name_that_is_not_utf_8_has_a_seed():
+    assert derive(7, "games \udcff") != derive(7, "games \udcfe")
+
+
 def test_different_names_give_different_streams():
     names = [(run, runner, incarnation) for run in range(5) for runner in ("a", "b", "ab") for incarnation in range(20)]
     assert len({derive(run, runner, incarnation) for run, runner, incarnation in names}) == len(names)

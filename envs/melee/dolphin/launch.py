@@ -22,7 +22,7 @@ def guarded(program: Path, folder: Path) -> Path:
     """Write a script into ``folder`` that starts the program so; its output goes to ``dolphin.log`` there."""
     script, log = folder / "dolphin", folder / LOG
     words = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(program)])
-    script.write_text(f'#!/bin/sh\nexec {words} "$@" </dev/null >{shlex.quote(str(log))} 2>&1\n', encoding="utf-8")
+    script.write_bytes(os.fsencode(f'#!/bin/sh\nexec {words} "$@" </dev/null >{shlex.quote(str(log))} 2>&1\n'))
     script.chmod(0o700)
     return script
 

@@ -35,7 +35,7 @@ Frames = dict[int, dict[int, Frame]]  # by action and frame
 def read_frames(path: Path, character: int) -> Frames:
     frames: Frames = {}
     common = OWN_STATES.get(character, {})
-    with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8", closefd=False) as file:
+    with opened(path, follow=True) as handle, open(handle, newline="", encoding="utf-8-sig", closefd=False) as file:
         for row in csv.DictReader(file):
             if int(row["character"]) == character:
                 if int(row["frame"]) > MAX_FRAMES:

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM
 
 from envs.files import MAX_TEXT_BYTES, printable
 from selfplay.errors import ConfigError
-from selfplay.files import read_file
+from selfplay.files import opened, read_file
 
 ADAPTER: Final = "adapter_config.json"
 CONFIG: Final = "config.json"
@@ -57,6 +57,9 @@ def check_folder(folder: Path, where: str) -> None:
             raise ConfigError(f"model {where}: {file.name} is no plain file")
         if file.suffix == ".json" and file.is_file() and file.stat().st_size > _MAX_JSON_BYTES:
             raise ConfigError(f"model {where}: {file.name} has more than {_MAX_JSON_BYTES} bytes")
+        if file.suffix in (".json", ".safetensors", ".model") and file.is_file():
+            with opened(file, ConfigError, follow=True):  # refuses pointers of Git LFS
+                pass
     adapted = (folder / ADAPTER).is_file()
     if not any(folder.glob(_WEIGHTS if adapted else "*.safetensors")):
         unsafe = sorted(file.name for file in folder.iterdir() if file.suffix in _UNSAFE)

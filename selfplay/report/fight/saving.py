@@ -30,7 +30,7 @@ def save_text(path: Path, text: str) -> int:
         ConfigError: the file cannot be written.
     """
     with saved(path) as temporary:
-        temporary.write_text(text, "utf-8")
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))  # names of files may be no UTF-8
     return path.stat().st_size
 
 

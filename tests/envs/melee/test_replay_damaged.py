@@ -9,6 +9,7 @@ from envs.errors import ReplayError
 from envs.melee.replay import read_replay
 from envs.melee.slp import container, layout
 from tests.envs.melee.slp_files import Parts, assert_same, file_bytes, synthetic
+from tests.support.fakes import LFS_POINTER
 
 
 @pytest.fixture
@@ -146,6 +147,12 @@ def test_files_that_are_too_large_are_refused(made, monkeypatch):
     monkeypatch.setattr("envs.melee.slp.stream.MAX_FILE_BYTES", len(data))
     read_replay(data)
     refused(data + b"\0", len(data), "larger than")
+
+
+def test_a_pointer_of_git_lfs_is_told(tmp_path):
+    (tmp_path / "a.slp").write_bytes(LFS_POINTER)
+    with pytest.raises(ReplayError, match=r"a\.slp: byte 0: is a Git LFS pointer .* `git lfs pull`"):
+        read_replay(tmp_path / "a.slp")
 
 
 def test_a_missing_file_is_an_error_with_its_name(tmp_path):

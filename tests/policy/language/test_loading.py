@@ -13,6 +13,7 @@ from selfplay.policy.language.model import FrozenReference
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from tests.policy.language.models import converse, recomputed, sampled, tiny
+from tests.support.fakes import LFS_POINTER
 from tests.support.processes import finish
 
 GREEDY = Sampling(0.0, 1.0, 8)
@@ -133,6 +134,13 @@ def test_a_damaged_folder_is_one_line(folder, damage):
     with pytest.raises(ConfigError, match="cannot be loaded") as refused:
         load_model(str(folder))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_pointers_of_git_lfs_are_told(folder, name):
+    (folder / name).write_bytes(LFS_POINTER)
+    with pytest.raises(ConfigError, match=rf"{name} is a Git LFS pointer .* `git lfs pull`"):
+        load_model(str(folder))
 
 
 def test_a_folder_without_weights_is_one_line(folder):
