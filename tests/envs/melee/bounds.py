@@ -18,6 +18,7 @@ from numba.core import cgutils
 
 from envs.melee import actions as a
 from envs.melee import bots
+from envs.melee.episodes import begin_step
 from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.observation import encode
 from envs.melee.replay import ReplayError, replay_of, seat_of
@@ -58,6 +59,17 @@ def follow_every_action():
     state.players["action"] = np.arange(2 * a.NUM_ACTIONS)[:, None]
     seats = tuple(seat_of(seat, int(state.players["character"][0, seat])) for seat in range(2))
     reconstruct_memory(replay_of(state, seats, STAGES["final_destination"], path="every.slp"))
+
+
+def choose_in_every_action():
+    """What a scripted player chooses in any action, those above the tables too, as an emulator has them."""
+    for kind in range(len(bots.NAMES)):
+        game = MockMelee(1, characters=("kirby", "kirby"))
+        game.bots[0, 0] = kind
+        game.reset(np.zeros(1, np.uint64))
+        for action in range(2 * a.NUM_ACTIONS):
+            game.state.players["action"] = action
+            begin_step(game._options(), game._games, game._tables, np.zeros(4))
 
 
 def play_at_random(frames):
@@ -111,6 +123,7 @@ def main():
     with np.errstate(all="ignore"):
         play_every_action()
         follow_every_action()
+        choose_in_every_action()
         play_at_random(options.frames)
         play_scripted(options.frames)
         if options.replays:
