@@ -88,16 +88,21 @@ def check_memory(config: Config, *, resumed: bool) -> None:
 def _remedy(config: Config, need: Need) -> str:
     """What to do about the largest part."""
     run, ppo = config.run, config.ppo
-    games, steps = f"--num-games {run.num_games}", f"--rollout-length {ppo.rollout_length}"
+    games, steps = f"lower --num-games {run.num_games}", f"lower --rollout-length {ppo.rollout_length}"
+    if find_game(config.game.type).live:
+        processes = games
+    elif run.host == "thread":
+        processes = "end what else uses memory"
+    else:
+        processes = f"lower {'--workers' if run.workers else '--runners'} {runners(config)}"
     longer = ppo.rollout_length / type(ppo)().rollout_length > run.num_games / type(run)().num_games
-    flags = {
-        need.processes: games if find_game(config.game.type).live else f"--runners {runners(config)}",
-        need.networks: f"--hidden {','.join(map(str, config.net.hidden))}",
-        need.minibatches: f"--batch-size {ppo.batch_size}",
-        need.games: games,
-        need.segments: steps if longer else games,
-    }
-    return f"lower {flags[max(flags)]}"
+    return max(
+        (need.processes, processes),
+        (need.networks, f"lower --hidden {','.join(map(str, config.net.hidden))}"),
+        (need.minibatches, f"lower --batch-size {ppo.batch_size}"),
+        (need.games, games),
+        (need.segments, steps if longer else games),
+    )[1]
 
 
 def estimate(config: Config, limit: float = math.inf) -> Need:

@@ -73,6 +73,13 @@ def test_a_resumed_run_cannot_become_smaller(monkeypatch):
         check_memory(config_of(), resumed=True)
 
 
+def test_a_machine_that_is_too_small_for_the_libraries(monkeypatch):
+    monkeypatch.setattr(memory, "resident_memory", lambda: 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: Available(GB // 4, "this machine"))
+    with pytest.raises(ConfigError, match=r"this machine has 256 MB for it: end what else uses memory"):
+        check_memory(config_of(), resumed=False)
+
+
 @pytest.mark.parametrize("arguments", [(), ("--preset", "laptop"), ("--game-type", "kuhn"), ("--mode", "league")])
 def test_what_is_usual_passes(arguments):
     config = config_of(*arguments)
