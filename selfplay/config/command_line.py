@@ -79,7 +79,7 @@ def make_parser(program: Program[Settings]) -> Parser:
         if option.section not in sections:
             sections[option.section] = parser.add_argument_group(option.section)
         text = (option.field.description or "").replace("`", "").replace("%", "%%")
-        if option.default not in (None, (), False):
+        if option.default not in (None, (), False, ""):
             text += f" (default {shown(option.default)})"
         if option.is_switch:
             action = "store_true" if option.flag.startswith("--no-") else argparse.BooleanOptionalAction

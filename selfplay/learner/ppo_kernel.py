@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.compile import kernel
 from selfplay.policy import compiled_heads
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def compiled_gradient(
     return torch.from_numpy(grad), dict(zip(names, torch.from_numpy(sums).float(), strict=True))
 
 
-@kernel
+@compiled_heads.kernel
 def _surrogate(logprob, entropy, value, old, coefficients, along_logprob, along_value, sums):
     """Fill the gradients with respect to log-probability and value [N], and add to the sums of the five terms.
 

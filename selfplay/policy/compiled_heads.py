@@ -22,7 +22,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import kernel
+from envs.compile import kernel as kernel  # also for the learner, which does not import the games
 from selfplay.rollout.buffers import Workspace
 
 F32 = NDArray[np.float32]

@@ -159,7 +159,7 @@ def test_missing_folders_and_files_are_named(run):
         load_generation(path)
 
 
-@pytest.mark.parametrize("name", ["params.safetensors", "policy.json", "manifest.json"])
+@pytest.mark.parametrize("name", ["params.safetensors", "policy.json", "MANIFEST.json"])
 def test_pointers_of_git_lfs_are_told(run, name):
     path = save_generation(run, policy_meta(1), params())
     (path / name).write_bytes(LFS_POINTER)

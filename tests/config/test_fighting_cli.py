@@ -1,6 +1,9 @@
+from importlib import import_module
+
 import pytest
 
 from selfplay.config import presets
+from selfplay.config.command_line import make_parser
 from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError
@@ -209,6 +212,12 @@ def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text("[ppo]\ngamma = 0.9\n", "utf-8-sig")
     assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
+
+
+@pytest.mark.parametrize("name", ["fighting_cli", "dialogue_cli", "imitation_cli"])
+def test_no_help_tells_a_default_that_is_empty(name):
+    program = import_module(f"selfplay.config.{name}").PROGRAM
+    assert "(default )" not in make_parser(program).format_help()
 
 
 def test_flags_cannot_be_abbreviated():

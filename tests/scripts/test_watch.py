@@ -106,6 +106,27 @@ def test_a_replay_becomes_a_page_in_the_current_folder(game, monkeypatch, capsys
     assert [path.name for path in game.parent.iterdir()] == ["Game_1.slp"]
 
 
+def test_a_page_that_exists_is_replaced_only_where_it_is_named(game, monkeypatch, capsys):
+    Path("Game_1.html").write_text("mine")
+    assert call(monkeypatch, game) == 2
+    assert capsys.readouterr().err == (
+        "watch.py: Game_1.html exists; --out names another file, or this one to replace it\n"
+    )
+    assert Path("Game_1.html").read_text() == "mine"
+    assert call(monkeypatch, game, "--terminal") == 0
+    assert call(monkeypatch, game, "--out", "Game_1.html") == 0
+    assert Path("Game_1.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_picture_that_exists_is_replaced_only_where_it_is_named(run, monkeypatch, capsys):
+    path = run.path / "gen_0-vs-random.gif"
+    path.write_text("mine")
+    assert call(monkeypatch, run.path, "random", "--seconds", 1) == 2
+    assert f"{path} exists" in capsys.readouterr().err
+    assert call(monkeypatch, run.path, "random", "--seconds", 1, "--out", path) == 0
+    assert lasts_ms(path) == pytest.approx(1000, abs=100)
+
+
 def test_a_fight_of_the_mock_becomes_a_replay_that_can_be_watched(run, monkeypatch, tmp_path, capsys):
     path = tmp_path / "fight.slp"
     assert call(monkeypatch, run.path, "random", "--seconds", 1, "--out", path) == 0

@@ -51,7 +51,7 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
     if show.is_replay(options.what):
         if options.players or options.game is not None:
             raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
-        path = options.out or Path(Path(options.what).stem + ".html")
+        path = _target(options, Path(Path(options.what).stem + ".html"))
         return show.replay_film(options.what).part(options.start, show.seconds_for(path, options.seconds)), path
     from selfplay.checkpoint import is_policy
     from selfplay.checkpoint.generations import POLICY_FILE
@@ -62,11 +62,24 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
     seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
     if options.game is not None:
         film = _rated(folder, options)
-        return film.part(options.start, seconds), options.out or folder / f"game-{film.title.rpartition(' ')[2]}.gif"
+        path = _target(options, folder / f"game-{film.title.rpartition(' ')[2]}.gif")
+        return film.part(options.start, seconds), path
     film = fight(folder, options.players, options.seed, None if seconds is None else options.start + seconds)
     place = Path() if is_policy(folder) else folder  # nothing is added to a policy
-    path = options.out or place / f"{film.names[0]}-vs-{film.names[1]}.gif"
+    path = _target(options, place / f"{film.names[0]}-vs-{film.names[1]}.gif")
     return film.part(options.start, seconds), path
+
+
+def _target(options: argparse.Namespace, default: Path) -> Path:
+    """The file to write: the one that the user names, else one that does not exist yet.
+
+    Raises:
+        ConfigError: there is a file of the default name.
+    """
+    path: Path = options.out or default
+    if options.out is None and not options.terminal and path.exists():
+        raise ConfigError(f"{path} exists; --out names another file, or this one to replace it")
+    return path
 
 
 def _rated(folder: Path, options: argparse.Namespace) -> Film:

@@ -49,9 +49,8 @@ class Saver:
             return
         frames = game.number - FIRST_FRAME + 1
         entrants = game.match.entrants if isinstance(game, MockGame) else ()
-        players: list[tuple[int, dict[str, str], dict[int, int]]] = [
-            (entrant.port, {}, {entrant.character: frames}) for entrant in entrants
-        ]
+        unnamed: dict[str, str] = {}
+        players = [(entrant.port, unnamed, {entrant.character: frames}) for entrant in entrants]
         data = wrap(b"".join(self._events), metadata(self._started, game.number, players))
         folder = self._folder / self._started.strftime("%Y-%m") if self._monthly else self._folder
         self._files += 1
