@@ -52,14 +52,14 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    with _limit(item, item.config._env_timeout):
+    with _limit(item, getattr(item.config, "_env_timeout", None)):
         return (yield)
 
 
 @contextlib.contextmanager
-def _limit(item: pytest.Item, seconds: float) -> Iterator[None]:
+def _limit(item: pytest.Item, seconds: float | None) -> Iterator[None]:
     """A time limit for fixtures: pytest-timeout has one for the whole test, and one for the function alone."""
-    if not item.config._env_timeout:  # none is wanted
+    if not getattr(item.config, "_env_timeout", None):  # none is wanted
         yield
         return
     settings = pytest_timeout.Settings(seconds, item.config._env_timeout_method, True, False)

@@ -113,7 +113,7 @@ def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
 
     async def main():
         board = WorkQueue(["a"])
-        opening = SlowOpening(Turns(1, longest_s=60.0), hangs_first, within_s=0.05)
+        opening = SlowOpening(Turns(1, longest_s=60.0), hangs_first, within_s=1.0)
         async with runners(board, resources, "a", opening=opening) as (_, reports):
             assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
