@@ -82,19 +82,19 @@ def result(arena):
     return f"{seats[0]}  {seats[1]}  {digest.hexdigest()[:16]}"
 
 
-def play(left, right, stage, stretches, after_frame=lambda arena: None):
+def play(left, right, stage, stretches, observe=lambda arena: None):
     """Lines that the rules give for the inputs of a game."""
     arena = Arena(left, right, stage)
     for frames, actions in stretches:
         controller.decode(actions, arena.controllers)
         for _ in range(frames):
             arena.step()
-            after_frame(arena)
+        observe(arena)
         yield f"{frames} {code(actions[0])} {code(actions[1])} | {result(arena)}"
 
 
 def comparison():
-    """The lines of all games, and for each game a digest of the observations of every frame."""
+    """The lines of all games, and for each game a digest of the observations after each stretch."""
     for left, right, stage, stretches in read():
         digest = hashlib.sha256()
 

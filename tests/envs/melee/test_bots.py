@@ -107,6 +107,7 @@ def test_one_seed_gives_one_game_and_another_seed_another(name):
 
 
 @pytest.mark.full
+@pytest.mark.timeout(600)  # uncompiled
 def test_compiled_and_uncompiled_players_agree_bit_for_bit():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.envs.melee.test_bots"]

@@ -20,10 +20,10 @@ def play(arguments, **environment):
 
 
 @pytest.mark.full
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(600)  # uncompiled
 def test_no_index_is_out_of_bounds_uncompiled():
     """NumPy checks every index, and nothing has to be compiled again for it."""
-    done = play(["--frames", "20"], NUMBA_DISABLE_JIT="1")
+    done = play(["--frames", "100"], NUMBA_DISABLE_JIT="1")
     assert done.returncode == 0, done.stderr[-2000:]
 
 

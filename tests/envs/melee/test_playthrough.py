@@ -47,6 +47,7 @@ def test_it_meets_most_kinds_of_action():
 
 
 @pytest.mark.full
+@pytest.mark.timeout(600)  # uncompiled
 def test_compiled_and_uncompiled_rules_agree_bit_for_bit():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.envs.melee.playthrough"]
