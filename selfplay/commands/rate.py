@@ -23,6 +23,7 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
+from selfplay.runner.compilation import compile_rules
 from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups
@@ -65,13 +66,15 @@ def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapp
         ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
     """
     given = given or {}
-    if not find_game(config.game.type).live:
+    if not (game := find_game(config.game.type)).live:
         return Way()
     values = config.model_dump()
     programs = marked(Config, Mark.STARTS_PROGRAM)
     change(values, given, programs, OPTIONS)
     refuse_unnamed(config, given, programs, OPTIONS)
-    emulators = arena(with_dolphin_paths(Config.model_validate(values), tell), run, tell)
+    checked = with_dolphin_paths(Config.model_validate(values), tell)
+    compile_rules(game, tell)  # each process of a game would do it within its own deadline
+    emulators = arena(checked, run, tell)
     return Way(emulators.play, 4 * len(rating_slots(config.run.num_games)))
 
 

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from envs.compile import numba_config
+from selfplay.config.fighting import Config
 from tests.scripts import commands
 from tests.scripts.commands import read_until, start
 from tests.train.policies import save
@@ -25,7 +26,8 @@ GAMES = {
     [(script, signal.SIGINT, 130) for script in GAMES] + [("train_self_play.py", signal.SIGTERM, -signal.SIGTERM)],
 )
 def test_a_signal_while_rules_are_compiled_ends_the_program_at_once(script, number, code, tmp_path, monkeypatch):
-    run = save(tmp_path / "run", 0, 5, config={})
+    run = save(tmp_path / "run", 0, 5)
+    run.write_run({"config": Config().model_dump(mode="json")})
     monkeypatch.setitem(commands.ENVIRONMENT, "NUMBA_CACHE_DIR", str(tmp_path / "empty"))
     arguments = [run.path if word == "RUN" else word for word in GAMES[script]]
     with start(script, *arguments, cwd=tmp_path) as process:
