@@ -26,9 +26,9 @@ MOST_STEPS = 10**6  # at most minutes, should a test not end its run
 STEPS = {"--timesteps", "--games", "timesteps", "games"}
 
 
-def bare_starts(tree):
+def bare_starts(nodes):
     """Lines that start a process past the helper."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.attr in STARTS.get(node.value.id, ()):
                 yield node.lineno
@@ -36,9 +36,9 @@ def bare_starts(tree):
             yield node.lineno
 
 
-def endless_runs(tree):
+def endless_runs(nodes):
     """Lines that give a run more steps than it could need."""
-    for node in ast.walk(tree):
+    for node in nodes:
         found = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
         pairs = [(flag.value, value) for flag, value in pairwise(found) if is_text(flag)]
         if isinstance(node, ast.Call):
@@ -73,14 +73,14 @@ def number_of(node):
     ],
 )
 def test_what_is_found(text, kind, count):
-    assert len(list(kind(ast.parse(text)))) == count
+    assert len(list(kind([*ast.walk(ast.parse(text))]))) == count
 
 
 def test_the_tests_keep_the_rules():
     found = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        name, tree = str(path.relative_to(ROOT)), ast.parse(path.read_text())
+        name, nodes = str(path.relative_to(ROOT)), [*ast.walk(ast.parse(path.read_text()))]
         if name not in PROGRAMS | {HELPER}:
-            found += [f"{name}:{line} starts a process: {HELPER} has what ends it" for line in bare_starts(tree)]
-        found += [f"{name}:{line} starts an endless run: at most {MOST_STEPS} steps" for line in endless_runs(tree)]
+            found += [f"{name}:{line} starts a process: {HELPER} has what ends it" for line in bare_starts(nodes)]
+        found += [f"{name}:{line} starts an endless run: at most {MOST_STEPS} steps" for line in endless_runs(nodes)]
     assert found == []
