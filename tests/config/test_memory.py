@@ -1,7 +1,6 @@
 """Runs that need more memory than there is are refused, by an estimate that measured runs confirm."""
 
 import re
-import subprocess
 import sys
 import textwrap
 
@@ -13,6 +12,7 @@ from selfplay.config.fighting_cli import parse
 from selfplay.config.memory import MB, check_memory, estimate
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available
+from tests.support.processes import finish
 
 MEASURED = textwrap.dedent(
     """
@@ -106,7 +106,6 @@ def test_the_estimate_is_near_the_measured_peak(tmp_path, games, steps):
     size = ("--game-type", "kuhn", "--num-games", games, "--rollout-length", steps, "--runners", 2, "--threads", 2)
     flags = (*size, "--timesteps", games * steps, "--checkpoint", tmp_path / "run")
     command = [sys.executable, "-c", MEASURED, *map(str, flags)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stderr
+    done = finish(command, check=True)
     peak = int(re.search(r"^peak (\d+)$", done.stdout, re.MULTILINE)[1])
     assert estimate(config_of(*size)).total / MB == pytest.approx(peak, rel=0.3)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from envs.errors import GameError
 from envs.melee.dolphin.disc import DISC_MAGIC, judge_disc
 from envs.melee.replay import read_replay
@@ -37,6 +39,7 @@ from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
+from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
 from selfplay.policy.language.wire import InvalidResponse, decode
 from selfplay.replays.cache import Cache, format_key
@@ -47,11 +50,13 @@ from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree_status import Crash, TreeStatus
+from selfplay.train.dialogue.partial import Partial, load_partial, partial_folder, save_partial
 from selfplay.train.monitoring.crash_file import append_crash, read_crashes
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
 from tests.commands.dialogue_files.written import lines
 from tests.envs.melee.slp_files import synthetic
 from tests.league.pools import series
+from tests.policy.language.models import tiny
 from tests.report.talks import transcript
 from tests.train.dialogue.writers import settings_of
 
@@ -105,6 +110,30 @@ def _model(folder: Path) -> Path:
     return (
         save_model(folder / "model", meta, lambda place: (place / "a.safetensors").write_bytes(b"x")) / "selfplay.json"
     )
+
+
+def _teaching() -> SupervisedLearner:
+    return SupervisedLearner(tiny(), SupervisedSettings(), 1)
+
+
+def _partial(name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        learner = _teaching()
+        best = {key: value.clone() for key, value in learner.network.state_dict().items()}
+        how = Partial(read=1, seconds=1.0, losses=(1.0,), snapshots=(), made=0, done=0.0, taken=1)
+        save_partial(folder / "model", how, learner, best, np.random.default_rng(0))
+        learner.close()
+        return partial_folder(folder / "model") / name
+
+    return make
+
+
+def _read_partial(folder: Path) -> None:
+    learner = _teaching()
+    try:
+        load_partial(folder / "model", learner, np.random.default_rng(0))
+    finally:
+        learner.close()
 
 
 def _weights(folder: Path, name: str, document: Any) -> Path:
@@ -270,6 +299,20 @@ READERS = (
         ("selfplay.checkpoint.learner_state",),
         _state("learner.json"),
         lambda f, p: load_latest_learner(RunDir(f)),
+        signed=True,
+    ),
+    Reader(
+        "the document of an interrupted teaching",
+        ("selfplay.train.dialogue.partial",),
+        _partial("state.json"),
+        lambda f, p: _read_partial(f),
+        signed=True,
+    ),
+    Reader(
+        "the weights of an interrupted teaching",
+        (),
+        _partial("state.safetensors"),
+        lambda f, p: _read_partial(f),
         signed=True,
     ),
     Reader(

@@ -225,6 +225,7 @@ OWN = {
     "envs.files": "what they all read with",
     "envs.melee.dolphin.console": "what libmelee itself wrote",
     "envs.compile": "hashes the project's sources",
+    "envs.distribution": "the project's own file",
     "selfplay.files": "the same",
     "selfplay.policy.language.loading": "folders that were looked through; tests/policy/language/test_loading.py",
     "selfplay.report.standalone_page": "files of the package",
@@ -232,10 +233,9 @@ OWN = {
     "selfplay.runner.dialogue_link": "the model's files, of which the trainer has looked through the folder",
     "selfplay.runner.serialization": "hashes the project's sources",
     "selfplay.commands.game_init": "words of the command line",
-    "selfplay.commands.doctor.resources": "what the kernel says",
-    "selfplay.commands.doctor.software": "the project's own file",
     "selfplay.commands.exploit": "a run that it made itself",
     "selfplay.machine": "what the kernel says",
+    "selfplay.memory_limits": "the same",
 }
 """Modules that read something, but nothing of others, and what."""
 

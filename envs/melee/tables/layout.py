@@ -244,8 +244,11 @@ class Tables(np.record):  # type: ignore[misc] # of its stubs
 
     @cached_property
     def data(self) -> memoryview:
-        """The bytes, from which Numba takes the address; else NumPy would describe all fields on every call."""
-        return np.frombuffer(super().data, np.uint8).data
+        """The bytes, from which Numba takes the address; else NumPy would describe all fields on every call.
+
+        They are those of the array of this record: a record that refers to itself is never freed.
+        """
+        return np.frombuffer(self.base, np.uint8).data
 
 
 @cache  # one object a layout, see ``records``

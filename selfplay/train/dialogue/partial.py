@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from selfplay.checkpoint import group
 from selfplay.checkpoint.documents import decode_json, encode_json, parse
 from selfplay.checkpoint.store import open_folder, remove_folder, write_folder
 from selfplay.checkpoint.tensors import decode_arrays, encode_arrays
-from selfplay.errors import CorruptError
+from selfplay.errors import CorruptError, boundary
 from selfplay.train.learner_state import Arrays, learner_arrays, restore_learner
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _DOCUMENT, _ARRAYS, _BEST = "state.json", "state.safetensors", "best"
 _MAX_BYTES: Final = 2**20  # of the document
 _WORD: Final = 2**64
+MOST_TAKEN: Final = 1000  # far above the batches of a buffer
 
 
 class PartialSnapshot(BaseModel):
@@ -48,7 +49,7 @@ class Partial(BaseModel):
     snapshots: tuple[PartialSnapshot, ...]
     made: NonNegativeInt  # rows before the last buffer of batches
     done: float  # share of the training when that buffer was made
-    taken: NonNegativeInt  # batches of that buffer
+    taken: Annotated[int, Field(ge=0, le=MOST_TAKEN)]  # batches of that buffer
 
 
 def partial_folder(folder: Path) -> Path:
@@ -96,9 +97,11 @@ def load_partial(
     stored = open_folder(path)
     partial = parse(Partial, decode_json(stored.read(_DOCUMENT, _MAX_BYTES), str(path)), str(path), CorruptError)
     arrays = decode_arrays(stored.read(_ARRAYS), str(path / _ARRAYS))
-    restore_learner(learner, torch.Generator(), arrays)
-    _restore(rows, arrays["rng/rows"])
-    return partial, {name: torch.from_numpy(array) for name, array in group(arrays, _BEST).items()}
+    with boundary(CorruptError, str(path)):
+        best = {name: torch.from_numpy(array) for name, array in group(arrays, _BEST).items()}
+        _restore(rows, arrays["rng/rows"])
+        restore_learner(learner, torch.Generator(), arrays)  # last, so that an error leaves the learner as it was
+    return partial, best
 
 
 def remove_partial(folder: Path) -> None:

@@ -1,5 +1,6 @@
 import shutil
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -320,3 +321,11 @@ def test_compiled_functions_get_the_bytes_of_the_tables():
     assert tables.data.format == "B"
     assert np.frombuffer(tables.data, tables.dtype).tobytes() == tables.tobytes()
     assert tables.data.obj.ctypes.data == tables.characters.ctypes.data
+
+
+def test_tables_are_freed_after_a_compiled_function_took_their_address():
+    tables = load_tables()
+    array = weakref.ref(tables.base)
+    assert len(tables.data) == tables.nbytes
+    del tables
+    assert array() is None

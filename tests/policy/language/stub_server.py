@@ -15,10 +15,9 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tests.support.processes import LIMIT_S
-
 SGLANG, VLLM, TEXT, CHAT = "sglang", "vllm", "text", "chat"
 HOST = "127.0.0.1"
+CLOSE_S = 200.0  # at most, to answer the last request; as a program it cannot import other modules of tests
 
 
 class Stub:
@@ -50,7 +49,7 @@ class Stub:
 
     def close(self):
         self.server.shutdown()
-        self.thread.join(LIMIT_S)
+        self.thread.join(CLOSE_S)
         self.server.server_close()
 
     def __enter__(self):

@@ -35,7 +35,7 @@ def test_it_becomes_the_program_with_its_arguments(tmp_path):
 def test_a_program_in_a_folder_whose_name_is_not_utf_8(tmp_path):
     folder = tmp_path / os.fsdecode(b"program's \xff")
     folder.mkdir()
-    assert subprocess.run([guarded(program(folder, "exit 7"), folder)], check=False).returncode == 7
+    assert finish([guarded(program(folder, "exit 7"), folder)]).returncode == 7
 
 
 def test_a_limit_of_the_worker_s_memory_is_not_the_program_s(tmp_path):
