@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -242,13 +242,17 @@ class Tables(np.record):  # type: ignore[misc] # of its stubs
         stage_rows: int32 [NUM_IDS] row of a stage id, -1 none
     """
 
-    @cached_property
+    @property
     def data(self) -> memoryview:
-        """The bytes, from which Numba takes the address; else NumPy would describe all fields on every call.
+        """The bytes, from which Numba takes the address.
 
-        They are those of the array of this record: a record that refers to itself is never freed.
+        NumPy's own describes all fields on every call, which takes longer than a frame of a game. It would also have to
+        be made anew each time: a record that keeps its own bytes refers to itself, and is never freed.
         """
-        return np.frombuffer(self.base, np.uint8).data
+        base = self.base
+        if base is not None and base.nbytes == self.nbytes:
+            return base.view(np.uint8).data
+        return super().data  # of a row of a field, whose type is this one, too
 
 
 @cache  # one object a layout, see ``records``
