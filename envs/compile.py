@@ -154,7 +154,7 @@ def _user_cache() -> Path | None:
 
 
 def _private_temporary_folder() -> Path | None:
-    """A folder that nobody else can write to, since Numba executes what is in it; None if there can be none."""
+    """A folder that only this user can write to, since Numba executes its files; None if it cannot be made."""
     try:
         folder = Path(tempfile.gettempdir()) / f"selfplay-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)

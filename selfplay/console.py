@@ -77,7 +77,7 @@ def _flush() -> None:
 
     Raises:
         BrokenPipeError: the reader of a pipe has gone.
-        SystemExit: it cannot be written for another reason, such as a full disk, which is told.
+        SystemExit: writing failed for another reason, such as a full disk; a message says so.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from envs.compilation import compile_rules
 from envs.melee import bots
 from envs.melee.mock import MockMelee, neutral_actions
 from envs.registry import find_game
-from selfplay.runner.compilation import compile_rules
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from envs.compilation import compile_rules
 from envs.registry import find_game
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.players import contender
@@ -23,7 +24,6 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
-from selfplay.runner.compilation import compile_rules
 from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups

@@ -199,7 +199,7 @@ def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
 
 
 def _episode_steps(config: Config) -> float:
-    """Steps of an episode: those of random play, or of one that nobody wins."""
+    """Mean steps of an episode: under random play, or in fights the cap."""
     game = find_game(config.game.type)
     if game.table is not None:
         table = game.table()

@@ -118,7 +118,7 @@ class Matchmaker:
         self.results.admit(self._pool.generations)
 
     def rotate(self, in_play: Iterable[str] = ()) -> None:
-        """Redraw the oldest places of the bench by the probabilities of now.
+        """Redraw the oldest places of the bench with the current probabilities.
 
         A policy that leaves the bench stays in play until its last episode ends. As many places are redrawn as keep
         the policies on the bench and in play at ``IN_PLAY * max_frozen`` or less. That number is known before the draw:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from envs.compilation import EVERY_S, Compilation
 from envs.registry import find_game, make_game
 from envs.snapshots import copied
 from selfplay.errors import RunnerError
@@ -14,7 +15,6 @@ from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.block import Block
 from selfplay.runner.chaos import FaultPlan, FaultyGame, Struck
-from selfplay.runner.compilation import EVERY_S, Compilation
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.serialization import (
     Arrays,

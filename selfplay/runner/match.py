@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from envs.compilation import compile_rules
 from envs.rated import LEDGE_GRAB_LIMIT, Matches, RatedGame
 from envs.registry import find_game, make_game
 from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
-from selfplay.runner.compilation import compile_rules
 from selfplay.runner.counter_rng import keys_of
 from selfplay.runner.policy_group import PolicyGroup, Rows
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from envs.compilation import compile_rules
 from envs.registry import find_game
 from selfplay.checkpoint import create_run, list_generations, load_latest_learner, read_policy_meta, resolve_run
 from selfplay.config.defaults import runners
@@ -18,7 +19,6 @@ from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
-from selfplay.runner.compilation import compile_rules
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session

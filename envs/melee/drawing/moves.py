@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,15 +11,10 @@ from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from envs.melee.drawing.figure import figure_of
 from envs.melee.drawing.looks import look_of
 from envs.melee.drawing.poses import ATTACKS, Timing, pose_at
-from envs.melee.tables import Tables, load_tables
+from envs.melee.tables import load_tables
 from envs.melee.tables.layout import ATTACK_HIT, GRAB_HIT
 
 Floats = NDArray[np.float32]
-
-
-@cache
-def _tables() -> Tables:
-    return load_tables()
 
 
 class Move(NamedTuple):
@@ -44,7 +38,7 @@ def figure(move: Move) -> Floats:
 
 def circles(move: Move) -> Floats:
     """Hit circles of this frame [n, 3]: forward and up from the feet, radius."""
-    tables = _tables()
+    tables = load_tables()
     found = [
         (*tables.points[int(hit["first_point"]) + move.frame - int(hit["start"])], hit["radius"])
         for hit in _hits(move)
@@ -55,7 +49,7 @@ def circles(move: Move) -> Floats:
 
 def _hits(move: Move) -> list[np.void]:
     """Attack and grab circles of the whole action; none without a table."""
-    tables = _tables()
+    tables = load_tables()
     known = 0 <= move.character < len(tables.character_rows) and move.action < tables.actions.shape[1]
     row = int(tables.character_rows[move.character]) if known else -1
     if row < 0:
@@ -69,7 +63,7 @@ def _timing(move: Move) -> Timing | None:
     hits = _hits(move)
     if not hits:
         return None
-    tables = _tables()
+    tables = load_tables()
     action = tables.actions[int(tables.character_rows[move.character]), move.action]
     first, last = (f(int(hit[end]) for hit in hits) for f, end in ((min, "start"), (max, "end")))
     return Timing(first, last, max(int(action["iasa"]) or int(action["frames"]), last + 4))

@@ -29,8 +29,11 @@ UNREADABLE: Final[dict[str, str]] = {}
 """Characters and stages of the game that are left out because their files cannot be read: name -> why."""
 
 
+@cache
 def load_tables(folder: Path | None = None) -> Tables:
-    """All tables, read-only; without a folder the game's own, those of them that can be read.
+    """All tables; without a folder the game's own, those of them that can be read.
+
+    They are read-only, and all games of a process share them.
 
     Raises:
         TableError: a file of ``folder`` is inconsistent; the message names the file, the row and the field.

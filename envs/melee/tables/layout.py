@@ -246,8 +246,8 @@ class Tables(np.record):  # type: ignore[misc] # of its stubs
     def data(self) -> memoryview:
         """The bytes, from which Numba takes the address.
 
-        NumPy's own describes all fields on every call, which takes longer than a frame of a game. It would also have to
-        be made anew each time: a record that keeps its own bytes refers to itself, and is never freed.
+        NumPy's own property describes all fields on every call, which takes longer than a frame of a game. It cannot be
+        cached: the memoryview refers to the record, so the record would refer to itself and never be freed.
         """
         base = self.base
         if base is not None and base.nbytes == self.nbytes:

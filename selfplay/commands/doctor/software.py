@@ -67,7 +67,7 @@ def rules() -> Check:
         return Check("FAIL", "game rules", f"cannot be loaded ({error})", install_command())
     if find_game("mock").starts_at_once():
         return Check("ok", "game rules", "compiled")
-    from selfplay.runner.compilation import RANGE
+    from envs.compilation import RANGE
 
     return Check("ok", "game rules", f"not compiled yet, the first start does it: {RANGE}")
 

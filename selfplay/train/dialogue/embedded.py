@@ -34,7 +34,7 @@ from selfplay.report import header
 from selfplay.report.plain import duration
 from selfplay.runner.dialogue import GameSpec, Played, Player, play_games
 from selfplay.seeding import derive
-from selfplay.train.dialogue.partial import Partial, PartialSnapshot, load_partial, remove_partial, save_partial
+from selfplay.train.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
 from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
@@ -83,16 +83,6 @@ class Recipe:
         return root / "tiny" / name
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Evaluation of the model during training."""
-
-    tokens: int
-    loss: float  # recent mean, nats per token
-    reward: float  # mean, of seat 0
-    agreed: float  # share
-
-
 def embedded_model(
     entry: DialogueEntry,
     recipe: Recipe,
@@ -119,9 +109,10 @@ def embedded_model(
     if stopped and len(snapshots) < SNAPSHOTS:
         notify("Stopped, and saved what was taught: the same command goes on from it")
         raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
+    looks = [one.model_dump() for one in snapshots]
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
-        config={"recipe": recipe.document, "looks": [asdict(one) for one in snapshots], "seconds": round(seconds, 1)},
+        config={"recipe": recipe.document, "looks": looks, "seconds": round(seconds, 1)},
     )  # fmt: skip
     save_model(folder, meta, model.save, replace=True)
     remove_partial(folder)
@@ -159,25 +150,11 @@ def pretrain(
     start = recipe.start
     model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
-    snapshots: list[Snapshot] = []
-    best: dict[str, torch.Tensor] = {}
-    read, earlier_s, losses = 0, 0.0, deque[float](maxlen=LOSSES)
     data = _Batches(entry, recipe, model.chat)
     try:
-        try:
-            found = load_partial(folder, learner, data.rng)
-        except CheckpointError as error:
-            notify(f"{error}; it is taught from the beginning")
-            found = None
-        if found is not None:
-            partial, best = found
-            read, earlier_s = partial.read, partial.seconds
-            losses.extend(partial.losses)
-            snapshots += [Snapshot(**one.model_dump()) for one in partial.snapshots]
-            data.skip(partial.made, partial.done, partial.taken)
-            notify(f"Going on with an interrupted training, at {read:,} of {start.tokens:,} tokens")
-        began, read_before = time.monotonic(), read
-        next_notice_s = 0.0
+        before, best = _resume(folder, learner, data, start.tokens, notify)
+        read, snapshots, losses = before.read, [*before.snapshots], deque(before.losses, maxlen=LOSSES)
+        began, next_notice_s = time.monotonic(), 0.0
         while len(snapshots) < SNAPSHOTS and not stopped():
             batch = data.next(read / start.tokens)
             losses.append(learner.step(batch, min(1.0, read / start.tokens)))
@@ -185,7 +162,7 @@ def pretrain(
             seconds = time.monotonic() - began
             if seconds >= next_notice_s:
                 next_notice_s = seconds + NOTICE_S
-                left = duration(seconds * max(0, start.tokens - read) / (read - read_before))
+                left = duration(seconds * max(0, start.tokens - read) / (read - before.read))
                 done = f"{read:,} of {start.tokens:,} tokens ({read / start.tokens:.0%}), loss {np.mean(losses):.3f}"
                 notify(f"Teaching {recipe.game}: {done}, about {left} left")
             due = FIRST_SNAPSHOT + (1 - FIRST_SNAPSHOT) * (len(snapshots) + 1) / SNAPSHOTS
@@ -195,11 +172,10 @@ def pretrain(
                     best = {name: value.clone() for name, value in model.module.state_dict().items()}
                 last = snapshots[-1]
                 notify(f"  reward in self-play {last.reward:.3f}, {last.agreed:.0%} agreed")
-        total_s = earlier_s + time.monotonic() - began
+        total_s = before.seconds + time.monotonic() - began
         if len(snapshots) < SNAPSHOTS:
-            looks = tuple(PartialSnapshot(**asdict(one)) for one in snapshots)
             partial = Partial(
-                read=read, seconds=total_s, losses=tuple(losses), snapshots=looks,
+                read=read, seconds=total_s, losses=tuple(losses), snapshots=tuple(snapshots),
                 made=data.made_before, done=data.done_before, taken=data.taken,
             )  # fmt: skip
             save_partial(folder, partial, learner, best, data.rng_before)
@@ -208,6 +184,23 @@ def pretrain(
         learner.close()
     model.module.load_state_dict(best)
     return model, snapshots, total_s
+
+
+def _resume(
+    folder: Path, learner: SupervisedLearner, data: _Batches, tokens: int, notify: Callable[[str], object]
+) -> tuple[Partial, dict[str, torch.Tensor]]:
+    """Restore an interrupted training; its progress and the weights of its best snapshot, or those of a new one."""
+    try:
+        found = load_partial(folder, learner, data.rng)
+    except CheckpointError as error:
+        notify(f"{error}; it is taught from the beginning")
+        found = None
+    if found is None:
+        return Partial(), {}
+    partial, best = found
+    data.skip(partial.made, partial.done, partial.taken)
+    notify(f"Going on with an interrupted training, at {partial.read:,} of {tokens:,} tokens")
+    return partial, best
 
 
 class _Batches:
@@ -277,7 +270,7 @@ def _evaluate(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: 
     games = _with_itself(entry, recipe, writer, _seeds(recipe.seed, "look", 0, SNAPSHOT_STATES))
     rewards = [game.outcome.rewards[0] for game in games]
     agreed = [game.outcome.reason == AGREED for game in games]
-    return Snapshot(read, loss, float(np.mean(rewards)), float(np.mean(agreed)))
+    return Snapshot(tokens=read, loss=loss, reward=float(np.mean(rewards)), agreed=float(np.mean(agreed)))
 
 
 def _with_itself(entry: DialogueEntry, recipe: Recipe, player: Player, seeds: Sequence[int]) -> list[Played]:

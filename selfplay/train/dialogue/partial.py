@@ -27,15 +27,15 @@ _WORD: Final = 2**64
 MOST_TAKEN: Final = 1000  # far above the batches of a buffer
 
 
-class PartialSnapshot(BaseModel):
-    """See ``embedded.Snapshot``."""
+class Snapshot(BaseModel):
+    """Evaluation of the model during training."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     tokens: NonNegativeInt
-    loss: float
-    reward: float
-    agreed: float
+    loss: float  # recent mean, nats per token
+    reward: float  # mean, of seat 0
+    agreed: float  # share
 
 
 class Partial(BaseModel):
@@ -43,13 +43,13 @@ class Partial(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    read: NonNegativeInt  # tokens
-    seconds: float
-    losses: tuple[float, ...]  # of the last steps
-    snapshots: tuple[PartialSnapshot, ...]
-    made: NonNegativeInt  # rows before the last buffer of batches
-    done: float  # share of the training when that buffer was made
-    taken: Annotated[int, Field(ge=0, le=MOST_TAKEN)]  # batches of that buffer
+    read: NonNegativeInt = 0  # tokens
+    seconds: float = 0.0
+    losses: tuple[float, ...] = ()  # of the last steps
+    snapshots: tuple[Snapshot, ...] = ()
+    made: NonNegativeInt = 0  # rows before the last buffer of batches
+    done: float = 0.0  # share of the training when that buffer was made
+    taken: Annotated[int, Field(ge=0, le=MOST_TAKEN)] = 0  # batches of that buffer
 
 
 def partial_folder(folder: Path) -> Path:

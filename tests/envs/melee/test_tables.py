@@ -324,7 +324,7 @@ def test_compiled_functions_get_the_bytes_of_the_tables():
 
 
 def test_tables_are_freed_after_a_compiled_function_took_their_address():
-    tables = load_tables()
+    tables = layout.with_arrays(load_tables())
     array = weakref.ref(tables.base)
     assert len(tables.data) == tables.nbytes
     del tables

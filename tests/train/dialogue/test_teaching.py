@@ -18,7 +18,7 @@ def whole(tmp_path_factory):
 
 
 def interrupted(root, number, after, told):
-    """Teach until the progress is told for the ``after``-th time, then get a signal."""
+    """Train until the ``after``-th notice of progress, then raise a signal."""
 
     def notify(text):
         told.append(text)

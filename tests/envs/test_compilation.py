@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
+from envs import compilation
+from envs.compilation import RANGE, Compilation, compile_rules
 from envs.registry import find_game
-from selfplay.runner import compilation
 from selfplay.runner.block_client import BlockClient, WeightStore
 from selfplay.runner.block_server import BlockServer
-from selfplay.runner.compilation import RANGE, Compilation, compile_rules
 from tests.runner.links import LocalLink, Shared
 from tests.runner.test_block_client import opening
 
