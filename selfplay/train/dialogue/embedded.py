@@ -39,6 +39,7 @@ from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
     import torch
+    from pydantic import JsonValue
 
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.config.dialogue import StartConfig
@@ -109,7 +110,7 @@ def embedded_model(
     if stopped and len(snapshots) < SNAPSHOTS:
         notify("Stopped, and saved what was taught: the same command goes on from it")
         raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
-    looks = [one.model_dump() for one in snapshots]
+    looks: list[JsonValue] = [one.model_dump() for one in snapshots]
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
         config={"recipe": recipe.document, "looks": looks, "seconds": round(seconds, 1)},

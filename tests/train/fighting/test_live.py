@@ -220,7 +220,7 @@ def test_all_emulators_ask_the_same_networks_together(emulators, tmp_path, monke
 
 
 def test_rating_games_are_played_in_emulators_of_their_own(emulators, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.train.fighting.family.rating_cost_s", lambda frames, games: 0.02)  # as little as here
+    monkeypatch.setattr("selfplay.train.rater.RatingBudget.games", lambda *_: 24)  # on a slow machine, too
     folder = tmp_path / "run"
     flags = ("--track-elo", "--rating-share", 1, "--timesteps", 2 * ITERATION, "--save-interval", 1)
     code, text = train(folder, *flags, "--set", "run.process_mb=99", size=LIVE)
