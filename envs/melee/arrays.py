@@ -23,11 +23,13 @@ STATS: Final = np.dtype(
         ("stocks", "i4"),  # left at the end
         ("percent", "f8"),  # at the end
         ("stocks_taken", "i4"),
+        ("stocks_lost", "i4"),
         ("damage", "f8"),  # dealt
         ("damage_taken", "f8"),
         ("self_destructs", "i4"),
         ("ledge_grabs", "i4"),
         ("frames", "i4"),
+        ("frames_without_hit", "i4"),  # longest run of frames in which neither seat dealt damage
         ("ended", "i4"),  # index into ``episodes.ENDED_BY``
         ("reward_stock", "f8"),
         ("reward_damage", "f8"),
@@ -36,8 +38,18 @@ STATS: Final = np.dtype(
 )
 
 # The episode that a game is in. ``clock`` counts frames as ``frames`` does, and gives the place in the delay line.
+# ``without_hit`` counts the frames since a seat dealt damage, ``longest_without_hit`` the most of them so far.
 EPISODE: Final = np.dtype(
-    [("seed", "i8"), ("number", "i4"), ("frames", "i4"), ("cap", "i4"), ("clock", "i4")], align=True
+    [
+        ("seed", "i8"),
+        ("number", "i4"),
+        ("frames", "i4"),
+        ("cap", "i4"),
+        ("clock", "i4"),
+        ("without_hit", "i4"),
+        ("longest_without_hit", "i4"),
+    ],
+    align=True,
 )
 
 

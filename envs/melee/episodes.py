@@ -19,6 +19,7 @@ from envs.melee.physics.memory import NEVER
 from envs.melee.reward import reward_terms
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
+from envs.rated import FINISHED
 
 SPAWN_JITTER: Final = 8.0  # units; both seats start that much nearer or farther at most, so that games differ
 WIDTH: Final = ACTION_SPEC.width  # as plain numbers, which compiled rules can read
@@ -49,6 +50,8 @@ def _reset_episode(b, games, cap):
     own.frames = 0
     own.cap = cap
     own.clock = 0
+    own.without_hit = 0
+    own.longest_without_hit = 0
     for seat in range(2):
         release(games.controllers[b, seat])
         release(games.chosen[b, seat])
@@ -160,10 +163,20 @@ def _enter(controller, line, first, frames):
 def _frame(b, games, tables):
     """One frame with the controllers that have arrived; 1 when the game is over."""
     _read_line(b, games, games.controllers)
-    over = advance_frame(games.game[b], games.players[b], games.memory[b], games.controllers[b], tables)
-    games.episode[b].clock += 1
-    games.episode[b].frames += 1
+    memory = games.memory[b]
+    dealt = memory[0].damage_dealt + memory[1].damage_dealt
+    over = advance_frame(games.game[b], games.players[b], memory, games.controllers[b], tables)
+    _count_time(games.episode[b], memory[0].damage_dealt + memory[1].damage_dealt > dealt)
     return over
+
+
+@rule
+def _count_time(own, hit):
+    """Count a frame of an episode; ``hit``: whether a seat dealt damage in it."""
+    own.clock += 1
+    own.frames += 1
+    own.without_hit = 0 if hit else own.without_hit + 1
+    own.longest_without_hit = max(own.longest_without_hit, own.without_hit)
 
 
 @rule
@@ -186,17 +199,19 @@ def _finish(b, over, options, games, tables, out):
             lead = -1 if over_0 else 1
     out.score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
     out.score[b, 1] = 1.0 - out.score[b, 0]
-    ended = 0 if by_stocks else (1 if over == 1 else 2)
+    ended = FINISHED if by_stocks else (1 if over == 1 else 2)
     for seat in range(2):
         row = out.stats[b, seat]
         row.stocks = players[seat].stocks
         row.percent = players[seat].percent
         row.stocks_taken = STOCKS - players[1 - seat].stocks
+        row.stocks_lost = STOCKS - players[seat].stocks
         row.damage = memory[seat].damage_dealt
         row.damage_taken = memory[1 - seat].damage_dealt
         row.self_destructs = memory[seat].self_destructs
         row.ledge_grabs = memory[seat].ledge_grabs
         row.frames = games.episode[b].frames
+        row.frames_without_hit = games.episode[b].longest_without_hit
         row.ended = ended
         row.reward_stock = games.sums[b, seat, 0]
         row.reward_damage = games.sums[b, seat, 1]
@@ -265,6 +280,7 @@ def count_frame(games, previous):
     Damage is the rise of percent. ``previous``: PLAYER [1, P] of the frame before.
     """
     over = 0
+    hit = False
     for seat in range(2):
         was, is_now, own = previous[0, seat], games.players[0, seat], games.memory[0, seat]
         if is_now.action == CLIFF_CATCH != was.action:
@@ -276,12 +292,12 @@ def count_frame(games, previous):
         elif is_now.percent > was.percent:
             games.memory[0, 1 - seat].damage_dealt += is_now.percent - was.percent
             own.last_hit_by_frames = 0
+            hit = True
         else:
             own.last_hit_by_frames += 1
         if is_now.stocks <= 0:
             over = 1
-    games.episode[0].clock += 1
-    games.episode[0].frames += 1
+    _count_time(games.episode[0], hit)
     return over
 
 

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from selfplay.report.metrics import MIRROR
+
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
 WINDOW: Final = 50  # number of last iterations that the rules look at
 ENOUGH: Final = 20  # minimum number of iterations
 EPISODES: Final = 50  # minimum number of episodes to judge results
+MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
+PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/bots.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,22 @@ def _caps(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
+def _stalling(reports: Sequence[IterationReport]) -> str | None:
+    paces = [report.play.pace[MIRROR] for report in reports if MIRROR in report.play.pace]
+    games = sum(pace.games for pace in paces)
+    if games < MIRROR_GAMES:
+        return None
+    finished = sum(pace.finished * pace.games for pace in paces) / games
+    stocks = sum(pace.stocks_per_minute * pace.minutes for pace in paces) / sum(pace.minutes for pace in paces)
+    if finished >= 0.5 or stocks >= 0.5:  # under a short cap few games can be finished, and the second figure decides
+        return None
+    return (
+        f"Stalling: {finished:.0%} of the last {games} mirror games ended because a player was out of stocks, "
+        f"{stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation (--preset laptop), or raise "
+        "reward.stalling."
+    )
+
+
 def _stale(reports: Sequence[IterationReport]) -> str | None:
     clipped = fmean(report.update.clip_fraction for report in reports)
     moved = fmean(report.update.approx_kl for report in reports)
@@ -163,6 +183,7 @@ def _restarts(reports: Sequence[IterationReport]) -> str | None:
 RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "entropy_collapse": _entropy,
     "few_results": _caps,
+    "stalling": _stalling,
     "stale_data": _stale,
     "value_function": _value,
     "reverted": _reverted,
@@ -171,4 +192,4 @@ RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "restarts": _restarts,
 }
 """All rules, by the name of the problem."""
-OF_FIGHTS: Final = ("entropy_collapse", "few_results", "value_function")
+OF_FIGHTS: Final = ("entropy_collapse", "few_results", "stalling", "value_function")
