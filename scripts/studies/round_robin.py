@@ -85,9 +85,9 @@ def tables(made: dict[str, Any]) -> str:
     cross: list[Sequence[object]] = []
     for place, player in enumerate(ladder[1:], 1):
         weaker_ones = [pairs[player, weaker] for weaker in ladder[:place]]
-        cells = [f"{pair['score']:.1%} ({pair['finished']:.0%})" for pair in weaker_ones]
+        cells = [f"{pair['score']:.1%}" for pair in weaker_ones]
         cross.append((player, *cells, *[""] * (len(ladder) - 1 - place)))
-    between = "Score of the player of the row against that of the column; in brackets the finished games:"
+    between = "Score of the player of the row against that of the column:"
     return "\n\n".join((about, markdown(head, rows), between, markdown(("", *ladder[:-1]), cross)))
 
 
