@@ -39,6 +39,7 @@ def test_shows_progress_speed_losses_and_opponents(width):
 def test_shows_how_fights_end_by_kind_of_opponent():
     screen = Screen(200)
     pace = {kind: PACE.model_copy(update={"finished": share}) for kind, share in (("scripted", 0.9), ("mirror", 0.1))}
+    screen.reporter.header([])
     screen.reporter.iteration(report(3, play=PLAY.model_copy(update={"pace": pace})))
     lines = screen.final().splitlines()
     fights = [line[line.index("finished") :].split() for line in lines if "finished " in line]

@@ -92,7 +92,7 @@ def test_stalling_is_few_stocks_and_few_finished_games_in_mirror_games(changes, 
 def test_stalling_weighs_games_and_minutes_and_needs_enough_of_them():
     health = Health()
     run(1, health, **mirror(1, finished=1.0, stocks=10.0))
-    run(ENOUGH - 2, health, first=2)
+    run(ENOUGH - 2, health, first=2, play=Play())
     assert run(1, health, first=ENOUGH, **mirror(MIRROR_GAMES - 2))[1] == []  # 19 games
     assert run(1, health, first=ENOUGH + 1, **mirror(181, stocks=0.2))[1] == ["stalling"]
     (finding,) = health.findings()
