@@ -31,13 +31,22 @@ STATS: Final = np.dtype(
         ("ended", "i4"),  # index into ``episodes.ENDED_BY``
         ("reward_stock", "f8"),
         ("reward_damage", "f8"),
+        ("reward_stalling", "f8"),
     ],
     align=True,
 )
 
 # The episode that a game is in. ``clock`` counts frames as ``frames`` does, and gives the place in the delay line.
 EPISODE: Final = np.dtype(
-    [("seed", "i8"), ("number", "i4"), ("frames", "i4"), ("cap", "i4"), ("clock", "i4")], align=True
+    [
+        ("seed", "i8"),
+        ("number", "i4"),
+        ("frames", "i4"),
+        ("cap", "i4"),
+        ("clock", "i4"),
+        ("quiet", "i4"),  # frames since the last damage in which both players were in play
+    ],
+    align=True,
 )
 
 
@@ -49,6 +58,9 @@ class StepOptions(NamedTuple):
     cap: int  # frames after which an episode is truncated
     reward_stock: float
     reward_damage: float
+    damage_fade: float  # see ``reward.counted_damage``
+    stalling_cost: float  # of a frame of stalling, for both seats
+    stalling_frames: int  # frames without damage after which it is stalling
     ledge_grab_limit: int  # see ``MeleeGame``
 
 
@@ -66,7 +78,7 @@ class Games(NamedTuple):
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
-    sums: NDArray[np.float64]  # [B, P, 2] reward terms of the episode so far
+    sums: NDArray[np.float64]  # [B, P, 3] reward terms of the episode so far
 
 
 class StepArrays(NamedTuple):
@@ -102,7 +114,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),
-        sums=np.zeros((*shape, 2)),
+        sums=np.zeros((*shape, 3)),
     )
 
 

@@ -9,14 +9,14 @@ from typing import Final
 
 from envs.compile import compiled, rule
 from envs.melee import bots
-from envs.melee.actions import CLIFF_CATCH
+from envs.melee.actions import CLIFF_CATCH, REBIRTH_WAIT
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.actions.death import CREDIT_FRAMES
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
-from envs.melee.reward import reward_terms
+from envs.melee.reward import counted_damage, reward_terms
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
 
@@ -49,6 +49,7 @@ def _reset_episode(b, games, cap):
     own.frames = 0
     own.cap = cap
     own.clock = 0
+    own.quiet = 0
     for seat in range(2):
         release(games.controllers[b, seat])
         release(games.chosen[b, seat])
@@ -88,9 +89,10 @@ def step_games(options, games, tables, out):
 
 @rule
 def _counts(b, games):
-    """Stocks of both seats, and the damage that both have dealt."""
+    """Stocks of both seats, the damage that both have dealt, and their percents."""
     players, memory = games.players[b], games.memory[b]
-    return players[0].stocks, players[1].stocks, memory[0].damage_dealt, memory[1].damage_dealt
+    dealt = memory[0].damage_dealt, memory[1].damage_dealt
+    return players[0].stocks, players[1].stocks, dealt[0], dealt[1], players[0].percent, players[1].percent
 
 
 @rule
@@ -128,16 +130,40 @@ def _settle(b, over, before, options, games, tables, out):
     out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
     dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
     stock, damage = reward_terms(
-        (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
+        (before[0], before[1]),
+        players[0],
+        players[1],
+        counted_damage(dealt_0, before[5], options.damage_fade),
+        counted_damage(dealt_1, before[4], options.damage_fade),
+        options.reward_stock,
+        options.reward_damage,
     )
-    out.reward[b, 0] = stock + damage
-    out.reward[b, 1] = -out.reward[b, 0]
+    stalling = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
+    out.reward[b, 0] = stock + damage - stalling
+    out.reward[b, 1] = -stock - damage - stalling
     sums[0, 0] += stock
     sums[0, 1] += damage
     sums[1, 0] -= stock
     sums[1, 1] -= damage
+    sums[0, 2] -= stalling
+    sums[1, 2] -= stalling
     if out.terminated[b] or out.truncated[b]:
         _finish(b, over, options, games, tables, out)
+
+
+@rule
+def _stalling(episode, players, damaged, options):
+    """What this step of stalling costs each seat. ``damaged``: damage was dealt in it.
+
+    The clock stands still while a player is out of play, so that a lost stock does not reset it: a self-destruct would
+    be a way out.
+    """
+    if damaged:
+        episode.quiet = 0
+    if damaged or players[0].action <= REBIRTH_WAIT or players[1].action <= REBIRTH_WAIT:
+        return 0.0
+    episode.quiet += options.frame_skip
+    return options.stalling_cost * min(max(episode.quiet - options.stalling_frames, 0), options.frame_skip)
 
 
 @rule
@@ -200,6 +226,7 @@ def _finish(b, over, options, games, tables, out):
         row.ended = ended
         row.reward_stock = games.sums[b, seat, 0]
         row.reward_damage = games.sums[b, seat, 1]
+        row.reward_stalling = games.sums[b, seat, 2]
     _observe(b, games, tables, out.final_obs)
 
 
@@ -245,11 +272,11 @@ def hold_actions(actions, acts, games):
 def begin_step(options, games, tables, before):
     """Begin a step of one game whose frames an emulator plays: choices go into the delay lines.
 
-    ``before`` [4] gets the stocks of both seats, and the damage that both have dealt.
+    ``before`` [6] gets the stocks of both seats, the damage that both have dealt, and their percents.
     """
     _scripted_choices(0, options.bot_skip, games, tables)
     _enter_choices(0, options.frame_skip, games)
-    before[0], before[1], before[2], before[3] = _counts(0, games)
+    before[0], before[1], before[2], before[3], before[4], before[5] = _counts(0, games)
 
 
 @compiled
