@@ -29,16 +29,16 @@ STATS: Final = np.dtype(
         ("self_destructs", "i4"),
         ("ledge_grabs", "i4"),
         ("frames", "i4"),
-        ("frames_without_hit", "i4"),  # longest run of frames in which neither seat dealt damage
+        ("frames_without_hit", "i4"),  # longest time without damage, see ``EPISODE``
         ("ended", "i4"),  # index into ``episodes.ENDED_BY``
         ("reward_stock", "f8"),
         ("reward_damage", "f8"),
+        ("reward_stalling", "f8"),
     ],
     align=True,
 )
 
 # The episode that a game is in. ``clock`` counts frames as ``frames`` does, and gives the place in the delay line.
-# ``without_hit`` counts the frames since a seat dealt damage, ``longest_without_hit`` the most of them so far.
 EPISODE: Final = np.dtype(
     [
         ("seed", "i8"),
@@ -46,8 +46,8 @@ EPISODE: Final = np.dtype(
         ("frames", "i4"),
         ("cap", "i4"),
         ("clock", "i4"),
-        ("without_hit", "i4"),
-        ("longest_without_hit", "i4"),
+        ("quiet", "i4"),  # frames since the last damage in which both players were in play
+        ("longest_quiet", "i4"),  # the most of them so far
     ],
     align=True,
 )
@@ -61,6 +61,9 @@ class StepOptions(NamedTuple):
     cap: int  # frames after which an episode is truncated
     reward_stock: float
     reward_damage: float
+    damage_fade: float  # see ``reward.counted_damage``
+    stalling_cost: float  # of a frame of stalling, for both seats
+    stalling_frames: int  # frames without damage after which it is stalling
     ledge_grab_limit: int  # see ``MeleeGame``
 
 
@@ -78,7 +81,7 @@ class Games(NamedTuple):
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
-    sums: NDArray[np.float64]  # [B, P, 2] reward terms of the episode so far
+    sums: NDArray[np.float64]  # [B, P, 3] reward terms of the episode so far
 
 
 class StepArrays(NamedTuple):
@@ -114,7 +117,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),
-        sums=np.zeros((*shape, 2)),
+        sums=np.zeros((*shape, 3)),
     )
 
 

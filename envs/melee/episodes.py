@@ -9,14 +9,14 @@ from typing import Final
 
 from envs.compile import compiled, rule
 from envs.melee import bots
-from envs.melee.actions import CLIFF_CATCH
+from envs.melee.actions import CLIFF_CATCH, REBIRTH_WAIT
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.actions.death import CREDIT_FRAMES
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
-from envs.melee.reward import reward_terms
+from envs.melee.reward import counted_damage, reward_terms
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
 from envs.rated import FINISHED
@@ -50,8 +50,8 @@ def _reset_episode(b, games, cap):
     own.frames = 0
     own.cap = cap
     own.clock = 0
-    own.without_hit = 0
-    own.longest_without_hit = 0
+    own.quiet = 0
+    own.longest_quiet = 0
     for seat in range(2):
         release(games.controllers[b, seat])
         release(games.chosen[b, seat])
@@ -91,9 +91,10 @@ def step_games(options, games, tables, out):
 
 @rule
 def _counts(b, games):
-    """Stocks of both seats, and the damage that both have dealt."""
+    """Stocks of both seats, the damage that both have dealt, and their percents."""
     players, memory = games.players[b], games.memory[b]
-    return players[0].stocks, players[1].stocks, memory[0].damage_dealt, memory[1].damage_dealt
+    dealt = memory[0].damage_dealt, memory[1].damage_dealt
+    return players[0].stocks, players[1].stocks, dealt[0], dealt[1], players[0].percent, players[1].percent
 
 
 @rule
@@ -131,16 +132,41 @@ def _settle(b, over, before, options, games, tables, out):
     out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
     dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
     stock, damage = reward_terms(
-        (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
+        (before[0], before[1]),
+        players[0],
+        players[1],
+        counted_damage(dealt_0, before[5], options.damage_fade),
+        counted_damage(dealt_1, before[4], options.damage_fade),
+        options.reward_stock,
+        options.reward_damage,
     )
-    out.reward[b, 0] = stock + damage
-    out.reward[b, 1] = -out.reward[b, 0]
+    stalling = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
+    out.reward[b, 0] = stock + damage - stalling
+    out.reward[b, 1] = -stock - damage - stalling
     sums[0, 0] += stock
     sums[0, 1] += damage
     sums[1, 0] -= stock
     sums[1, 1] -= damage
+    sums[0, 2] -= stalling
+    sums[1, 2] -= stalling
     if out.terminated[b] or out.truncated[b]:
         _finish(b, over, options, games, tables, out)
+
+
+@rule
+def _stalling(episode, players, damaged, options):
+    """What this step of stalling costs each seat. ``damaged``: damage was dealt in it.
+
+    The clock stands still while a player is out of play, so that a lost stock does not reset it: a self-destruct would
+    be a way out.
+    """
+    if damaged:
+        episode.quiet = 0
+    if damaged or players[0].action <= REBIRTH_WAIT or players[1].action <= REBIRTH_WAIT:
+        return 0.0
+    episode.quiet += options.frame_skip
+    episode.longest_quiet = max(episode.longest_quiet, episode.quiet)
+    return options.stalling_cost * min(max(episode.quiet - options.stalling_frames, 0), options.frame_skip)
 
 
 @rule
@@ -163,20 +189,10 @@ def _enter(controller, line, first, frames):
 def _frame(b, games, tables):
     """One frame with the controllers that have arrived; 1 when the game is over."""
     _read_line(b, games, games.controllers)
-    memory = games.memory[b]
-    dealt = memory[0].damage_dealt + memory[1].damage_dealt
-    over = advance_frame(games.game[b], games.players[b], memory, games.controllers[b], tables)
-    _count_time(games.episode[b], memory[0].damage_dealt + memory[1].damage_dealt > dealt)
+    over = advance_frame(games.game[b], games.players[b], games.memory[b], games.controllers[b], tables)
+    games.episode[b].clock += 1
+    games.episode[b].frames += 1
     return over
-
-
-@rule
-def _count_time(own, hit):
-    """Count a frame of an episode; ``hit``: whether a seat dealt damage in it."""
-    own.clock += 1
-    own.frames += 1
-    own.without_hit = 0 if hit else own.without_hit + 1
-    own.longest_without_hit = max(own.longest_without_hit, own.without_hit)
 
 
 @rule
@@ -211,10 +227,11 @@ def _finish(b, over, options, games, tables, out):
         row.self_destructs = memory[seat].self_destructs
         row.ledge_grabs = memory[seat].ledge_grabs
         row.frames = games.episode[b].frames
-        row.frames_without_hit = games.episode[b].longest_without_hit
+        row.frames_without_hit = games.episode[b].longest_quiet
         row.ended = ended
         row.reward_stock = games.sums[b, seat, 0]
         row.reward_damage = games.sums[b, seat, 1]
+        row.reward_stalling = games.sums[b, seat, 2]
     _observe(b, games, tables, out.final_obs)
 
 
@@ -260,11 +277,11 @@ def hold_actions(actions, acts, games):
 def begin_step(options, games, tables, before):
     """Begin a step of one game whose frames an emulator plays: choices go into the delay lines.
 
-    ``before`` [4] gets the stocks of both seats, and the damage that both have dealt.
+    ``before`` [6] gets the stocks of both seats, the damage that both have dealt, and their percents.
     """
     _scripted_choices(0, options.bot_skip, games, tables)
     _enter_choices(0, options.frame_skip, games)
-    before[0], before[1], before[2], before[3] = _counts(0, games)
+    before[0], before[1], before[2], before[3], before[4], before[5] = _counts(0, games)
 
 
 @compiled
@@ -280,7 +297,6 @@ def count_frame(games, previous):
     Damage is the rise of percent. ``previous``: PLAYER [1, P] of the frame before.
     """
     over = 0
-    hit = False
     for seat in range(2):
         was, is_now, own = previous[0, seat], games.players[0, seat], games.memory[0, seat]
         if is_now.action == CLIFF_CATCH != was.action:
@@ -292,12 +308,12 @@ def count_frame(games, previous):
         elif is_now.percent > was.percent:
             games.memory[0, 1 - seat].damage_dealt += is_now.percent - was.percent
             own.last_hit_by_frames = 0
-            hit = True
         else:
             own.last_hit_by_frames += 1
         if is_now.stocks <= 0:
             over = 1
-    _count_time(games.episode[0], hit)
+    games.episode[0].clock += 1
+    games.episode[0].frames += 1
     return over
 
 

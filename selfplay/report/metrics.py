@@ -37,7 +37,7 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
     finished: float  # share that ended because a player was out of stocks, not by the timer or the cap
     stocks_per_minute: float  # lost, self-destructs included
     damage_per_minute: float  # dealt, in percent
-    seconds_without_hit: float  # the longest time in which neither player dealt damage, mean of the games
+    seconds_without_hit: float  # the longest time without damage, both in play, mean of the games
 
 
 class Play(BaseModel, frozen=True, extra="forbid"):

@@ -3,8 +3,8 @@ import pytest
 
 from envs.errors import ActionError, GameError, UnknownNameError
 from envs.melee import bots
+from envs.melee.actions import REBIRTH_WAIT
 from envs.melee.controller import CENTRE, MAIN_X, NEUTRAL
-from envs.melee.episodes import count_frame
 from envs.melee.mock import ENDED_BY, MockMelee, neutral_actions
 from envs.melee.observation import encode
 from envs.melee.physics.actions.death import TIMER
@@ -89,21 +89,6 @@ def test_damage_is_counted_on_both_sides():
     assert damage > 0
 
 
-def test_the_longest_time_without_a_hit_is_counted():
-    """Damage in some frames of an episode of 100, dealt by either seat; the rule looks at the sums only."""
-    game = make(1, max_episode_frames=100)
-    previous = game.state.players.copy()
-    hits = {10: 0, 11: 1, 60: 0}  # frame -> who is hit
-    for frame in range(100):
-        previous[...] = game.state.players
-        if frame in hits:
-            game.state.players["percent"][0, hits[frame]] += 5.0
-        count_frame(game._games, previous)
-    assert game._games.episode["frames"].item() == 100
-    assert game._games.episode["without_hit"].item() == 39
-    assert game._games.episode["longest_without_hit"].item() == 48
-
-
 def test_nobody_hits_where_nobody_moves_and_each_episode_counts_anew():
     game = make(3, max_episode_frames=50, frame_skip=5)
     for _ in range(2):
@@ -113,20 +98,21 @@ def test_nobody_hits_where_nobody_moves_and_each_episode_counts_anew():
         assert (batch.stats["frames_without_hit"] == 50).all()
 
 
-def test_the_mock_finds_the_longest_time_without_a_hit():
+def test_the_longest_time_without_a_hit_is_counted_while_both_are_in_play():
     game = make(8, max_episode_frames=900)
     game.bots[:] = bots.NAMES.index("rusher"), bots.NAMES.index("walker")
-    damage, expected, without = game.memory["damage_dealt"].sum(1), np.zeros(8, int), np.zeros(8, int)
+    damage, longest, since = game.memory["damage_dealt"].sum(1), np.zeros(8, int), np.zeros(8, int)
     for _ in range(899):
         hands_off(game)
         dealt = game.memory["damage_dealt"].sum(1)
-        without = np.where(dealt > damage, 0, without + 1)
-        expected, damage = np.maximum(expected, without), dealt
+        since = np.where(dealt > damage, 0, since + (game.state.players["action"] > REBIRTH_WAIT).all(1))
+        longest, damage = np.maximum(longest, since), dealt
     batch = hands_off(game)
     assert batch.truncated.all()
     found = batch.stats["frames_without_hit"]
-    assert ((found == expected[:, None]) | (found == np.maximum(expected, without + 1)[:, None])).all()
-    assert (found < 900).all()
+    assert np.array_equal(found[:, 0], found[:, 1])
+    assert np.isin(found[:, 0] - longest, (0, 1)).all()  # of the last frame nothing is known here
+    assert 0 < found.min() <= found.max() < 899
     assert np.array_equal(batch.stats["stocks_lost"], batch.stats["stocks_taken"][:, ::-1])
 
 
