@@ -34,6 +34,7 @@ STATS: Final = np.dtype(
         ("reward_stock", "f8"),
         ("reward_damage", "f8"),
         ("reward_stalling", "f8"),
+        ("reward_lingering", "f8"),
     ],
     align=True,
 )
@@ -61,9 +62,10 @@ class StepOptions(NamedTuple):
     cap: int  # frames after which an episode is truncated
     reward_stock: float
     reward_damage: float
-    damage_fade: float  # see ``reward.counted_damage``
     stalling_cost: float  # of a frame of stalling, for both seats
     stalling_frames: int  # frames without damage after which it is stalling
+    lingering_cost: float  # of a frame and a percent of the opponent above the threshold
+    lingering_from: float  # that threshold
     ledge_grab_limit: int  # see ``MeleeGame``
 
 
@@ -81,7 +83,7 @@ class Games(NamedTuple):
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
-    sums: NDArray[np.float64]  # [B, P, 3] reward terms of the episode so far
+    sums: NDArray[np.float64]  # [B, P, 4] reward terms of the episode so far
 
 
 class StepArrays(NamedTuple):
@@ -117,7 +119,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),
-        sums=np.zeros((*shape, 3)),
+        sums=np.zeros((*shape, 4)),
     )
 
 

@@ -16,7 +16,7 @@ from envs.melee.observation import encode_seat
 from envs.melee.physics.actions.death import CREDIT_FRAMES
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
-from envs.melee.reward import counted_damage, reward_terms
+from envs.melee.reward import lingering_percent, reward_terms
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
 from envs.rated import FINISHED
@@ -91,10 +91,9 @@ def step_games(options, games, tables, out):
 
 @rule
 def _counts(b, games):
-    """Stocks of both seats, the damage that both have dealt, and their percents."""
+    """Stocks of both seats, and the damage that both have dealt."""
     players, memory = games.players[b], games.memory[b]
-    dealt = memory[0].damage_dealt, memory[1].damage_dealt
-    return players[0].stocks, players[1].stocks, dealt[0], dealt[1], players[0].percent, players[1].percent
+    return players[0].stocks, players[1].stocks, memory[0].damage_dealt, memory[1].damage_dealt
 
 
 @rule
@@ -132,23 +131,18 @@ def _settle(b, over, before, options, games, tables, out):
     out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
     dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
     stock, damage = reward_terms(
-        (before[0], before[1]),
-        players[0],
-        players[1],
-        counted_damage(dealt_0, before[5], options.damage_fade),
-        counted_damage(dealt_1, before[4], options.damage_fade),
-        options.reward_stock,
-        options.reward_damage,
+        (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
     )
     stalling = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
-    out.reward[b, 0] = stock + damage - stalling
-    out.reward[b, 1] = -stock - damage - stalling
-    sums[0, 0] += stock
-    sums[0, 1] += damage
-    sums[1, 0] -= stock
-    sums[1, 1] -= damage
-    sums[0, 2] -= stalling
-    sums[1, 2] -= stalling
+    for seat in range(2):
+        sign = 1.0 - 2.0 * seat
+        lingering = options.lingering_cost * options.frame_skip
+        lingering *= lingering_percent(players[1 - seat], options.lingering_from)
+        out.reward[b, seat] = sign * (stock + damage) - stalling - lingering
+        sums[seat, 0] += sign * stock
+        sums[seat, 1] += sign * damage
+        sums[seat, 2] -= stalling
+        sums[seat, 3] -= lingering
     if out.terminated[b] or out.truncated[b]:
         _finish(b, over, options, games, tables, out)
 
@@ -232,6 +226,7 @@ def _finish(b, over, options, games, tables, out):
         row.reward_stock = games.sums[b, seat, 0]
         row.reward_damage = games.sums[b, seat, 1]
         row.reward_stalling = games.sums[b, seat, 2]
+        row.reward_lingering = games.sums[b, seat, 3]
     _observe(b, games, tables, out.final_obs)
 
 
@@ -277,11 +272,11 @@ def hold_actions(actions, acts, games):
 def begin_step(options, games, tables, before):
     """Begin a step of one game whose frames an emulator plays: choices go into the delay lines.
 
-    ``before`` [6] gets the stocks of both seats, the damage that both have dealt, and their percents.
+    ``before`` [4] gets the stocks of both seats, and the damage that both have dealt.
     """
     _scripted_choices(0, options.bot_skip, games, tables)
     _enter_choices(0, options.frame_skip, games)
-    before[0], before[1], before[2], before[3], before[4], before[5] = _counts(0, games)
+    before[0], before[1], before[2], before[3] = _counts(0, games)
 
 
 @compiled

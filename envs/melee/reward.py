@@ -1,4 +1,4 @@
-"""Rewards of a step: stocks and damage, which are zero-sum, and a cost of stalling, which both seats pay.
+"""Rewards of a step: stocks and damage, which are zero-sum, and costs of not fighting, which nobody gains.
 
 Stocks and damage cannot be given back, so no term can be collected repeatedly. The sum over both seats is never above
 zero, so two players that help each other gain nothing.
@@ -7,6 +7,7 @@ zero, so two players that help each other gain nothing.
 from __future__ import annotations
 
 from envs.compile import compiled
+from envs.melee.actions import REBIRTH_WAIT
 
 
 @compiled
@@ -17,7 +18,7 @@ def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
         before: Stocks before the step, of this seat and of the other.
         me: PLAYER record after the step.
         other: The same of the opponent.
-        my_damage: Percent dealt by this seat in the step, see ``counted_damage``.
+        my_damage: Percent dealt by this seat in the step.
         other_damage: The same of the opponent.
         stock: Reward of a stock.
         damage: Reward of a percent.
@@ -28,15 +29,8 @@ def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
 
 
 @compiled
-def counted_damage(damage, percent, fade):
-    """Percent that count for the reward.
-
-    Args:
-        damage: Percent dealt.
-        percent: What the victim had before.
-        fade: Percent of the victim from which damage does not count; it counts less and less up to there. 0: damage
-            always counts.
-    """
-    if fade <= 0.0:
-        return damage
-    return damage * max(0.0, 1.0 - (percent + 0.5 * damage) / fade)
+def lingering_percent(other, threshold):
+    """Percent of an opponent in play (PLAYER record) above a threshold; 0 where it is out of play."""
+    if other.action <= REBIRTH_WAIT:
+        return 0.0
+    return max(0.0, other.percent - threshold)

@@ -114,22 +114,25 @@ class EmulatorConfig(Group):
 
 
 class RewardConfig(Group):
-    """Zero-sum terms, and a cost of stalling, in reward units."""
+    """Zero-sum terms, and costs of not fighting, in reward units."""
 
     marks = frozenset({Mark.FIGHTS_ONLY})
 
     stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
     damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
-    damage_fade: Annotated[float, Field(ge=0)] = Field(
-        0.0,
-        description="Percent of the victim from which damage does not count; it counts less and less up to there. "
-        "0: damage always counts",
-    )
     stalling: Annotated[float, Field(ge=0)] = Field(
         0.0, description="Cost of a second of stalling, which both players pay"
     )
     stalling_after: Annotated[float, Field(ge=0)] = Field(
-        5.0, description="Seconds without damage, both players in play, after which it is stalling"
+        3.0, description="Seconds without damage, both players in play, after which it is stalling"
+    )
+    lingering: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Cost of a second in which the opponent has 100% more than `reward.lingering_from`, and in "
+        "proportion",
+    )
+    lingering_from: Annotated[float, Field(ge=0)] = Field(
+        100.0, description="Percent from which a stock should be taken"
     )
 
 

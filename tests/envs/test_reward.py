@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from envs.melee.actions import REBIRTH_WAIT
-from envs.melee.reward import counted_damage, reward_terms
+from envs.melee.reward import reward_terms
 from envs.melee.state import PLAYER, records
 from tests.envs.play import hands_off, make, some_actions, throw_out
 
@@ -44,17 +44,13 @@ def test_weights_are_the_caller_s():
     assert hands_off(game).reward[0].tolist() == [-3.0, 3.0]
 
 
-@pytest.mark.parametrize(
-    ("percent", "fade", "counted"),
-    [(0.0, 0.0, 10.0), (300.0, 0.0, 10.0), (0.0, 100.0, 9.5), (45.0, 100.0, 5.0), (100.0, 100.0, 0.0)],
-)
-def test_damage_counts_less_the_more_the_victim_has(percent, fade, counted):
-    assert float(counted_damage(10.0, percent, fade)) == pytest.approx(counted)
-
-
-def test_many_small_hits_count_as_much_as_a_large_one():
-    small = sum(float(counted_damage(1.0, percent, 100.0)) for percent in range(60))
-    assert small == pytest.approx(float(counted_damage(60.0, 0.0, 100.0)))
+def test_a_player_pays_while_an_opponent_with_many_percent_lives():
+    game = make(1, lingering=0.6, lingering_from=100.0)
+    game.state.players["percent"][0] = 150.0, 100.0
+    assert hands_off(game).reward[0] == pytest.approx([0.0, -0.005])
+    throw_out(game, 0)
+    assert hands_off(game).reward[0] == pytest.approx([-5.0, 5.0])
+    assert not hands_off(game).reward.any()
 
 
 def test_both_seats_pay_for_stalling():
@@ -74,7 +70,7 @@ def test_both_seats_pay_for_stalling():
 
 def test_two_players_that_help_each_other_gain_nothing():
     """Whatever both do, hitting each other in turn or waiting, they never gain together; they lose by waiting."""
-    game = make(16, stage="battlefield", damage_fade=150.0, stalling=0.5, stalling_after=1.0)
+    game = make(16, stage="battlefield", stalling=0.5, stalling_after=1.0, lingering=0.5)
     together, damage = np.zeros(16), 0.0
     for actions in np.repeat(some_actions(300, 16), 4, axis=0):
         batch = game.step(actions)
