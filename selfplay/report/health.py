@@ -114,8 +114,8 @@ def _stalling(reports: Sequence[IterationReport]) -> str | None:
         return None
     return (
         f"Stalling: {finished:.0%} of the last {games} mirror games ended because a player was out of stocks, "
-        f"{stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation (--preset laptop), or raise "
-        "--set reward.stalling."
+        f"{stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation (--preset laptop), or "
+        "give stalling a cost (--set reward.stalling=X)."
     )
 
 
