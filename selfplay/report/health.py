@@ -160,13 +160,13 @@ def _not_finite(reports: Sequence[IterationReport]) -> str | None:
     return f"{skipped} minibatches had gradients that are not finite and were skipped. Lower --learning-rate."
 
 
-def _zero_sum(reports: Sequence[IterationReport]) -> str | None:
-    error = max(report.zero_sum_error or 0.0 for report in reports)
-    if error <= 1e-3:
+def _common_gain(reports: Sequence[IterationReport]) -> str | None:
+    gain = max(report.common_gain or 0.0 for report in reports)
+    if gain <= 1e-3:
         return None
     return (
-        f"Rewards are not zero-sum: those of the two seats add up to {error:.3g} in one step. Two copies of a policy "
-        "can then gain by cooperating; use a zero-sum reward."
+        f"The rewards of the two seats add up to {gain:+.3g} in one step, so that two copies of a policy can gain by "
+        "cooperating. Use a reward whose sum is never above 0."
     )
 
 
@@ -188,7 +188,7 @@ RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "value_function": _value,
     "reverted": _reverted,
     "not_finite": _not_finite,
-    "not_zero_sum": _zero_sum,
+    "common_gain": _common_gain,
     "restarts": _restarts,
 }
 """All rules, by the name of the problem."""

@@ -82,7 +82,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
     limit_s: float | None = None  # --max-minutes
     update: UpdateMetrics
     play: Play = Play()
-    zero_sum_error: float | None = None  # largest absolute sum of both seats' rewards in a step
+    common_gain: float | None = None  # largest sum of both seats' rewards in a step
     opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
     restarts: Count = 0  # of runners, in the whole run
@@ -132,7 +132,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
             "charts/elo": self.elo,
             "gate/llr": None if self.gate is None else self.gate.llr,
             **update.losses(),
-            "reward/zero_sum_error": self.zero_sum_error,
+            "reward/common_gain": self.common_gain,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,
             "runners/tasks": self.tasks,

@@ -43,7 +43,7 @@ BAD = {
     "value_function": update(explained_variance=-0.5),
     "reverted": update(reverted=1),
     "not_finite": update(skipped=1),
-    "not_zero_sum": {"zero_sum_error": 0.5},
+    "common_gain": {"common_gain": 0.5},
 }
 
 

@@ -119,7 +119,7 @@ def _report(row: JsonRow) -> IterationReport | None:
                     "draws": row.get("play/draws", 0),
                     "pace": {MIRROR: pace} if all(value is not None for value in pace.values()) else {},
                 },
-                "zero_sum_error": row.get("reward/zero_sum_error"),
+                "common_gain": row.get("reward/common_gain"),
                 "restarts": row.get("runners/restarts", 0),
             }
         )

@@ -146,9 +146,9 @@ def mean_score(collected: Sequence[Collected]) -> float | None:
     return fmean(scores) if scores else None
 
 
-def zero_sum_error(collected: Sequence[Collected]) -> float:
-    """Largest absolute sum of both seats' rewards in a step; 0 in a zero-sum game."""
-    return max(float(np.abs(part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
+def common_gain(collected: Sequence[Collected]) -> float:
+    """Largest sum of both seats' rewards in a step; above 0 two players can gain by cooperating."""
+    return max(float((part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
 
 
 def met(collected: Sequence[Collected]) -> dict[str, int]:
@@ -187,7 +187,7 @@ def iteration_report(
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
         play=summarise(collected),
-        zero_sum_error=zero_sum_error(everything),
+        common_gain=common_gain(everything),
         opponents=met(collected),
         exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
         restarts=progress.restarts,

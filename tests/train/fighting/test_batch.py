@@ -11,7 +11,7 @@ from selfplay.learner.gae import gae
 from selfplay.report.metrics import Pace, Play
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
-from selfplay.train.fighting.batch import make_batch, met, summarise, zero_sum_error
+from selfplay.train.fighting.batch import common_gain, make_batch, met, summarise
 from tests.policy.networks import network
 from tests.support.fakes import CountingGame
 
@@ -121,9 +121,9 @@ def test_mirror_games_alone_give_no_win_rate(collected):
 
 
 def test_what_one_seat_gains_the_other_loses(collected):
-    assert zero_sum_error(collected) < 1e-5
+    assert common_gain(collected) < 1e-5
     assert any(np.abs(part.rollout.reward).max() > 0.01 for part in collected)  # something happened
     rewards = collected[0].rollout.reward.copy()
     rewards[3, 1] += 0.25
     wrong = Collected(dataclasses.replace(collected[0].rollout, reward=rewards), [], Counter(), frozenset())
-    assert zero_sum_error([*collected, wrong]) == pytest.approx(0.25, abs=1e-5)
+    assert common_gain([*collected, wrong]) == pytest.approx(0.25, abs=1e-5)
