@@ -35,6 +35,7 @@ STATS: Final = np.dtype(
         ("reward_damage", "f8"),
         ("reward_stalling", "f8"),
         ("reward_lingering", "f8"),
+        ("reward_self_destruct", "f8"),
     ],
     align=True,
 )
@@ -64,6 +65,7 @@ class StepOptions(NamedTuple):
     reward_damage: float
     stalling_cost: float  # of a frame of stalling, for both seats
     stalling_frames: int  # frames without damage after which it is stalling
+    self_destruct_cost: float
     lingering_cost: float  # of a frame and a percent of the opponent above the threshold
     lingering_from: float  # that threshold
     ledge_grab_limit: int  # see ``MeleeGame``
@@ -83,7 +85,7 @@ class Games(NamedTuple):
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
-    sums: NDArray[np.float64]  # [B, P, 4] reward terms of the episode so far
+    sums: NDArray[np.float64]  # [B, P, 5] reward terms of the episode so far
 
 
 class StepArrays(NamedTuple):
@@ -119,7 +121,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),
-        sums=np.zeros((*shape, 4)),
+        sums=np.zeros((*shape, 5)),
     )
 
 

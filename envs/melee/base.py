@@ -37,6 +37,7 @@ class MeleeGame:
         reward_damage: Reward of a percent of damage.
         stalling: What a second of stalling costs both seats.
         stalling_after: Seconds without damage, both players in play, after which it is stalling.
+        self_destruct: What a self-destruct costs in addition to the stock.
         lingering: What a second costs a seat whose opponent has 100% above ``lingering_from``, and in proportion.
         lingering_from: Percent from which a stock should be taken.
         ledge_grab_limit: A seat with more ledge grabs loses a game that ends by time, unless both have more; 0: no
@@ -67,6 +68,7 @@ class MeleeGame:
         reward_damage: float = 0.05,
         stalling: float = 0.0,
         stalling_after: float = 3.0,
+        self_destruct: float = 0.0,
         lingering: float = 0.0,
         lingering_from: float = 100.0,
         ledge_grab_limit: int = LEDGE_GRAB_LIMIT,
@@ -89,7 +91,7 @@ class MeleeGame:
         self._stagger = stagger
         self._rewards = (
             float(reward_stock), float(reward_damage), stalling / FPS, round(stalling_after * FPS),
-            lingering / FPS / 100.0, float(lingering_from),
+            float(self_destruct), lingering / FPS / 100.0, float(lingering_from),
         )  # fmt: skip
         self._ledge_grab_limit = ledge_grab_limit
         self._out = new_step_arrays(num_games, OBS_WIDTH)

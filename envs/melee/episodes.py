@@ -91,9 +91,10 @@ def step_games(options, games, tables, out):
 
 @rule
 def _counts(b, games):
-    """Stocks of both seats, and the damage that both have dealt."""
-    players, memory = games.players[b], games.memory[b]
-    return players[0].stocks, players[1].stocks, memory[0].damage_dealt, memory[1].damage_dealt
+    """Of both seats: stocks, the damage that they have dealt, and self-destructs."""
+    players, m = games.players[b], games.memory[b]
+    dealt, lost = (m[0].damage_dealt, m[1].damage_dealt), (m[0].self_destructs, m[1].self_destructs)
+    return players[0].stocks, players[1].stocks, dealt[0], dealt[1], lost[0], lost[1]
 
 
 @rule
@@ -133,16 +134,19 @@ def _settle(b, over, before, options, games, tables, out):
     stock, damage = reward_terms(
         (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
     )
+    self_destructs = before[4], before[5]
     stalling = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
     for seat in range(2):
         sign = 1.0 - 2.0 * seat
         lingering = options.lingering_cost * options.frame_skip
         lingering *= lingering_percent(players[1 - seat], options.lingering_from)
-        out.reward[b, seat] = sign * (stock + damage) - stalling - lingering
+        self_destruct = options.self_destruct_cost * (memory[seat].self_destructs - self_destructs[seat])
+        out.reward[b, seat] = sign * (stock + damage) - stalling - lingering - self_destruct
         sums[seat, 0] += sign * stock
         sums[seat, 1] += sign * damage
         sums[seat, 2] -= stalling
         sums[seat, 3] -= lingering
+        sums[seat, 4] -= self_destruct
     if out.terminated[b] or out.truncated[b]:
         _finish(b, over, options, games, tables, out)
 
@@ -227,6 +231,7 @@ def _finish(b, over, options, games, tables, out):
         row.reward_damage = games.sums[b, seat, 1]
         row.reward_stalling = games.sums[b, seat, 2]
         row.reward_lingering = games.sums[b, seat, 3]
+        row.reward_self_destruct = games.sums[b, seat, 4]
     _observe(b, games, tables, out.final_obs)
 
 
@@ -272,11 +277,11 @@ def hold_actions(actions, acts, games):
 def begin_step(options, games, tables, before):
     """Begin a step of one game whose frames an emulator plays: choices go into the delay lines.
 
-    ``before`` [4] gets the stocks of both seats, and the damage that both have dealt.
+    ``before`` [6] gets what ``_counts`` returns.
     """
     _scripted_choices(0, options.bot_skip, games, tables)
     _enter_choices(0, options.frame_skip, games)
-    before[0], before[1], before[2], before[3] = _counts(0, games)
+    before[0], before[1], before[2], before[3], before[4], before[5] = _counts(0, games)
 
 
 @compiled

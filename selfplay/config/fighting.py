@@ -126,6 +126,9 @@ class RewardConfig(Group):
     stalling_after: Annotated[float, Field(ge=0)] = Field(
         3.0, description="Seconds without damage, both players in play, after which it is stalling"
     )
+    self_destruct: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="Cost of a self-destruct in addition to the stock; the other player gains nothing by it"
+    )
     lingering: Annotated[float, Field(ge=0)] = Field(
         0.0,
         description="Cost of a second in which the opponent has 100% more than `reward.lingering_from`, and in "

@@ -28,6 +28,7 @@ def game_options(config: Config, num_games: int) -> dict[str, object]:
         "reward_damage": reward.damage,
         "stalling": reward.stalling,
         "stalling_after": reward.stalling_after,
+        "self_destruct": reward.self_destruct,
         "lingering": reward.lingering,
         "lingering_from": reward.lingering_from,
     }

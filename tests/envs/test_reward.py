@@ -68,9 +68,19 @@ def test_both_seats_pay_for_stalling():
     assert seen == {True, False}
 
 
+def test_a_self_destruct_costs_more_than_a_stock():
+    game = make(1, self_destruct=3.0)
+    throw_out(game, 0)
+    assert hands_off(game).reward[0].tolist() == [-8.0, 5.0]
+    hit = make(1, self_destruct=3.0)
+    throw_out(hit, 0)
+    hit.memory["last_hit_by_frames"][0, 0] = 10
+    assert hands_off(hit).reward[0].tolist() == [-5.0, 5.0]
+
+
 def test_two_players_that_help_each_other_gain_nothing():
     """Whatever both do, hitting each other in turn or waiting, they never gain together; they lose by waiting."""
-    game = make(16, stage="battlefield", stalling=0.5, stalling_after=1.0, lingering=0.5)
+    game = make(16, stage="battlefield", stalling=0.5, stalling_after=1.0, lingering=0.5, self_destruct=1.0)
     together, damage = np.zeros(16), 0.0
     for actions in np.repeat(some_actions(300, 16), 4, axis=0):
         batch = game.step(actions)
