@@ -32,6 +32,7 @@ from selfplay.report.reporter import Tee
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
+from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end
@@ -87,6 +88,8 @@ def train(
     guests = load_opponents(config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained)
     check_new_run(folder, is_default=not named)
     compile_rules(find_game(config.game.type), lines.notice)
+    if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
+        compile_rules(find_game(GAME), lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
         with stop_signal() as stopped:
             start = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from envs.compilation import EVERY_S, compile_rules
+from envs.compilation import EVERY_S
 from envs.melee.examples import examples
 from envs.melee.state import NUM_SEATS
 from envs.melee.tables import load_tables
@@ -163,7 +163,6 @@ def imitate_scripted(
             return policy
     except CheckpointError as error:
         tell(f"Imitating scripted players again: {error}")
-    compile_rules(find_game(GAME), tell)
     takes = "about half a minute" if recipe.network.backbone == "mlp" else "a minute or two"
     tell(
         f"Imitating scripted players first: {recipe.games} games, {recipe.epochs} epochs, {takes}; "
