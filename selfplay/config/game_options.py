@@ -26,4 +26,8 @@ def game_options(config: Config, num_games: int) -> dict[str, object]:
         "stagger": True,
         "reward_stock": reward.stock,
         "reward_damage": reward.damage,
+        "stalling": reward.stalling,
+        "stalling_after": reward.stalling_after,
+        "lingering": reward.lingering,
+        "lingering_from": reward.lingering_from,
     }

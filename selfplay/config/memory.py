@@ -218,5 +218,5 @@ def _episode_steps(config: Config) -> float:
 def _episode_bytes(names: Collection[str]) -> int:
     """Of the record of an episode with these statistics."""
     stats = dict.fromkeys(names, 0.5)
-    record = Episode(MIRROR.id, mirror=True, score=0.5, terminated=True, stats=stats)
+    record = Episode(MIRROR.id, MIRROR.kind, score=0.5, terminated=True, stats=stats)
     return sys.getsizeof(record) + sys.getsizeof(stats) + (len(stats) + 1) * sys.getsizeof(0.5) + 8
