@@ -257,7 +257,16 @@ class RunConfig(SelfPlaySettings):
         PROCESS_MB, description="MB that the process of a block of games may allocate (Linux); 0 = no limit"
     )
     chaos: Changeable[str | None] = Field(None, description=CHAOS)
-    pretrained: str | None = Field(None, description="Policy folder to start from")
+    pretrained: str | None = Field(
+        None,
+        description="Policy folder to start from, or `scripted`: imitate scripted players first, about half a minute, "
+        "or `none`: from scratch",
+    )
+
+    @field_validator("pretrained")
+    @classmethod
+    def _none(cls, value: str | None) -> str | None:
+        return None if value == "none" else value
 
 
 class Config(Group):
@@ -290,6 +299,9 @@ class Config(Group):
             raise ValueError("--deterministic refuses --max-minutes: a clock is not reproducible")
         return self
 
+
+SCRIPTED: Final = "scripted"
+"""Value of ``run.pretrained``: imitate scripted players first. A folder of that name is given as ``./scripted``."""
 
 RANDOM: Final = "random"
 """Name of a character or stage that a new run draws by its seed."""

@@ -11,7 +11,7 @@ FIGHTING: Final[Presets] = {
     # What learned best on two cores; docs/learning.md has the figures.
     "laptop": {
         "game": {"max_episode_frames": 14400},
-        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50},
+        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},
         "ppo": {
             "rollout_length": 32,
             "batch_size": 4096,

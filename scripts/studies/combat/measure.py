@@ -12,8 +12,8 @@ from numpy.lib.recfunctions import structured_to_unstructured
 from envs.melee.state import STOCKS
 from scripts.studies.play_style.statistics import STYLE, statistics
 from selfplay.commands.evaluation import evaluate
-from selfplay.commands.record import pairings_of, recorded
 from selfplay.runner.match import Contender, Rules
+from selfplay.train.imitation.recording import pairings_of, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
