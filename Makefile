@@ -62,10 +62,10 @@ train: .venv
 	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: .venv
-	$(PYTEST) $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile)
+	$(PYTEST) $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile --no-loadscope-reorder)
 
 test-all: .venv
-	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile --durations 25 $(ARGS)
+	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
 
 test-ray: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'

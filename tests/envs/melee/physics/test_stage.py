@@ -158,7 +158,7 @@ def test_drifting_back_from_below_does_not_snap_to_the_top():
 
 
 @pytest.mark.parametrize("stage", sorted(STAGES))
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 6))])
 def test_random_play_stays_sane(stage, seed):
     """10 000 frames a case: finite, hull outside the body, on the ground exactly at a surface."""
     arena = Arena(("mewtwo", "fox", "jigglypuff", "sheik", "marth", "ganondorf")[seed], "fox", stage)
