@@ -9,6 +9,7 @@ from envs.compile import numba_config
 from selfplay.config.fighting import Config
 from tests.scripts import commands
 from tests.scripts.commands import read_until, start
+from tests.support.cases import first_alone
 from tests.train.policies import save
 
 pytestmark = pytest.mark.skipif(bool(numba_config.DISABLE_JIT), reason="nothing is compiled")
@@ -23,7 +24,9 @@ GAMES = {
 
 @pytest.mark.parametrize(
     ("script", "number", "code"),
-    [(script, signal.SIGINT, 130) for script in GAMES] + [("train_self_play.py", signal.SIGTERM, -signal.SIGTERM)],
+    first_alone(
+        [(script, signal.SIGINT, 130) for script in GAMES] + [("train_self_play.py", signal.SIGTERM, -signal.SIGTERM)]
+    ),
 )
 def test_a_signal_while_rules_are_compiled_ends_the_program_at_once(script, number, code, tmp_path, monkeypatch):
     run = save(tmp_path / "run", 0, 5)
