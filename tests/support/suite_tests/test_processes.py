@@ -91,6 +91,7 @@ def test_finish_returns_both_outputs_and_the_code():
         finish(["/bin/sh", "-c", "echo errors >&2; exit 3"], check=True)
 
 
+@pytest.mark.full
 def test_finish_has_a_limit_and_tells_what_was_written():
     with pytest.raises(AssertionError, match=r"did not end within 3 s; so far:\nfirst\nbegun"):
         finish(["/bin/sh", "-c", FAMILY], limit_s=3)
