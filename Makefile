@@ -1,7 +1,7 @@
 # make train         set up on first use, train for about three minutes, show the leaderboard
 # make test          set up on first use, run the tests
-# make test-all      all tests with coverage: also those that start processes or a browser, or cover all characters;
-#                    prints the 25 slowest
+# make test-all      all tests with coverage: also those that start processes or a browser, compile kernels of a study,
+#                    or cover all characters; prints the 25 slowest
 # make test-ray      install Ray; two actors of a real cluster must play what threads play
 # make test-extras   install what others made; the tests beside it
 # make check         style, types, the direction of imports, and that no source runs or opens what others hand over
@@ -62,10 +62,10 @@ train: .venv
 	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: .venv
-	$(PYTEST) $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile)
+	$(PYTEST) $(if $(ARGS),$(ARGS),-n $(JOBS) --dist loadfile --no-loadscope-reorder)
 
 test-all: .venv
-	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile --durations 25 $(ARGS)
+	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
 
 test-ray: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'

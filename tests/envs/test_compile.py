@@ -226,6 +226,7 @@ def test_without_any_cache_functions_compile(nowhere, decorate):
     assert function(-2) == 2
 
 
+@pytest.mark.full
 def test_an_install_and_a_home_that_cannot_be_written_run_every_import(tmp_path):
     """With folders that are files, which root cannot write to either."""
     for package in ("envs", "selfplay"):

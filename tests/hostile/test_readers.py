@@ -204,6 +204,7 @@ def save(path: Path, columns: dict, **options: object) -> None:
     pq.write_table(pa.table(columns), path, **options)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process")
 def test_a_small_file_takes_little_memory(tmp_path):
     bombs = (dictionary_bomb, dictionary_type, long_row, groups, empty_rows, packed)

@@ -41,9 +41,11 @@ def test_a_thread_that_waits_for_a_server_is_freed_at_once():
             *kuhn(), RemoteWriter(model.chat, model.context, GREEDY, endpoint, RequestLimits())
         )
         freed = []
-        threading.Thread(target=lambda: (asked.wait(LIMIT_S), freed.append(collector.kill()))).start()
+        killer = threading.Thread(target=lambda: (asked.wait(LIMIT_S), freed.append(collector.kill())))
+        killer.start()
         with pytest.raises(RunnerError, match="cancelled"):
             collector.collect(ORDER)
+        killer.join(LIMIT_S)  # it may come to note what it did only now
         assert freed == [True]
         collector.close()
         stub.ruin = lambda number: "die"

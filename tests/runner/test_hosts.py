@@ -97,7 +97,7 @@ def collect(blocks, timeout_s):
     [
         (thread_game, raises, 200.0, "FloatingPointError: the rules broke"),
         (ProcessGame, send(signal.SIGKILL), 200.0, "ended with exit code -9 in the middle of a segment"),
-        (ProcessGame, send(signal.SIGSTOP), 5.0, "--collect-timeout"),
+        pytest.param(ProcessGame, send(signal.SIGSTOP), 5.0, "--collect-timeout", marks=pytest.mark.full),
     ],
     ids=["thread-raises", "process-killed", "process-hangs"],
 )

@@ -21,6 +21,7 @@ from selfplay.runner.game_process import parse_dtype
 from selfplay.runner.process_game import LINE_BYTES, ProcessGame
 from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
 from tests.scripts.commands import is_alive, wait_for
+from tests.support.cases import first_alone
 from tests.support.processes import LIMIT_S, Process
 
 ROOT = Path(__file__).parents[2]
@@ -122,10 +123,12 @@ def test_its_file_has_no_name(shared):
 
 @pytest.mark.parametrize(
     ("name", "change", "words"),
-    [
-        ("mock", {"stage": "hyrule_temple"}, "unknown stage 'hyrule_temple'"),
-        ("chess", {}, "unknown game 'chess'"),
-    ],
+    first_alone(
+        [
+            ("mock", {"stage": "hyrule_temple"}, "unknown stage 'hyrule_temple'"),
+            ("chess", {}, "unknown game 'chess'"),
+        ]
+    ),
 )
 def test_bad_options_are_told_and_leave_nothing(name, change, words):  # no process: that is seen to for every test
     with pytest.raises(GameError, match=words):
@@ -166,7 +169,7 @@ def test_closing_kills_what_does_not_listen(game):
     assert not is_alive(game.pid)
 
 
-@pytest.mark.parametrize("stopped", [False, True], ids=["idle", "hanging"])
+@pytest.mark.parametrize("stopped", first_alone([True, False]), ids=["hanging", "idle"])
 def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
     code = f"""
         import time
@@ -199,7 +202,7 @@ def writer_of(game):
     return open(f"/proc/self/fd/{game._process.stdout.fileno()}", "wb", 0)
 
 
-@pytest.mark.parametrize("line", [b"{}", b"1 {}", b"0 {}", b'{"notes": []}'])
+@pytest.mark.parametrize("line", first_alone([b"1 {}", b"{}", b"0 {}", b'{"notes": []}']))
 def test_an_old_or_stray_answer_is_not_the_answer_of_a_child_that_hangs(game, line):
     game.reset(SEEDS)
     os.kill(game.pid, signal.SIGSTOP)
@@ -227,7 +230,7 @@ GARBAGE = {
 }
 
 
-@pytest.mark.parametrize("body", GARBAGE.values(), ids=GARBAGE)
+@pytest.mark.parametrize("body", first_alone(GARBAGE.values()), ids=GARBAGE)
 def test_what_is_no_answer_is_an_error_of_the_runner_that_quotes_it(game, body):
     game.reset(SEEDS)
     os.kill(game.pid, signal.SIGSTOP)
@@ -239,7 +242,7 @@ def test_what_is_no_answer_is_an_error_of_the_runner_that_quotes_it(game, body):
     assert len(str(told.value)) < 500
 
 
-@pytest.mark.parametrize("start", [b"", b"3 {"])
+@pytest.mark.parametrize("start", first_alone([b"3 {", b""]))
 def test_an_endless_answer_is_refused_at_the_bound(game, start):
     game.reset(SEEDS)
     os.kill(game.pid, signal.SIGSTOP)
@@ -266,7 +269,9 @@ def test_an_endless_answer_is_refused_at_the_bound(game, start):
 
 @pytest.mark.parametrize(
     "change",
-    [{"stats": "|O"}, {"stats": "no type"}, {"stats": 5}, {"obs_width": 1 << 40}, {"obs_width": "9"}, {"bots": [1]}],
+    first_alone(
+        [{"stats": "|O"}, {"stats": "no type"}, {"stats": 5}, {"obs_width": 1 << 40}, {"obs_width": "9"}, {"bots": [1]}]
+    ),
     ids=str,
 )
 def test_games_that_cannot_be_are_an_error_of_the_runner(monkeypatch, change):

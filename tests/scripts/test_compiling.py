@@ -1,7 +1,6 @@
 """Programs that have to compile the rules first: what they tell, and that a signal ends them."""
 
 import signal
-import time
 
 import pytest
 
@@ -9,6 +8,7 @@ from envs.compile import numba_config
 from selfplay.config.fighting import Config
 from tests.scripts import commands
 from tests.scripts.commands import read_until, start
+from tests.support.cases import first_alone
 from tests.train.policies import save
 
 pytestmark = pytest.mark.skipif(bool(numba_config.DISABLE_JIT), reason="nothing is compiled")
@@ -23,7 +23,9 @@ GAMES = {
 
 @pytest.mark.parametrize(
     ("script", "number", "code"),
-    [(script, signal.SIGINT, 130) for script in GAMES] + [("train_self_play.py", signal.SIGTERM, -signal.SIGTERM)],
+    first_alone(
+        [(script, signal.SIGINT, 130) for script in GAMES] + [("train_self_play.py", signal.SIGTERM, -signal.SIGTERM)]
+    ),
 )
 def test_a_signal_while_rules_are_compiled_ends_the_program_at_once(script, number, code, tmp_path, monkeypatch):
     run = save(tmp_path / "run", 0, 5)
@@ -34,10 +36,8 @@ def test_a_signal_while_rules_are_compiled_ends_the_program_at_once(script, numb
         told = read_until(process, "Compiling the game rules")
         assert "several minutes on a busy machine" in told[-1]
         process.send_signal(number)
-        sent = time.monotonic()
         rest = process.stdout.read()
-        assert process.wait(60) == code, rest
-        assert time.monotonic() - sent < 60, "compiling would take longer than the time limit of this test"
+        assert process.wait() == code, rest
     assert "Traceback" not in rest
     assert "Compiled" not in rest
     assert not (tmp_path / "checkpoints").exists()  # nothing was begun

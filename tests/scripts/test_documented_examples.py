@@ -25,6 +25,7 @@ from selfplay.commands.export import export
 from selfplay.league.ledger import Ledger
 from tests.league.pools import series
 from tests.scripts.commands import run
+from tests.support.processes import LIMIT_S
 from tests.train.fighting.test_solved_games import Higher
 from tests.train.policies import save
 
@@ -101,7 +102,7 @@ def missing(how):
 
 
 async def within(block):
-    async with asyncio.timeout(30.0):
+    async with asyncio.timeout(LIMIT_S):
         await block
 
 

@@ -274,6 +274,7 @@ def test_kill_9_loses_nothing_that_was_saved(tmp_path):
     assert (folder / "ledger.jsonl").read_bytes().startswith(whole)
 
 
+@pytest.mark.full
 def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
     """Killed, resumed: the ledger, the opponents to come and the weights are those of a run that nothing disturbed."""
     iteration = 128

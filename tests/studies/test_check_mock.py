@@ -18,6 +18,7 @@ def run(monkeypatch, *arguments):
     return check_mock.main()
 
 
+@pytest.mark.full
 def test_json_is_all_that_is_printed(games, monkeypatch, capsys):
     assert run(monkeypatch, "--json", *games) == 0
     made = json.loads(capsys.readouterr().out)
@@ -25,6 +26,7 @@ def test_json_is_all_that_is_printed(games, monkeypatch, capsys):
     assert [file["file"] for file in made["files"]] == ["game_0.slp", "game_1.slp"]
 
 
+@pytest.mark.full
 def test_a_page_and_a_picture_are_written(games, monkeypatch, capsys, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- fidelity: begin -->\nold\n<!-- fidelity: end -->\nafter\n")
@@ -38,6 +40,7 @@ def test_a_page_and_a_picture_are_written(games, monkeypatch, capsys, tmp_path):
     assert picture.read_text().startswith("<svg")
 
 
+@pytest.mark.full
 def test_characters_have_a_place_of_their_own_on_a_page(games, monkeypatch, capsys, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
@@ -50,11 +53,13 @@ def test_characters_have_a_place_of_their_own_on_a_page(games, monkeypatch, caps
     assert "hits by" not in text
 
 
+@pytest.mark.full
 def test_single_cases_are_listed_instead_of_the_score(games, monkeypatch, capsys):
     assert run(monkeypatch, *games, "--list", "contacts") == 0
     assert all(" frame " in line for line in capsys.readouterr().out.splitlines())
 
 
+@pytest.mark.full
 def test_folds_are_scored_with_fitted_tables(games, monkeypatch, capsys, tmp_path):
     used = []
     monkeypatch.setattr(folds, "_fit", lambda replays, folder: used.append(len(replays)))

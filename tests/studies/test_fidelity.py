@@ -54,6 +54,7 @@ def shifted(replay, x):
     )
 
 
+@pytest.mark.full
 def test_the_mock_repeats_its_own_games(own):
     """What a file tells, and what ``reconstruct_memory`` works out, is enough to play on as the mock did."""
     measured = measure(own)
@@ -66,6 +67,7 @@ def test_the_mock_repeats_its_own_games(own):
     assert made["knockback_within_1pct"] == 1.0
 
 
+@pytest.mark.full
 def test_contacts_and_landings_of_its_own_games_are_found(own):
     measured = measure(own)
     made = of_file(measured)
@@ -75,6 +77,7 @@ def test_contacts_and_landings_of_its_own_games_are_found(own):
     assert made["landing_exact"] > 0.9
 
 
+@pytest.mark.full
 def test_contacts_out_of_reach_are_missed(own):
     away = np.zeros((len(own.state.players), 2))
     away[:, 0] = -60.0
@@ -83,6 +86,7 @@ def test_contacts_out_of_reach_are_missed(own):
     assert of_file(measured)["contacts_recall"] < 0.1
 
 
+@pytest.mark.full
 def test_contacts_that_the_game_does_not_have_are_invented(own):
     """Both players at one place: attacks that missed would connect."""
     together = np.zeros((len(own.state.players), 2))
@@ -92,12 +96,14 @@ def test_contacts_that_the_game_does_not_have_are_invented(own):
     assert contacts["found"][~contacts["real"]].all()
 
 
+@pytest.mark.full
 def test_a_wrong_move_is_noticed(own):
     """The score falls when the real game does something else than the mock: here a wind blows over the stage."""
     wind = 0.05 * np.arange(len(own.state.players))[:, None]
     assert of_file(measure(shifted(own, wind)))["position_error_30_median"] > 0.4
 
 
+@pytest.mark.full
 def test_windows_are_compared_from_their_first_real_frame(own):
     played = play_windows(own, reconstruct_memory(own))
     assert played.error.shape == (len(own.state.players) - LENGTH, 2, 4)
@@ -129,6 +135,7 @@ def test_what_is_covered_is_decided_from_the_real_game():
     assert not coverage.is_playable(replay)
 
 
+@pytest.mark.full
 def test_everything_is_claimed_on_demand():
     replay = recorded(frames=60)
     replay.state.players["action"][10, 1] = a.SLIDE_OFF
@@ -186,6 +193,7 @@ def test_flags_of_windows():
     assert len(any_in(flags[:LENGTH])) == 0
 
 
+@pytest.mark.full
 def test_the_report_names_everything(own):
     measured = measure(own)
     made = report([measured])
@@ -203,6 +211,7 @@ def test_the_report_names_everything(own):
     assert measured.windows.dtype == WINDOW
 
 
+@pytest.mark.full
 def test_a_file_that_the_mock_cannot_play_is_listed_only():
     replay = recorded(frames=60)
     replay.state.players["character"][:] = 9
@@ -212,6 +221,7 @@ def test_a_file_that_the_mock_cannot_play_is_listed_only():
     assert report([measured])["covered"] is None
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not REAL.is_dir(), reason=f"real replays are not at {REAL}")
 def test_real_replays_are_repeated():
     """No figure falls far, on the public files that record everything."""
@@ -229,6 +239,7 @@ def test_real_replays_are_repeated():
     assert made["covered"] >= 0.9
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not REAL.is_dir(), reason=f"real replays are not at {REAL}")
 def test_frames_that_were_rolled_back_are_as_good_as_others():
     """Their last record follows from the frame before it, so that windows may have them."""

@@ -25,6 +25,7 @@ def test_tables_have_what_was_fitted(games):
     assert 33.0 not in fitted_tables(games, lambda replays, folder: None).characters["weight"]
 
 
+@pytest.mark.full
 def test_no_file_is_scored_with_tables_that_it_was_used_for(games):
     fitted = []
     found = measure_folds(games, 2, fit=lambda replays, folder: fitted.append(set(replays)))

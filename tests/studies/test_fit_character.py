@@ -90,6 +90,7 @@ def test_published_files_name_their_source(tmp_path):
         read_published(tmp_path)
 
 
+@pytest.mark.full
 def test_bounds_of_the_mocks_own_game_hold_for_the_hulls_that_it_has():
     replay = recorded(frames=1800)
     found = bounds(replay)

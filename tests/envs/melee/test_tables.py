@@ -137,6 +137,15 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def two(folder):
+    """The tables of two characters, which are read in a fifth of the time."""
+    for path in (*folder.glob("characters/*.toml"), *folder.glob("fitted/*.toml")):
+        if path.stem not in ("fox", "mewtwo"):
+            path.unlink()
+    return folder
+
+
 def test_a_new_character_is_one_new_file(folder):
     text = (folder / "characters/fox.toml").read_text().replace("id = 1 ", "id = 26 ", 1)
     (folder / "characters/roy.toml").write_text(text)
@@ -221,13 +230,13 @@ def test_a_new_character_is_one_new_file(folder):
         ("characters/fox.toml", 'kind = "laser"', 'kind = "beam"', r"hits\[\d\]: kind is 'beam', valid are"),
     ],
 )
-def test_a_bad_table_names_file_row_and_field(folder, file, old, new, message):
-    path = folder / file
+def test_a_bad_table_names_file_row_and_field(two, file, old, new, message):
+    path = two / file
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(TableError, match=message):
-        load_tables(folder)
+        load_tables(two)
 
 
 def test_fields_of_a_hit_are_named_in_the_file_as_in_the_table():

@@ -6,6 +6,7 @@ import pytest
 from selfplay.checkpoint.models import read_model, weights_of
 from selfplay.train.dialogue import embedded
 from selfplay.train.dialogue.partial import partial_folder
+from tests.support.processes import LIMIT_S
 from tests.train.dialogue.conftest import make_start
 
 TOKENS = 20_000
@@ -77,5 +78,5 @@ def test_it_is_taught_in_a_thread_too(tmp_path):
     made = []
     thread = threading.Thread(target=lambda: made.append(make_start(tmp_path, "kuhn_text", 2_000)))
     thread.start()
-    thread.join(60.0)
+    thread.join(LIMIT_S)
     assert made

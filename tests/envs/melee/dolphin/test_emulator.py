@@ -12,6 +12,7 @@ from envs.melee.controller import NEUTRAL
 from envs.melee.dolphin import emulator
 from envs.melee.state import CONTROLLER
 from tests.envs.melee.dolphin.emulators import PORT, SEEDS, disc_with, emulator_of, game_on, games_in, process_of
+from tests.support.cases import first_alone
 from tests.support.fake_dolphin.faults import CRASHED
 
 from envs.melee.dolphin.emulator import Emulator  # isort: skip # needs libmelee, which ``emulators`` asks for
@@ -49,11 +50,6 @@ def make(tmp_path, scratch):
             return games[-1]
 
         yield make
-
-
-def first_alone(kinds):
-    """The first kind in every run of the tests, all of them in the full suite."""
-    return [pytest.param(kind, marks=[pytest.mark.full] if number else ()) for number, kind in enumerate(kinds)]
 
 
 def neutral():

@@ -197,6 +197,7 @@ def ended(pid):
     return state == "Z"  # where nobody adopts orphans, they stay in the table
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs the /proc of Linux")
 def test_late_answer_kills_the_whole_group(tmp_path, monkeypatch):
     monkeypatch.setattr(install, "_KILL_GRACE_S", 0.05)
