@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,25 +15,22 @@ from typing import TYPE_CHECKING, Any, Final
 from envs.melee import bots
 from envs.melee.physics import RULES_VERSION
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells
+from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.combat.measure import mirror, pace, scores
 from scripts.studies.command_line import Command, chosen, tell
 from scripts.studies.pages import measured_here, put_between, table
 from selfplay.checkpoint import RunDir
 from selfplay.commands.players import contender, home_rules
-from selfplay.config.fighting_cli import parse
-from selfplay.errors import SelfPlayError
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
-from selfplay.train.app import train
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
 GAMES: Final = 200
-SHORT: Final = 2_000_000  # steps
-LONG: Final = 12_000_000
+SHORT: Final = ("--timesteps", "2000000")
+LONG: Final = ("--timesteps", "12000000")
 BEFORE: Final = Path(__file__).parent / "before"
 """Last generations of the preset before this study: no imitation, entropy bonus 2.5e-3, zero-sum, same steps."""
 PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
@@ -65,6 +61,7 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "from scratch, stalling 0.5": ("--pretrained", "none", *BONUS, *STALLING),
 }
 FINALISTS: Final = ("floor, stalling 0.5", "entropy floor")
+DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
 BARS: Final = {
@@ -73,7 +70,7 @@ BARS: Final = {
     "kill_percent": ("at most", 130.0),
     "hits_an_opening": ("at least", 1.6),
     "self_destructs_a_game": ("at most", 0.1),
-    "last quarter's stocks a minute by the third's": ("at least", 0.8),
+    "last quarter's stocks a minute, share of the third's": ("at least", 0.8),
     "worst score but all_rounder": ("at least", 0.99),
     "score against all_rounder": ("at least", 0.97),
     "score against the preset before": ("at least", 0.9),
@@ -81,18 +78,15 @@ BARS: Final = {
 """What every run of the preset must reach, of 12 million steps and the default character."""
 
 
-def train_and_measure(name: str, arguments: Sequence[str], steps: int, seed: int, folder: Path) -> Cell:
-    """Train one run and measure its last generation. Blocks.
+def train_and_measure(name: str, arguments: Sequence[str], seed: int, folder: Path) -> Cell:
+    """Train one run, unless that is done, and measure its last generation. Blocks.
 
     Raises:
         SelfPlayError: the training failed or was interrupted.
     """
-    words = [*PRESET, "--timesteps", str(steps), "--seed", str(seed), *arguments]
-    wanted = parse([*words, "--checkpoint", str(folder)])
-    started = time.monotonic()
-    if train(wanted.config, explicit=wanted.explicit, preset=wanted.preset):
-        raise SelfPlayError(f"{folder} was interrupted")
+    words = [*PRESET, "--seed", str(seed), *arguments]
     run = RunDir(folder)
+    train_if_missing(run, words, tell)
     summary = run.read_summary()
     return {
         "name": name,
@@ -100,7 +94,7 @@ def train_and_measure(name: str, arguments: Sequence[str], steps: int, seed: int
         "seed": seed,
         "rules": RULES_VERSION,
         **measured_here(),
-        "wall_s": round(time.monotonic() - started, 1),
+        "training_s": summary["elapsed_s"],
         "total_steps": summary["total_steps"],
         **measured(contender(str(summary["newest"]), run), seed),
         "quarters": pace(run),
@@ -111,7 +105,8 @@ def measured(policy: Contender, seed: int) -> dict[str, Any]:
     """Games of a policy against itself, scripted players and, where it plays their character, the policies before."""
     characters, rules = home_rules((policy,))
     opponents = [Contender(name) for name in bots.LADDER]
-    opponents += [Contender(path.name, load_policy(path)) for path in sorted(BEFORE.iterdir())]
+    before = [Contender(path.name, load_policy(path)) for path in sorted(BEFORE.iterdir())]
+    opponents += [other for other in before if other.policy and set(other.policy.meta.characters) == set(characters)]
     return {
         "mirror": mirror(policy, characters, GAMES, 10_000 + seed, rules.stage),
         "scores": scores(policy, opponents, characters, rules, GAMES, 20_000 + seed),
@@ -129,32 +124,42 @@ def candidate_table(cells: Sequence[Cell]) -> str:
 
 def _row(cell: Cell) -> tuple[object, ...]:
     m, results = cell["mirror"], cell["scores"]
-    before = [result["score"] for name, result in results.items() if name.startswith("seed_")]
+    before = _against_before(cell)
     return (
         cell["name"], cell["seed"], f"{m['finished']:.0%}", f"{m['stocks_a_minute']:.2f}",
         f"{m['damage_a_minute']:.0f}", f"{m['kill_percent']:.0f}", f"{m['hits_an_opening']:.2f}",
         f"{m['self_destructs_a_game']:.2f}", *(f"{results[name]['score']:.1%}" for name in LADDER_ENDS),
-        f"{min(before):.1%}",
+        f"{min(before):.1%}" if before else "",
     )  # fmt: skip
 
 
-def accepted(cell: Cell) -> list[str]:
-    """The bars that a run of the preset misses; see ``BARS``."""
-    m, results, quarters = cell["mirror"], cell["scores"], cell["quarters"]
-    before = min(result["score"] for name, result in results.items() if name.startswith("seed_"))
+def missed(cell: Cell) -> list[str]:
+    """The ``BARS`` that a run of the preset misses, with its figures."""
+    results, quarters = cell["scores"], cell["quarters"]
     figures = {
-        **m,
-        "last quarter's stocks a minute by the third's":
+        **cell["mirror"],
+        "last quarter's stocks a minute, share of the third's":
             quarters[3]["stocks_per_minute"] / quarters[2]["stocks_per_minute"],
         "worst score but all_rounder": min(results[name]["score"] for name in bots.LADDER if name != "all_rounder"),
         "score against all_rounder": results["all_rounder"]["score"],
-        "score against the preset before": before,
+        "score against the preset before": min(_against_before(cell), default=1.0),
     }  # fmt: skip
     return [
-        f"{name} {figures[name]:.3g}, not {word} {bar:g}"
+        f"{name.replace('_', ' ')} {figures[name]:.3g}, {word} {bar:g} wanted"
         for name, (word, bar) in BARS.items()
         if (figures[name] < bar if word == "at least" else figures[name] > bar)
     ]
+
+
+def preset_text(cells: Sequence[Cell]) -> str:
+    """The table of the runs of the preset, and what they miss."""
+    lines = [f"- Seed {cell['seed']}: {'; '.join(missed(cell)) or 'every bar reached'}."
+             for cell in cells if cell["name"] == DEFAULT]  # fmt: skip
+    return "\n".join([candidate_table(cells), "", *lines])
+
+
+def _against_before(cell: Cell) -> list[float]:
+    return [result["score"] for name, result in cell["scores"].items() if name.startswith("seed_")]
 
 
 def main() -> int:
@@ -173,23 +178,22 @@ def _run(options: argparse.Namespace) -> None:
     parts = chosen("--parts", options.parts, ("candidates", "finalists", "preset", "page"))
     cells = Cells(options.out)
     names = chosen("--only", options.only, CANDIDATES) if options.only else list(CANDIDATES)
-    plan: list[tuple[str, str, int, int, tuple[str, ...]]] = []
+    plan: list[tuple[str, str, int, tuple[str, ...]]] = []  # part, name, seed, arguments
     if "candidates" in parts:
-        plan += [("candidates", name, SHORT, 0, CANDIDATES[name]) for name in names]
+        plan += [("candidates", name, 0, (*SHORT, *CANDIDATES[name])) for name in names]
     if "finalists" in parts:
-        plan += [("finalists", name, LONG, seed, CANDIDATES[name])
+        plan += [("finalists", name, seed, (*LONG, *CANDIDATES[name]))
                  for name in FINALISTS if name in names for seed in options.seeds]  # fmt: skip
     if "preset" in parts:
-        plan += [("preset", "preset", LONG, seed, ()) for seed in options.seeds]
-        plan += [("preset", name, LONG, 0, ("--character", name)) for name in CHARACTERS]
-    for part, name, steps, seed, arguments in plan:
+        plan += [("preset", DEFAULT, seed, ("--track-elo",)) for seed in options.seeds]
+        plan += [("preset", name, 0, ("--track-elo", "--character", name)) for name in CHARACTERS]
+    for part, name, seed, arguments in plan:
         cell = f"{part}/{_file(name)}-{seed}"
-        made = cells.make(cell, partial(train_and_measure, name, arguments, steps, seed, options.runs / cell))
+        made = cells.make(cell, partial(train_and_measure, name, arguments, seed, options.runs / cell))
         tell(f"{cell}: {'measured' if made else 'was finished'}")
     if "page" in parts:
-        for part in ("candidates", "finalists", "preset"):
-            found = cells.read(cells.names(f"{part}/*"))
-            put_between(options.page, f"combat {part}", candidate_table(found))
+        for part, text in (("candidates", candidate_table), ("finalists", candidate_table), ("preset", preset_text)):
+            put_between(options.page, f"combat {part}", text(cells.read(cells.names(f"{part}/*"))))
 
 
 def _file(name: str) -> str:

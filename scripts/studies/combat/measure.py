@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,8 +19,6 @@ from selfplay.train.imitation.recording import pairings_of, recorded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from envs.melee.replay import Replay
     from selfplay.checkpoint import RunDir
 
@@ -28,32 +27,32 @@ BLOCK: Final = 25  # games at once; their frames take 15 MB each
 
 
 def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int, stage: str) -> dict[str, float]:
-    """Figures of games of a policy against itself with a cap of eight minutes. Blocks."""
-    matchups = pairings_of([policy.id], [], games, characters, seed)
+    """Figures of games of a policy against itself with a cap of eight minutes. Blocks.
+
+    Ends, pace and self-destructs are those that ``evaluate`` reports; the rest is counted from as many recorded games.
+    """
     rules = Rules(stage=stage, max_episode_frames=CAP)
+    played = evaluate(policy, policy, games, characters, rules, seed)
+    assert played.finished is not None  # a fight
+    assert played.seconds is not None
     made, percents = [], []
+    matchups = pairings_of([policy.id], [], games, characters, seed)
     for start in range(0, games, BLOCK):
         for replay in recorded(matchups[start : start + BLOCK], {policy.id: policy}, rules):
             made.append(statistics(replay.state, replay.end))
             percents.extend(killed_at(replay))
-    return figures(np.stack(made), percents)
-
-
-def figures(games: NDArray[np.void], percents: Sequence[float]) -> dict[str, float]:
-    """The figures of games, STYLE [G, 2]; ``percents`` of the victims of all lost stocks."""
-    sums = structured_to_unstructured(games).sum((0, 1))
+    sums = structured_to_unstructured(np.stack(made)).sum((0, 1))
     total = dict(zip(STYLE.names or (), sums.tolist(), strict=True))
-    minutes = max(total["minutes"], 1e-9)  # of both seats
     return {
-        "games": len(games),
-        "finished": float((games["stocks_lost"].max(1) == STOCKS).mean()),
-        "minutes_a_game": minutes / 2 / len(games),
-        "stocks_a_minute": total["stocks_lost"] / minutes,  # taken by a seat
-        "damage_a_minute": float(games["opening_damage"].sum()) / minutes,
-        "kill_percent": float(np.median(percents)) if percents else 0.0,
+        "games": games,
+        "finished": played.finished,
+        "minutes_a_game": played.seconds / 60.0,
+        "stocks_a_minute": fmean(played.stocks_per_minute or ()),  # taken by a player
+        "damage_a_minute": fmean(played.damage_per_minute or ()),
+        "self_destructs_a_game": fmean(played.self_destructs or ()),  # of a player
+        "kill_percent": float(np.median(percents)) if percents else 0.0,  # of all lost stocks
         "hits_an_opening": total["hits"] / max(total["openings"], 1.0),
-        "openings_a_minute": total["openings"] / minutes,
-        "self_destructs_a_game": total["self_destructs"] / 2 / len(games),  # of a seat
+        "openings_a_minute": total["openings"] / max(total["minutes"], 1e-9),
     }
 
 
