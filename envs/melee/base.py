@@ -67,10 +67,10 @@ class MeleeGame:
         reward_stock: float = 5.0,
         reward_damage: float = 0.05,
         stalling: float = 0.0,
-        stalling_after: float = 3.0,
+        stalling_after: float = 2.0,
         self_destruct: float = 0.0,
         lingering: float = 0.0,
-        lingering_from: float = 100.0,
+        lingering_from: float = 90.0,
         ledge_grab_limit: int = LEDGE_GRAB_LIMIT,
     ) -> None:
         if num_games < 1 or frame_skip < 1 or max_episode_frames < 1:

@@ -124,7 +124,7 @@ class RewardConfig(Group):
         0.0, description="Cost of a second of stalling, which both players pay"
     )
     stalling_after: Annotated[float, Field(ge=0)] = Field(
-        3.0, description="Seconds without damage, both players in play, after which it is stalling"
+        2.0, description="Seconds without damage, both players in play, after which it is stalling"
     )
     self_destruct: Annotated[float, Field(ge=0)] = Field(
         0.0, description="Cost of a self-destruct in addition to the stock; the other player gains nothing by it"
@@ -135,7 +135,7 @@ class RewardConfig(Group):
         "proportion",
     )
     lingering_from: Annotated[float, Field(ge=0)] = Field(
-        100.0, description="Percent from which a stock should be taken"
+        90.0, description="Percent from which a stock should be taken"
     )
 
 

@@ -16,9 +16,11 @@ FIGHTING: Final[Presets] = {
             "rollout_length": 32,
             "batch_size": 4096,
             "learning_rate": 1e-3,
-            "entropy_coefficient": 2.5e-3,
+            "entropy_coefficient": 5e-3,
+            "entropy_floor": 0.5,
             "anneal": True,
         },
+        "reward": {"stalling": 1.0, "self_destruct": 6.0, "lingering": 1.0},
     },
 }
 

@@ -41,27 +41,28 @@ def settings(**values: object) -> tuple[str, ...]:
     return tuple(word for name, value in values.items() for word in ("--set", f"{name.replace('__', '.')}={value}"))
 
 
-ZERO_SUM: Final = settings(reward__stalling=0, reward__damage_fade=0)
+ZERO_SUM: Final = settings(reward__stalling=0, reward__lingering=0, reward__self_destruct=0)
 BONUS: Final = settings(ppo__entropy_coefficient=2.5e-3, ppo__entropy_floor=0)  # as before
 FLOOR: Final = settings(ppo__entropy_coefficient=5e-3, ppo__entropy_floor=0.5)
-STALLING: Final = settings(reward__stalling=0.5, reward__stalling_after=3)
+STALLING: Final = settings(reward__stalling=0.5, reward__stalling_after=3, reward__lingering=0, reward__self_destruct=0)
+MORE: Final = settings(reward__stalling=1, reward__stalling_after=2, reward__lingering=0, reward__self_destruct=0)
 CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "as before, from scratch": ("--pretrained", "none", *BONUS, *ZERO_SUM),
     "imitation": (*BONUS, *ZERO_SUM),
     "imitation, weak bonus": (*ZERO_SUM, *settings(ppo__entropy_coefficient=5e-4, ppo__entropy_floor=0)),
     "entropy floor": (*FLOOR, *ZERO_SUM),
-    "floor, damage fades": (*FLOOR, *ZERO_SUM, *settings(reward__damage_fade=150)),
     "floor, stock 10": (*FLOOR, *ZERO_SUM, *settings(reward__stock=10)),
     "floor, gamma 0.996": (*FLOOR, *ZERO_SUM, "--gamma", "0.996"),
     "floor, teacher 0.03": (*FLOOR, *ZERO_SUM, "--teacher-kl", "0.03"),
     "floor, half against others": (*FLOOR, *ZERO_SUM, "--mode", "simple_mix"),
-    "floor, stalling 0.5": (*FLOOR, *STALLING),
-    "floor, stalling 0.3 after 1 s": (*FLOOR, *settings(reward__stalling=0.3, reward__stalling_after=1)),
-    "floor, stalling 1 after 2 s": (*FLOOR, *settings(reward__stalling=1, reward__stalling_after=2)),
-    "from scratch, stalling 0.5": ("--pretrained", "none", *BONUS, *STALLING),
-}
-FINALISTS: Final = ("floor, stalling 0.5", "entropy floor")
-DEFAULT: Final = "mewtwo"  # character of the preset
+    "floor, stalling 0.5 after 3 s": (*FLOOR, *STALLING),
+    "floor, stalling 1 after 2 s": (*FLOOR, *MORE),
+    "floor, stalling 1, lingering 1": (*FLOOR, *MORE, *settings(reward__lingering=1)),
+    "floor, stalling 1, lingering 1, self-destruct 6":
+        (*FLOOR, *MORE, *settings(reward__lingering=1, reward__self_destruct=6)),
+    "from scratch, stalling 1": ("--pretrained", "none", *BONUS, *MORE),
+}  # fmt: skip
+FINALISTS: Final = ("floor, stalling 1, lingering 1, self-destruct 6", "floor, stalling 0.5 after 3 s")
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
 BARS: Final = {
