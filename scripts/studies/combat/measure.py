@@ -31,7 +31,8 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     """Figures of games of a policy against itself with a cap of eight minutes. Blocks."""
     matchups = pairings_of([policy.id], [], games, characters, seed)
     rules = Rules(stage=stage, max_episode_frames=CAP)
-    made, percents = [], []
+    made: list[NDArray[np.void]] = []
+    percents: list[float] = []
     for start in range(0, games, BLOCK):
         for replay in recorded(matchups[start : start + BLOCK], {policy.id: policy}, rules):
             made.append(statistics(replay.state, replay.end))
