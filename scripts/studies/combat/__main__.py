@@ -63,6 +63,7 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "from scratch, stalling 1": ("--pretrained", "none", *BONUS, *MORE),
 }  # fmt: skip
 FINALISTS: Final = ("floor, stalling 1, lingering 1, self-destruct 6", "floor, stalling 0.5 after 3 s")
+DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
 BARS: Final = {
