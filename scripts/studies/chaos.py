@@ -89,7 +89,7 @@ class ChaosStudy:
             cell = train_and_evaluate(seed, folder, (*ARMS[arm], *self._options), self._games)
             keep(RunDir(folder).generations / cell["newest"], self._policy(name))
             scores = ", ".join(f"{name} {result['score']:.0%}" for name, result in cell["results"].items())
-            self._tell(f"{name}: {cell['wall_s'] / 60:.1f} minutes, {scores}")
+            self._tell(f"{name}: {cell['training_s'] / 60:.1f} minutes, {scores}")
             return cell
 
         self._cells.make(name, measure)
@@ -171,7 +171,7 @@ def runs_table(cells: Mapping[str, Sequence[Cell]]) -> str:
         shares = [result["finished"] for result in results.values() if "finished" in result]
         finished = f"{min(shares):.0%}" if shares else "not counted"
         scores = (f"{results[name]['score']:.1%}" for name in names)
-        rows.append((arm, cell["seed"], *scores, finished, f"{cell['wall_s'] / 60:.1f}", cell["restarts"]))
+        rows.append((arm, cell["seed"], *scores, finished, f"{cell['training_s'] / 60:.1f}", cell["restarts"]))
     bars = (f"{name} (bar {bar(name):.0%})" for name in names)
     text = table(("faults", "seed", *bars, "finished, least", "minutes", "runners replaced"), rows)
     about = next((cell for found in cells.values() for cell in found), None)

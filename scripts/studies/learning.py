@@ -7,15 +7,15 @@ again; delete its file to repeat it.
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee import bots
+from envs.registry import find_game
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells
+from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.command_line import Command, tell
 from scripts.studies.curves import Curve, svg
 from scripts.studies.pages import interval, measured_here, put_between
@@ -24,13 +24,12 @@ from selfplay.checkpoint import RunDir
 from selfplay.commands.evaluation import evaluate
 from selfplay.commands.players import contender, home_rules
 from selfplay.config.defaults import held_out
+from selfplay.config.fighting import SCRIPTED
 from selfplay.config.fighting_cli import parse
-from selfplay.errors import SelfPlayError
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
 from selfplay.league.records import generation_number
-from selfplay.train.app import train
 from selfplay.train.fighting.rating import config_of
 
 if TYPE_CHECKING:
@@ -44,17 +43,15 @@ COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset la
 
 
 def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), games: int = GAMES) -> Cell:
-    """Train one seed and play ``games`` games of its last generation with each opponent; the figures.
+    """Train one seed, unless that is done, and play ``games`` games of its last generation with each opponent.
 
     Raises:
         SelfPlayError: the training failed or was interrupted.
     """
-    wanted = parse([*COMMAND.format(seed=seed).split()[2:], "--checkpoint", str(folder), *arguments])
-    started = time.monotonic()
-    if train(wanted.config, explicit=wanted.explicit, preset=wanted.preset):
-        raise SelfPlayError(f"seed {seed} was interrupted")
-    wall = time.monotonic() - started
+    words = [*COMMAND.format(seed=seed).split()[2:], *arguments]
+    wanted = parse(words)
     run = RunDir(folder)
+    train_if_missing(run, words, tell)
     summary = run.read_summary()
     newest = str(summary["newest"])
     results = {}
@@ -66,7 +63,6 @@ def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), g
         "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
         "seed": seed,
         **measured_here(),
-        "wall_s": round(wall, 1),
         "training_s": summary["elapsed_s"],
         "steps_per_iteration": wanted.config.steps_per_iteration,
         "newest": newest,
@@ -97,9 +93,11 @@ def rated(run: RunDir) -> dict[str, Any]:
 
 
 def opponents(config: Config) -> dict[str, Any]:
-    """The mode of a run, and the scripted players that it does not train against."""
+    """The mode of a run, and the scripted players that it neither trains against nor imitates."""
     mode = config.league.mode
-    return {"mode": mode, "held_out": list(held_out(config) if "scripted" in MODES[mode] else bots.LADDER)}
+    imitated = find_game(config.game.type).imitated_players if config.run.pretrained == SCRIPTED else ()
+    unknown = held_out(config) if "scripted" in MODES[mode] else bots.LADDER
+    return {"mode": mode, "held_out": [name for name in unknown if name not in imitated]}
 
 
 def read_cells(folder: Path) -> list[Cell]:
@@ -113,7 +111,7 @@ def table(cells: Sequence[Cell]) -> str:
     seeds = [f"seed {cell['seed']}" for cell in cells]
     scores = [
         (
-            f"{name} (never met in training)" if name in cells[0]["held_out"] else name,
+            f"{name} (unknown to training)" if name in cells[0]["held_out"] else name,
             *(_score(cell["results"][name]) for cell in cells),
         )
         for name in cells[0]["results"]
