@@ -44,6 +44,7 @@ class GameEntry:
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
+    imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating
     characters: Mapping[str, int] = field(default_factory=dict)  # of a fight, by name
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
@@ -87,6 +88,7 @@ _MOCK: Final = GameEntry(
     starts_at_once=mock.rules_are_compiled,
     prepare=mock.compile_rules,
     held_out=("counter_hitter", "all_rounder"),
+    imitated_players=("edge_guarder", "counter_hitter", "rusher"),  # never all_rounder: it stays unknown to training
     characters=CHARACTERS,
     stages=STAGES,
     action_parts=FIELDS,

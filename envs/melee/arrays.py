@@ -23,21 +23,35 @@ STATS: Final = np.dtype(
         ("stocks", "i4"),  # left at the end
         ("percent", "f8"),  # at the end
         ("stocks_taken", "i4"),
+        ("stocks_lost", "i4"),
         ("damage", "f8"),  # dealt
         ("damage_taken", "f8"),
         ("self_destructs", "i4"),
         ("ledge_grabs", "i4"),
         ("frames", "i4"),
+        ("frames_without_hit", "i4"),  # longest time without damage, see ``EPISODE``
         ("ended", "i4"),  # index into ``episodes.ENDED_BY``
         ("reward_stock", "f8"),
         ("reward_damage", "f8"),
+        ("reward_stalling", "f8"),
+        ("reward_lingering", "f8"),
+        ("reward_self_destruct", "f8"),
     ],
     align=True,
 )
 
 # The episode that a game is in. ``clock`` counts frames as ``frames`` does, and gives the place in the delay line.
 EPISODE: Final = np.dtype(
-    [("seed", "i8"), ("number", "i4"), ("frames", "i4"), ("cap", "i4"), ("clock", "i4")], align=True
+    [
+        ("seed", "i8"),
+        ("number", "i4"),
+        ("frames", "i4"),
+        ("cap", "i4"),
+        ("clock", "i4"),
+        ("quiet", "i4"),  # frames since the last damage in which both players were in play
+        ("longest_quiet", "i4"),  # the most of them so far
+    ],
+    align=True,
 )
 
 
@@ -49,6 +63,11 @@ class StepOptions(NamedTuple):
     cap: int  # frames after which an episode is truncated
     reward_stock: float
     reward_damage: float
+    stalling_cost: float  # of a frame of stalling, for both seats
+    stalling_frames: int  # frames without damage after which it is stalling
+    self_destruct_cost: float
+    lingering_cost: float  # of a frame and a percent of the opponent above the threshold
+    lingering_from: float  # that threshold
     ledge_grab_limit: int  # see ``MeleeGame``
 
 
@@ -66,7 +85,7 @@ class Games(NamedTuple):
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
-    sums: NDArray[np.float64]  # [B, P, 2] reward terms of the episode so far
+    sums: NDArray[np.float64]  # [B, P, 5] reward terms of the episode so far
 
 
 class StepArrays(NamedTuple):
@@ -102,7 +121,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),
-        sums=np.zeros((*shape, 2)),
+        sums=np.zeros((*shape, 5)),
     )
 
 

@@ -9,16 +9,17 @@ from typing import Final
 
 from envs.compile import compiled, rule
 from envs.melee import bots
-from envs.melee.actions import CLIFF_CATCH
+from envs.melee.actions import CLIFF_CATCH, REBIRTH_WAIT
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
 from envs.melee.physics.actions.death import CREDIT_FRAMES
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
-from envs.melee.reward import reward_terms
+from envs.melee.reward import lingering_percent, reward_terms
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
+from envs.rated import FINISHED
 
 SPAWN_JITTER: Final = 8.0  # units; both seats start that much nearer or farther at most, so that games differ
 WIDTH: Final = ACTION_SPEC.width  # as plain numbers, which compiled rules can read
@@ -49,6 +50,8 @@ def _reset_episode(b, games, cap):
     own.frames = 0
     own.cap = cap
     own.clock = 0
+    own.quiet = 0
+    own.longest_quiet = 0
     for seat in range(2):
         release(games.controllers[b, seat])
         release(games.chosen[b, seat])
@@ -88,9 +91,10 @@ def step_games(options, games, tables, out):
 
 @rule
 def _counts(b, games):
-    """Stocks of both seats, and the damage that both have dealt."""
-    players, memory = games.players[b], games.memory[b]
-    return players[0].stocks, players[1].stocks, memory[0].damage_dealt, memory[1].damage_dealt
+    """Of both seats: stocks, the damage that they have dealt, and self-destructs."""
+    players, m = games.players[b], games.memory[b]
+    dealt, lost = (m[0].damage_dealt, m[1].damage_dealt), (m[0].self_destructs, m[1].self_destructs)
+    return players[0].stocks, players[1].stocks, dealt[0], dealt[1], lost[0], lost[1]
 
 
 @rule
@@ -130,14 +134,37 @@ def _settle(b, over, before, options, games, tables, out):
     stock, damage = reward_terms(
         (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
     )
-    out.reward[b, 0] = stock + damage
-    out.reward[b, 1] = -out.reward[b, 0]
-    sums[0, 0] += stock
-    sums[0, 1] += damage
-    sums[1, 0] -= stock
-    sums[1, 1] -= damage
+    self_destructs = before[4], before[5]
+    stalling = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
+    for seat in range(2):
+        sign = 1.0 - 2.0 * seat
+        lingering = options.lingering_cost * options.frame_skip
+        lingering *= lingering_percent(players[1 - seat], options.lingering_from)
+        self_destruct = options.self_destruct_cost * (memory[seat].self_destructs - self_destructs[seat])
+        out.reward[b, seat] = sign * (stock + damage) - stalling - lingering - self_destruct
+        sums[seat, 0] += sign * stock
+        sums[seat, 1] += sign * damage
+        sums[seat, 2] -= stalling
+        sums[seat, 3] -= lingering
+        sums[seat, 4] -= self_destruct
     if out.terminated[b] or out.truncated[b]:
         _finish(b, over, options, games, tables, out)
+
+
+@rule
+def _stalling(episode, players, damaged, options):
+    """What this step of stalling costs each seat. ``damaged``: damage was dealt in it.
+
+    The clock stands still while a player is out of play, so that a lost stock does not reset it: a self-destruct would
+    be a way out.
+    """
+    if damaged:
+        episode.quiet = 0
+    if damaged or players[0].action <= REBIRTH_WAIT or players[1].action <= REBIRTH_WAIT:
+        return 0.0
+    episode.quiet += options.frame_skip
+    episode.longest_quiet = max(episode.longest_quiet, episode.quiet)
+    return options.stalling_cost * min(max(episode.quiet - options.stalling_frames, 0), options.frame_skip)
 
 
 @rule
@@ -186,20 +213,25 @@ def _finish(b, over, options, games, tables, out):
             lead = -1 if over_0 else 1
     out.score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
     out.score[b, 1] = 1.0 - out.score[b, 0]
-    ended = 0 if by_stocks else (1 if over == 1 else 2)
+    ended = FINISHED if by_stocks else (1 if over == 1 else 2)
     for seat in range(2):
         row = out.stats[b, seat]
         row.stocks = players[seat].stocks
         row.percent = players[seat].percent
         row.stocks_taken = STOCKS - players[1 - seat].stocks
+        row.stocks_lost = STOCKS - players[seat].stocks
         row.damage = memory[seat].damage_dealt
         row.damage_taken = memory[1 - seat].damage_dealt
         row.self_destructs = memory[seat].self_destructs
         row.ledge_grabs = memory[seat].ledge_grabs
         row.frames = games.episode[b].frames
+        row.frames_without_hit = games.episode[b].longest_quiet
         row.ended = ended
         row.reward_stock = games.sums[b, seat, 0]
         row.reward_damage = games.sums[b, seat, 1]
+        row.reward_stalling = games.sums[b, seat, 2]
+        row.reward_lingering = games.sums[b, seat, 3]
+        row.reward_self_destruct = games.sums[b, seat, 4]
     _observe(b, games, tables, out.final_obs)
 
 
@@ -245,11 +277,11 @@ def hold_actions(actions, acts, games):
 def begin_step(options, games, tables, before):
     """Begin a step of one game whose frames an emulator plays: choices go into the delay lines.
 
-    ``before`` [4] gets the stocks of both seats, and the damage that both have dealt.
+    ``before`` [6] gets what ``_counts`` returns.
     """
     _scripted_choices(0, options.bot_skip, games, tables)
     _enter_choices(0, options.frame_skip, games)
-    before[0], before[1], before[2], before[3] = _counts(0, games)
+    before[0], before[1], before[2], before[3], before[4], before[5] = _counts(0, games)
 
 
 @compiled

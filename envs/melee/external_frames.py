@@ -36,7 +36,7 @@ class ExternalFramesGame(MeleeGame):
     def __init__(self, *, restarts: bool = True, **options: Any) -> None:  # noqa: ANN401
         super().__init__(1, **options)
         self._restarts = restarts
-        self._before_step = np.zeros(4)  # stocks of both seats, damage dealt by both
+        self._before_step = np.zeros(6)  # see ``begin_step``
         self._inputs = records(CONTROLLER, 1, NUM_SEATS)  # of the next frame
         self._previous = records(PLAYER, 1, NUM_SEATS)  # the players of the frame before
 

@@ -1,16 +1,18 @@
-"""Zero-sum rewards.
+"""Rewards of a step: stocks and damage, which are zero-sum, and costs of not fighting, which nobody gains.
 
-Stocks and damage cannot be given back, so no term can be collected repeatedly.
+Stocks and damage cannot be given back, so no term can be collected repeatedly. The sum over both seats is never above
+zero, so two players that help each other gain nothing.
 """
 
 from __future__ import annotations
 
 from envs.compile import compiled
+from envs.melee.actions import REBIRTH_WAIT
 
 
 @compiled
 def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
-    """The terms (stock, damage) of one seat.
+    """The zero-sum terms (stock, damage) of one seat.
 
     Args:
         before: Stocks before the step, of this seat and of the other.
@@ -24,3 +26,11 @@ def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
     taken = before[1] - other.stocks
     lost = before[0] - me.stocks
     return stock * (taken - lost), damage * (my_damage - other_damage)
+
+
+@compiled
+def lingering_percent(other, threshold):
+    """Percent of an opponent in play (PLAYER record) above a threshold; 0 where it is out of play."""
+    if other.action <= REBIRTH_WAIT:
+        return 0.0
+    return max(0.0, other.percent - threshold)

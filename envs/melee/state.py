@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NUM_SEATS = 2
+FPS = 60  # frames of a second of game time
 STOCKS = 4  # of each player when a game starts
 
 # The fields that replay files and Dolphin also have. Names follow the Slippi specification.

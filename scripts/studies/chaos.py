@@ -43,7 +43,7 @@ WITHOUT, WITH = ARMS
 LEAST_FAULTS: Final = {"crash": 20, "nan": 20, "hang": 2}  # that a run with faults must have had
 BAND: Final = (0.40, 0.60)  # of the score of runs with faults against those without
 SEED: Final = 20_000  # of the games between two runs
-BY_STOCKS: Final = 0.80  # least share of wins by stocks
+FINISHED: Final = 0.80  # least share of games that end because a player is out of stocks
 _BARS: Final = {"gen_0": 0.95, "edge_guarder": 0.75, "counter_hitter": 0.75, "all_rounder": 0.0}  # others: 0.90
 _BAR: Final = 0.90
 PARTS: Final = ("train", "games", "page")
@@ -154,12 +154,12 @@ def below_bars(results: Mapping[str, Cell]) -> list[str]:
         for name, result in results.items()
         if result["score"] < bar(name)
     ]
-    stocks = [
-        f"{result['by_stocks']:.0%} of the wins against {name} by stocks, not {BY_STOCKS:.0%}"
+    unfinished = [
+        f"{result['finished']:.0%} of the games against {name} finished, not {FINISHED:.0%}"
         for name, result in results.items()
-        if result["by_stocks"] is not None and result["by_stocks"] < BY_STOCKS
+        if result.get("finished", 1.0) < FINISHED  # older figures lack it
     ]
-    return missed + stocks
+    return missed + unfinished
 
 
 def runs_table(cells: Mapping[str, Sequence[Cell]]) -> str:
@@ -168,12 +168,12 @@ def runs_table(cells: Mapping[str, Sequence[Cell]]) -> str:
     rows = []
     for arm, cell in ((arm, cell) for arm, found in cells.items() for cell in found):
         results = cell["results"]
-        shares = [result["by_stocks"] for result in results.values() if result["by_stocks"] is not None]
-        stocks = f"{min(shares):.0%}" if shares else "no wins"
+        shares = [result["finished"] for result in results.values() if "finished" in result]
+        finished = f"{min(shares):.0%}" if shares else "not counted"
         scores = (f"{results[name]['score']:.1%}" for name in names)
-        rows.append((arm, cell["seed"], *scores, stocks, f"{cell['wall_s'] / 60:.1f}", cell["restarts"]))
+        rows.append((arm, cell["seed"], *scores, finished, f"{cell['wall_s'] / 60:.1f}", cell["restarts"]))
     bars = (f"{name} (bar {bar(name):.0%})" for name in names)
-    text = table(("faults", "seed", *bars, "by stocks, least", "minutes", "runners replaced"), rows)
+    text = table(("faults", "seed", *bars, "finished, least", "minutes", "runners replaced"), rows)
     about = next((cell for found in cells.values() for cell in found), None)
     if about is None:
         return text

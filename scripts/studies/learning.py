@@ -146,7 +146,8 @@ def _misfit(p: float | None) -> str:
 
 
 def _score(result: dict[str, Any]) -> str:
-    return interval(result) + ("" if result["by_stocks"] is None else f"; {result['by_stocks']:.0%} by stocks")
+    """Score with its interval, and the share of finished games where it was counted."""
+    return interval(result) + (f"; {result['finished']:.0%} finished" if "finished" in result else "")
 
 
 def chart(cells: Sequence[Cell]) -> str:

@@ -36,18 +36,13 @@ def measure(options: argparse.Namespace) -> Results:
         result = evaluate(*players, options.games, (options.character,) * 2, rules, options.seed)
         results[stronger, weaker] = result
         pair = asdict(result)
-        print(f"{stronger:>15} against {weaker:<15} {interval(pair)}, {by_stocks(pair)} of its wins by stocks")
+        print(f"{stronger:>15} against {weaker:<15} {interval(pair)}, {pair['finished']:.0%} finished")
     return results
 
 
 def interval(pair: dict[str, Any]) -> str:
     """Score with its 95% interval."""
     return f"{pair['score']:.1%} ({pair['low']:.1%} to {pair['high']:.1%})"
-
-
-def by_stocks(pair: dict[str, Any]) -> str:
-    """Share of the wins with more stocks."""
-    return "none" if pair["by_stocks"] is None else f"{pair['by_stocks']:.0%}"
 
 
 def document(options: argparse.Namespace, results: Results) -> dict[str, Any]:
@@ -81,14 +76,18 @@ def tables(made: dict[str, Any]) -> str:
         pair = pairs[stronger, weaker]
         dealt, taken = pair["damage"]
         score, damage = f"{interval(pair)} against {weaker}", f"{dealt:.0f}%, {taken:.0f}%"
-        rows.append((stronger, score, by_stocks(pair), damage, f"{pair['self_destructs'][0]:.2f}"))
-    head = "player", "against the next weaker one", "wins by stocks", "damage dealt, taken", "self-destructs a game"
+        stocks = ", ".join(f"{each:.2f}" for each in pair["stocks_per_minute"])
+        rows.append((stronger, score, f"{pair['finished']:.0%}", stocks, damage, f"{pair['self_destructs'][0]:.2f}"))
+    head = (
+        *("player", "against the next weaker one", "finished games", "stocks taken, lost a minute"),
+        *("damage dealt, taken", "self-destructs a game"),
+    )
     cross: list[Sequence[object]] = []
     for place, player in enumerate(ladder[1:], 1):
         weaker_ones = [pairs[player, weaker] for weaker in ladder[:place]]
-        cells = [f"{pair['score']:.1%} ({by_stocks(pair)})" for pair in weaker_ones]
+        cells = [f"{pair['score']:.1%}" for pair in weaker_ones]
         cross.append((player, *cells, *[""] * (len(ladder) - 1 - place)))
-    between = "Score of the player of the row against that of the column; in brackets its wins by stocks:"
+    between = "Score of the player of the row against that of the column:"
     return "\n\n".join((about, markdown(head, rows), between, markdown(("", *ladder[:-1]), cross)))
 
 

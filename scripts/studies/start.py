@@ -63,7 +63,9 @@ class StartStudy:
             SelfPlayError: the training was interrupted.
         """
         words = COMMAND.format(steps=self._steps, seed=seed).split()[2:]
-        if arm != SCRATCH:
+        if arm == SCRATCH:
+            words += ["--pretrained", "none"]
+        else:
             words += ["--pretrained", str(self._policy), "--teacher-kl", arm.removeprefix("kl_")]
         train_if_missing(self._run(arm, seed), words, self._tell)
 
@@ -114,10 +116,10 @@ class StartStudy:
 
     def _measure(self, arm: str, seed: int, seeds: Sequence[int]) -> Cell:
         run, last = self._run(arm, seed), self._last(arm, seed)
-        start = "" if arm == SCRATCH else f" --pretrained {self._policy.name} --teacher-kl {arm.removeprefix('kl_')}"
+        start = f"{self._policy.name} --teacher-kl {arm.removeprefix('kl_')}" if arm != SCRATCH else "none"
         along = [(each.iteration, load_policy(each.path)) for each in list_generations(run)]
         cell: Cell = {
-            "command": COMMAND.format(steps=self._steps, seed=seed) + start,
+            "command": f"{COMMAND.format(steps=self._steps, seed=seed)} --pretrained {start}",
             "teacher": self._teacher_hash,
             "arm": arm,
             "seed": seed,

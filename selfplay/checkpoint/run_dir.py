@@ -185,14 +185,33 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
     PATH-3, ... is used.
 
     Raises:
-        RunExistsError: the folder holds a run.
-        ConfigError: the path is a file, below a file, or a folder with other content.
+        RunExistsError, ConfigError, CheckpointError: see ``check_new_run``.
     """
+    check_new_run(path, is_default)
     with boundary(CheckpointError, f"cannot create the run folder {path}"):
-        check_folder(path.parent if is_default else path, "--checkpoint")
         make_folder(path.parent)
         if is_default:
             return RunDir(_first_free(path))
+        make_folder(path)
+    return RunDir(path)
+
+
+def check_new_run(path: Path, is_default: bool = False) -> None:
+    """Check that ``create_run`` can create the folder, without creating anything.
+
+    Raises:
+        RunExistsError: the folder holds a run.
+        ConfigError: the path is a file, below a file, or a folder with other content.
+        CheckpointError: no folder can be created there.
+    """
+    with boundary(CheckpointError, f"cannot create the run folder {path}"):
+        check_folder(path.parent if is_default else path, "--checkpoint")
+        wanted = path.parent if is_default else path
+        there = next(place for place in (wanted, *wanted.parents) if place.exists())
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise CheckpointError(f"cannot create the run folder {path}: {there} is not writable")
+        if is_default:
+            return
         if RunDir(path).holds_run():
             raise RunExistsError(
                 f"{path} already holds a run; continue it with --resume --checkpoint {quoted(path)}, "
@@ -203,8 +222,6 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
                 f"{path} is not empty and holds no run; name a new folder, "
                 f"such as --checkpoint {quoted(path / 'self_play')}"
             )
-        make_folder(path)
-    return RunDir(path)
 
 
 def find_runs(root: Path) -> list[RunDir]:

@@ -15,10 +15,10 @@ from envs.errors import ReplayError, UnknownNameError
 from envs.melee.behaviour import BEHAVIOUR, COUNTS, behaviour
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS
-from selfplay.commands.record import blocks, pairings_of, recorded
 from selfplay.errors import ConfigError
 from selfplay.replays.games import is_player
 from selfplay.seeding import derive
+from selfplay.train.imitation.recording import blocks, pairings_of, recorded
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay, Seat

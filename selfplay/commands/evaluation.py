@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.rated import FINISHED
 from selfplay.errors import ConfigError
 from selfplay.league.ratings import elo_of_score
 from selfplay.league.records import ResultRule, scores
@@ -19,7 +20,8 @@ from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
 from selfplay.seeding import derive
 
 BLOCK = 100  # games side by side
-COUNTERS = ("by_stocks", "seconds", "damage", "self_destructs")  # fields that only fights have
+# Fields that only fights have.
+COUNTERS = ("finished", "seconds", "damage", "self_destructs", "stocks_per_minute", "damage_per_minute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,12 @@ class Evaluation:
     score: float
     low: float
     high: float
-    by_stocks: float | None  # share of A's wins that came with more stocks; None without a win, or not a fight
+    finished: float | None  # share of the games that ended because a player was out of stocks; None: not a fight
     seconds: float | None  # of game time, mean; None: not a fight, as below
     damage: tuple[float, float] | None  # dealt by A and by B, percent a game
     self_destructs: tuple[float, float] | None  # stocks a game
+    stocks_per_minute: tuple[float, float] | None  # taken by A and by B, self-destructs of the other included
+    damage_per_minute: tuple[float, float] | None  # dealt by A and by B, in percent
     elo: float | None  # how much stronger A is; None after a perfect score
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
@@ -99,16 +103,15 @@ def evaluate(
     seeds = np.array([matchup.seed for matchup in matchups])
     share, test = score_interval(points, seeds), sprt(points, seeds, bounds)
     needed = test.pairs_needed
-    won = points == 1.0
     return Evaluation(
         games=len(matchups),
-        wins=int(won.sum()),
+        wins=int((points == 1.0).sum()),
         losses=int((points == 0.0).sum()),
         draws=int((points == 0.5).sum()),
         score=share.score,
         low=share.low,
         high=share.high,
-        **(_counters(ordered, won) if _is_fight(ordered) else dict.fromkeys(COUNTERS)),
+        **(_counters(ordered) if _is_fight(ordered) else dict.fromkeys(COUNTERS)),
         elo=elo_of_score(share.score),
         elo_low=elo_of_score(share.low),
         elo_high=elo_of_score(share.high),
@@ -134,12 +137,14 @@ def _is_fight(ordered: NDArray[np.void]) -> bool:
     return "stocks" in (ordered.dtype.names or ())
 
 
-def _counters(ordered: NDArray[np.void], won: NDArray[np.bool_]) -> dict[str, Any]:
-    """The ``COUNTERS`` of A and B in all games [G, 2]; ``won`` [G] says which of them A won."""
-    more = ordered["stocks"][:, 0] > ordered["stocks"][:, 1]
+def _counters(ordered: NDArray[np.void]) -> dict[str, Any]:
+    """The ``COUNTERS`` of A and B in all games [G, 2]."""
+    seconds = float(ordered["frames"][:, 0].mean()) / 60.0
     return {
-        "by_stocks": float(more[won].mean()) if won.any() else None,
-        "seconds": float(ordered["frames"][:, 0].mean()) / 60.0,
+        "finished": float((ordered["ended"][:, 0] == FINISHED).mean()),
+        "seconds": seconds,
         "damage": tuple(ordered["damage"].mean(0).tolist()),
         "self_destructs": tuple(ordered["self_destructs"].mean(0).tolist()),
+        "stocks_per_minute": tuple((ordered["stocks_taken"].mean(0) * 60.0 / seconds).tolist()),
+        "damage_per_minute": tuple((ordered["damage"].mean(0) * 60.0 / seconds).tolist()),
     }

@@ -51,7 +51,7 @@ def replays_of(
     games = rated(list(read_records(run.ledger)), study.ratings, board.settings)
     kinds = notable(games, study.ratings, board.rule)
     if not kinds:
-        return [], ["No rated game of a generation was decided by stocks."]
+        return [], ["No rated game of a generation was finished: none ended because a player was out of stocks."]
     try:
         replayer = Replayer(run)
     except IncompatibleError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from selfplay.league.ratings import Ratings, expected_score
-from selfplay.league.records import MatchRecord, ResultRule, by_stocks, generation_number, score
+from selfplay.league.records import FINISHED, MatchRecord, ResultRule, generation_number, score
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Notable:
 
 
 def rated(records: Sequence[MatchRecord], ratings: Ratings, group: str) -> list[MatchRecord]:
-    """The games under these settings that generations won or lost by stocks, newest weights only.
+    """The finished games of generations under these settings, newest weights only: one player was out of stocks.
 
     Games that ended otherwise are long and show little; games between scripted players show no progress.
     """
@@ -30,7 +30,8 @@ def rated(records: Sequence[MatchRecord], ratings: Ratings, group: str) -> list[
     return [
         game
         for game in ours
-        if by_stocks(game)
+        if game.ended == FINISHED
+        and any(game.stocks)  # both may lose their last stock in one frame
         and all(seat.player in ratings.players and newest[seat.player] == seat.version for seat in game.seats)
         and any(generation_number(seat.player) is not None for seat in game.seats)
     ]

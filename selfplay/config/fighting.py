@@ -114,12 +114,29 @@ class EmulatorConfig(Group):
 
 
 class RewardConfig(Group):
-    """Zero-sum terms, in reward units."""
+    """Zero-sum terms, and costs of not fighting, in reward units."""
 
     marks = frozenset({Mark.FIGHTS_ONLY})
 
     stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
     damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
+    stalling: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="Cost of a second of stalling, which both players pay"
+    )
+    stalling_after: Annotated[float, Field(ge=0)] = Field(
+        2.0, description="Seconds without damage, both players in play, after which it is stalling"
+    )
+    self_destruct: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="Cost of a self-destruct in addition to the stock; the other player gains nothing by it"
+    )
+    lingering: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Cost of a second in which the opponent has 100% more than `reward.lingering_from`, and in "
+        "proportion",
+    )
+    lingering_from: Annotated[float, Field(ge=0)] = Field(
+        90.0, description="Percent from which a stock should be taken"
+    )
 
 
 class NetConfig(StructureConfig):
@@ -138,12 +155,20 @@ class PPOConfig(Group):
     epochs: Positive = Field(4, description="Passes over an iteration's experiences")
     clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
-    anneal: bool = Field(False, description="Lower learning rate and entropy bonus linearly to a tenth over the run")
+    anneal: bool = Field(
+        False,
+        description="Lower learning rate, entropy bonus and the pull of the teacher linearly to a tenth over the run",
+    )
     gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount per step")
     gae_lambda: Fraction = Field(0.95, description="Lambda of generalised advantage estimation")
     value_clip: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip range of the value's change")
     value_coefficient: Annotated[float, Field(ge=0)] = Field(0.5, description="Weight of the value loss")
     entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
+    entropy_floor: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Entropy in nats a decision above which there is no bonus; its weight rises to the full one at 90% "
+        "of it. 0: the bonus has its full weight always",
+    )
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
     target_kl: Annotated[float, Field(ge=0)] = Field(0.0, description="End an update at this mean KL; 0 = never")
     step_kl: Annotated[float, Field(ge=0)] = Field(
@@ -232,7 +257,16 @@ class RunConfig(SelfPlaySettings):
         PROCESS_MB, description="MB that the process of a block of games may allocate (Linux); 0 = no limit"
     )
     chaos: Changeable[str | None] = Field(None, description=CHAOS)
-    pretrained: str | None = Field(None, description="Policy folder to start from")
+    pretrained: str | None = Field(
+        None,
+        description="Policy folder to start from, or `scripted`: imitate scripted players first, about half a minute, "
+        "or `none`: from scratch",
+    )
+
+    @field_validator("pretrained")
+    @classmethod
+    def _none(cls, value: str | None) -> str | None:
+        return None if value == "none" else value
 
 
 class Config(Group):
@@ -265,6 +299,9 @@ class Config(Group):
             raise ValueError("--deterministic refuses --max-minutes: a clock is not reproducible")
         return self
 
+
+SCRIPTED: Final = "scripted"
+"""Value of ``run.pretrained``: imitate scripted players first. A folder of that name is given as ``./scripted``."""
 
 RANDOM: Final = "random"
 """Name of a character or stage that a new run draws by its seed."""

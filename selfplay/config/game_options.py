@@ -26,4 +26,9 @@ def game_options(config: Config, num_games: int) -> dict[str, object]:
         "stagger": True,
         "reward_stock": reward.stock,
         "reward_damage": reward.damage,
+        "stalling": reward.stalling,
+        "stalling_after": reward.stalling_after,
+        "self_destruct": reward.self_destruct,
+        "lingering": reward.lingering,
+        "lingering_from": reward.lingering_from,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from envs.registry import find_game, make_game
 from envs.solved.exact import mean_length
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.defaults import runners, update_threads
+from selfplay.config.fighting import SCRIPTED
 from selfplay.config.game_options import game_options
 from selfplay.config.network import network_spec
 from selfplay.errors import ConfigError
@@ -40,6 +41,7 @@ MB: Final = 1 << 20
 BASE_MB: Final = 410
 """Of libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
 426 MB in the mock (Linux, Python 3.11)."""
+IMITATION_MB: Final = 850  # of a process that imitates scripted players first: its peak with the defaults is 832 MB
 CHILD_MB: Final = 105  # of a process of games, without what processes share: RssAnon with 1 to 256 games of the mock
 F32: Final = 4  # bytes of a number
 PROBED: Final = 32  # steps of the unroll whose activations are counted
@@ -56,10 +58,11 @@ class Need:
     minibatches: int
     games: int
     segments: int  # grows with games times steps
+    before: int = 0  # of the whole process, at the peak of what precedes the run
 
     @property
     def total(self) -> int:
-        return self.processes + self.networks + self.minibatches + self.games + self.segments
+        return max(self.before, self.processes + self.networks + self.minibatches + self.games + self.segments)
 
 
 def check_memory(config: Config, *, resumed: bool) -> None:
@@ -77,6 +80,8 @@ def check_memory(config: Config, *, resumed: bool) -> None:
         return
     there = left.amount + resident_memory()  # the estimate counts what this process has already
     need = estimate(config, there)
+    if resumed:
+        need = replace(need, before=0)
     if need.total <= there:
         return
     remedy = "resume it where there is more" if resumed else _remedy(config, need)
@@ -87,6 +92,8 @@ def check_memory(config: Config, *, resumed: bool) -> None:
 
 def _remedy(config: Config, need: Need) -> str:
     """What to do about the largest part."""
+    if need.total == need.before:
+        return "start from scratch, --pretrained none"
     run, ppo = config.run, config.ppo
     games, steps = f"lower --num-games {run.num_games}", f"lower --rollout-length {ppo.rollout_length}"
     if find_game(config.game.type).live:
@@ -146,6 +153,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
         minibatches=int(activations + guard),
         games=int(columns * (decided + F32 * (width + 4 * memory)) + games * _game_bytes(one)),
         segments=int(rows * (played + copies * learned) + episodes),
+        before=IMITATION_MB * MB if run.pretrained == SCRIPTED else 0,
     )
 
 
@@ -210,5 +218,5 @@ def _episode_steps(config: Config) -> float:
 def _episode_bytes(names: Collection[str]) -> int:
     """Of the record of an episode with these statistics."""
     stats = dict.fromkeys(names, 0.5)
-    record = Episode(MIRROR.id, mirror=True, score=0.5, terminated=True, stats=stats)
+    record = Episode(MIRROR.id, MIRROR.kind, score=0.5, terminated=True, stats=stats)
     return sys.getsizeof(record) + sys.getsizeof(stats) + (len(stats) + 1) * sys.getsizeof(0.5) + 8

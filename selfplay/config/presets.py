@@ -11,14 +11,16 @@ FIGHTING: Final[Presets] = {
     # What learned best on two cores; docs/learning.md has the figures.
     "laptop": {
         "game": {"max_episode_frames": 14400},
-        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50},
+        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},
         "ppo": {
             "rollout_length": 32,
             "batch_size": 4096,
             "learning_rate": 1e-3,
-            "entropy_coefficient": 2.5e-3,
+            "entropy_coefficient": 5e-3,
+            "entropy_floor": 0.5,
             "anneal": True,
         },
+        "reward": {"stalling": 1.0, "self_destruct": 6.0, "lingering": 1.0},
     },
 }
 

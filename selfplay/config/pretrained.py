@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.registry import find_game
 from selfplay.config.command_line import shown
-from selfplay.config.fighting import OPTIONS, Config, NetConfig
+from selfplay.config.fighting import OPTIONS, SCRIPTED, Config, NetConfig
 from selfplay.config.network import network_spec
 from selfplay.config.options import flag_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
@@ -24,31 +24,40 @@ BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of t
 def with_pretrained(
     config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object] = lambda _: None
 ) -> Config:
-    """The configuration with network, frame skip and delay of the pretrained policy.
+    """The configuration with network, frame skip and delay of the pretrained policy, and how the run learns beside it.
+
+    A policy that imitates scripted players is made for the run's own network, frame skip and delay.
 
     Args:
-        config: of a new run.
+        config: of a new run, with all defaults filled in.
         explicit: what the user gave, by dotted name.
         notify: called with what the user may want to know.
 
     Raises:
         ConfigError: the user gave another value for one of them, and names both; or something that only a pretrained
-            policy gives a meaning to, and there is none; or that only a fresh one does.
+            policy gives a meaning to, and there is none; or that only a fresh one does; or asked to imitate players
+            that the game does not have.
         IncompatibleError: the policy sees other observations than this version makes, or its network is one that
             self-play has no settings for.
         CheckpointError: no policy lies there.
     """
+    if config.run.pretrained == SCRIPTED:
+        config = _unless_nobody_to_imitate(config, explicit, notify)
     path = config.run.pretrained
     if path is None:
         for name in BESIDE_A_TEACHER:
             if f"ppo.{name}" in explicit:
                 raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
+    if "net.rest" in explicit:
+        raise ConfigError(
+            f"{flag_of(OPTIONS, 'net.rest')} applies to new networks only; leave it out with --pretrained {path}"
+        )
+    if path == SCRIPTED:
+        return _beside_teacher(config, imitated=True, notify=notify)
     meta = load_policy(path).meta
     if not can_play(meta, config.game.type):
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
-    if "net.rest" in explicit:
-        raise ConfigError(f"{flag_of(OPTIONS, 'net.rest')} is how a fresh policy begins: --pretrained {path} is none")
     net = net_of(meta.network, config.net, f"--pretrained {path}")
     if network_spec(net, meta.network.obs_width) != meta.network:
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
@@ -66,25 +75,45 @@ def with_pretrained(
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
-    values["ppo"] |= _beside_teacher(config, meta)
-    if config.iterations is not None and values["ppo"]["critic_burn_in"] >= config.iterations:
-        notify(
-            f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)"
-        )
+    config = _beside_teacher(Config.model_validate(values), imitated=by_imitation(meta), notify=notify)
     learned = learned_characters(meta)
     if config.game.character not in learned and find_game(config.game.type).fighter:
         notify(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
-    return Config.model_validate(values)
+    return config
 
 
-def _beside_teacher(config: Config, meta: PolicyMeta) -> dict[str, Any]:
-    """What was not said of learning beside a teacher."""
+def _unless_nobody_to_imitate(config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object]) -> Config:
+    """The configuration, from scratch where a preset asks to imitate players that there are not.
+
+    Raises:
+        ConfigError: the user asks for it.
+    """
+    game = find_game(config.game.type)
+    if not game.imitated_players:
+        lack = f"--game-type {config.game.type} has no scripted fighters"
+    elif strangers := [name for name in config.game.characters if name not in find_game("mock").characters]:
+        lack = f"the mock, where games of scripted players are recorded, has no {strangers[0]}"
+        notify(f"From scratch: {lack}")
+    else:
+        return config
+    if "run.pretrained" in explicit:
+        raise ConfigError(f"--pretrained {SCRIPTED}: {lack}")
+    return config.model_copy(update={"run": config.run.model_copy(update={"pretrained": None})})
+
+
+def _beside_teacher(config: Config, *, imitated: bool, notify: Callable[[str], object]) -> Config:
+    """The configuration with what was not said of learning beside a teacher."""
     open_ones = {name: value for name, value in BESIDE_A_TEACHER.items() if getattr(config.ppo, name) is None}
-    if not by_imitation(meta):
-        return dict.fromkeys(open_ones, 0)
-    if "critic_burn_in" in open_ones and config.iterations is not None:
+    if not imitated:
+        open_ones = dict.fromkeys(open_ones, 0)
+    elif "critic_burn_in" in open_ones and config.iterations is not None:
         open_ones["critic_burn_in"] = min(open_ones["critic_burn_in"], config.iterations // BURN_IN_SHARE)
-    return open_ones
+    ppo = config.ppo.model_copy(update=open_ones)
+    if config.iterations is not None and (ppo.critic_burn_in or 0) >= config.iterations:
+        notify(
+            f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)"
+        )
+    return config.model_copy(update={"ppo": ppo})
 
 
 def by_imitation(meta: PolicyMeta) -> bool:

@@ -65,8 +65,8 @@ def resolve_fighting(
     check_agreement(config, explicit)
     config = with_dolphin_paths(config, notices.append)
     if resumed is None:
-        config = with_pretrained(config, explicit, notices.append)
         config = with_defaults(config)
+        config = with_pretrained(config, explicit, notices.append)
         check_network(config.net)
     check_memory(config, resumed=resumed is not None)
     device = pick_device(config.run.device)

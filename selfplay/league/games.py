@@ -16,7 +16,7 @@ from envs.files import parse_json
 from selfplay.errors import LeagueError
 from selfplay.league import rewards
 from selfplay.league.pruning import inactive
-from selfplay.league.records import FORMAT, OUTSIDE, MatchRecord, check_player
+from selfplay.league.records import FINISHED, FORMAT, OUTSIDE, MatchRecord, check_player
 
 if TYPE_CHECKING:
     from selfplay.league.rewards import RewardRecord
@@ -32,7 +32,7 @@ OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
 RETIRED: Final = "of generations that have not played for long"
-_WIDTH: Final = 8  # integers per row
+_WIDTH: Final = 9  # integers per row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +60,7 @@ class GameTable:
     percents: Floats  # [N, 2]
     pairs: Ints  # [N] games of the same two players on one seed have the same number
     group: Ints  # [N]
+    finished: Bools | None = None  # [N] a player was out of stocks; None: not fights
     duplicates: int = 0  # ignored rows with a repeated match id
     torn: bool = False  # an incomplete last row was ignored
     external: bool = False  # from another program: arbitrary names; the counters only encode the winner
@@ -102,6 +103,7 @@ class GameTable:
             percents=self.percents[keep],
             pairs=self.pairs[keep],
             group=self.group[keep],
+            finished=None if self.finished is None else self.finished[keep],
             paid=None if self.paid is None else self.paid.subset(keep),
         )
 
@@ -203,6 +205,7 @@ class TableBuilder:
             *counters,
             _number(self.pairs, match.partition("-")[0]),
             _number(self.groups, _printable(f"{row['settings']}/{row['sampling']}")),
+            0 if is_dialogue else int(row["ended"] == FINISHED),
         )
         if is_dialogue:
             self.partners.append(self._partner(row["partner"]))
@@ -219,12 +222,13 @@ class TableBuilder:
         partners = np.array(self.partners, dtype=np.int64)
         return RewardColumns(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
 
-    def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints]:
-        """The first eight fields of ``GameTable``."""
+    def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints, Bools | None]:
+        """The first nine fields of ``GameTable``."""
         table = np.array(self.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # a copy: the columns still grow
         percents = np.array(self.percents, dtype=np.float64).reshape(-1, 2)
         names = tuple(self.players), tuple(self.groups)
-        return *names, table[:, 0:2], table[:, 2:4], table[:, 4:6], percents, table[:, 6], table[:, 7]
+        finished = None if self.rewards else table[:, 8] == 1
+        return *names, table[:, 0:2], table[:, 2:4], table[:, 4:6], percents, table[:, 6], table[:, 7], finished
 
     def _player(self, player: str) -> int:
         return self.players[player] if player in self.players else _number(self.players, check_player(player))

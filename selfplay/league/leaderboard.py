@@ -47,7 +47,7 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     anchors: Origin | None  # table that pins the scripted players; None: only the anchor is pinned
     games: int
     draw_share: float
-    decided_by_stocks: float | None  # share of games with unequal stocks; None: not fights
+    finished: float | None  # share of games that ended because a player was out of stocks; None: not fights
     newest: str | None
     progress: Difference | None  # newest minus start; None: one of them has no games
     left_out: dict[str, int]  # excluded games by reason
@@ -108,7 +108,7 @@ def analyse(
     if method == "sequential":
         points = sequential_elo(chosen.games, rule, anchor)
         elo = np.array([points.get(name, elo[i]) for i, name in enumerate(ratings.players)])
-    unequal = chosen.games.stocks[:, 0] != chosen.games.stocks[:, 1]
+    finished = chosen.games.finished
     generations = [] if games.external else [name for name in ratings.players if generation_number(name) is not None]
     rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
@@ -123,7 +123,7 @@ def analyse(
         anchors=None if found is None else found[1],
         games=len(chosen.games),
         draw_share=draws,
-        decided_by_stocks=float(unequal.sum()) / max(len(chosen.games), 1) if games.has_counters else None,
+        finished=None if finished is None else float(finished.sum()) / max(len(finished), 1),
         newest=generations[-1] if generations else None,
         progress=_progress(ratings, generations),
         left_out=dict(chosen.left_out),

@@ -32,6 +32,8 @@ MOVING: Final = frozenset({"current", "latest", "newest", "self"})
 ResultRule = Literal["stocks_percent", "stocks"]
 Sampling = Literal["stochastic", "greedy"]
 RULES: Final[tuple[ResultRule, ...]] = ("stocks_percent", "stocks")
+FINISHED: Final = "stocks"
+"""``MatchRecord.ended`` of a game in which a player was out of stocks, so that neither timer nor cap ended it."""
 
 _GENERATION = re.compile(r"gen_(0|[1-9][0-9]*)")
 _PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -201,8 +203,3 @@ def scores(stocks: ArrayLike, percents: ArrayLike, rule: ResultRule = "stocks_pe
 def score(record: MatchRecord, rule: ResultRule = "stocks_percent") -> float:
     """Score of the player in seat 0: 1 a win, 0.5 a draw, 0 a loss."""
     return float(scores(record.stocks, record.percents, rule))
-
-
-def by_stocks(record: MatchRecord) -> bool:
-    """Whether the final stocks differ."""
-    return record.stocks[0] != record.stocks[1]

@@ -26,9 +26,9 @@ ANCHORS: Final = {
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
-BY_STOCKS, WITH_ITSELF = "By stocks", "Reward with itself"  # headers of the last column
+FINISHED, WITH_ITSELF = "Finished", "Reward with itself"  # headers of the last column
 ITSELF: Final = "itself"
-_OPTIONAL: Final = (BY_STOCKS, WITH_ITSELF, "Games", "95% interval")  # left out in this order where there is no room
+_OPTIONAL: Final = (FINISHED, WITH_ITSELF, "Games", "95% interval")  # left out in this order where there is no room
 _SHORTEST: Final = 8  # characters of a clipped name
 Row = Sequence[str]
 
@@ -130,7 +130,7 @@ def _rewards(board: Leaderboard, show_all: bool, width: int | None) -> list[str]
 
 def head(board: Leaderboard) -> tuple[str, ...]:
     if board.kind != "words":
-        return (*_HEAD, BY_STOCKS)
+        return (*_HEAD, FINISHED)
     return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD
 
 
@@ -151,7 +151,7 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
         str(row.games),
     )
     if board.kind != "words":
-        return (*cells, "" if row.by_stocks is None else f"{row.by_stocks:.0%}")
+        return (*cells, "" if row.finished is None else f"{row.finished:.0%}")
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
@@ -242,7 +242,7 @@ def _markdown(cells: Row, head: Row, widths: Sequence[int]) -> str:
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     how = {
-        "fights": f"{board.decided_by_stocks or 0:.0%} decided by stocks; rule {board.rule}, settings {board.settings}",
+        "fights": f"{board.finished or 0:.0%} finished; rule {board.rule}, settings {board.settings}",
         "words": f"the higher reward wins; settings {board.settings}",
         "foreign": f"from {board.settings}",
     }

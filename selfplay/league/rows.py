@@ -41,7 +41,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     losses: int
     draws: int
     games: int
-    by_stocks: float | None  # share of its games with unequal final stocks; None: not fights
+    finished: float | None  # share of its games that ended because a player was out of stocks; None: not fights
     scripted: bool
     fixed: bool  # pinned at a given value
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
@@ -74,7 +74,7 @@ def make_rows(
     for place, i in enumerate(played.tolist()):
         name = ratings.players[i]
         below = ratings.players[played[place + 1]] if place + 1 < len(played) else None
-        wins, losses, draws, unequal = (int(number) for number in outcomes[i])
+        wins, losses, draws, finished = (int(number) for number in outcomes[i])
         rows.append(
             LeaderboardRow(
                 rank=place + 1,
@@ -87,7 +87,7 @@ def make_rows(
                 losses=losses,
                 draws=draws,
                 games=wins + losses + draws,
-                by_stocks=unequal / (wins + losses + draws) if games.has_counters else None,
+                finished=None if games.finished is None else finished / (wins + losses + draws),
                 scripted=not games.external and generation_number(name) is None,
                 fixed=bool(ratings.pinned[i]),
                 bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
@@ -100,13 +100,13 @@ def make_rows(
 
 
 def _outcomes(games: GameTable, ratings: Ratings, rule: ResultRule) -> Ints:
-    """[n, 4] wins, losses, draws and games with unequal stocks of each player."""
+    """[n, 4] wins, losses, draws and finished games of each player."""
     seats = games.seats_among(ratings.players)
     points = scores(games.stocks, games.percents, rule)
-    unequal = games.stocks[:, 0] != games.stocks[:, 1]
+    finished = np.zeros(len(games), dtype=np.bool_) if games.finished is None else games.finished
     counts = np.zeros((len(ratings.players), 4), dtype=np.int64)
     for seat, mine in ((0, points), (1, 1.0 - points)):
-        for column, hits in enumerate((mine == 1.0, mine == 0.0, mine == 0.5, unequal)):
+        for column, hits in enumerate((mine == 1.0, mine == 0.0, mine == 0.5, finished)):
             counts[:, column] += np.bincount(seats[hits, seat], minlength=len(counts))
     return counts
 

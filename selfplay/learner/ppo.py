@@ -8,7 +8,7 @@
     loss   = policy + c_v value - c_e entropy + c_t KL(teacher, pi) + c_r KL(pi, teacher)
 
 with A the advantage, normalized over all decisions of a batch, and R the value's target. On the CPU the gradient of the
-surrogate terms comes from their compiled translation (``ppo_kernel``).
+terms comes from their compiled translation (``ppo_kernel``).
 
 An item of a batch is one decision or, for a recurrent network, T decisions in a row. Each epoch visits all items once
 in random order, in minibatches. An update that moves the policy further than ``step_kl`` is undone.
@@ -28,7 +28,7 @@ from selfplay.learner import dense
 from selfplay.learner.adam import State
 from selfplay.learner.dense import Dense
 from selfplay.learner.parallel_step import ParallelStep
-from selfplay.learner.ppo_kernel import compiled_gradient
+from selfplay.learner.ppo_kernel import add_teacher_gradient, compiled_gradient
 from selfplay.policy.heads import divergence, logprob_entropy, masked
 from selfplay.rollout.buffers import Workspace
 from selfplay.update_metrics import PER_DECISION, UpdateMetrics
@@ -54,11 +54,21 @@ class PPOSettings:
     value_clip: float = 1.0
     value_coefficient: float = 0.5
     entropy_coefficient: float = 0.003
+    entropy_floor: float = 0.0  # nats; see ``entropy_weight``; 0 = none
     max_grad_norm: float = 0.5
     target_kl: float = 0.0  # 0 = no early stop
     step_kl: float = 0.0  # an update with a larger mean KL is undone; 0 = never
     teacher_kl: float = 0.0  # weight of KL(teacher, policy)
     teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
+
+    def entropy_weight(self, entropy: float) -> float:
+        """Weight of the entropy bonus where the policy has this entropy: none at the floor, all of it 10% below.
+
+        A constant bonus drives a policy with rare rewards towards random play: advantages are normalized, so that its
+        pull grows as the rewards become rarer.
+        """
+        lacking = (self.entropy_floor - entropy) / (0.1 * self.entropy_floor)
+        return self.entropy_coefficient * min(max(lacking, 0.0), 1.0)
 
     def loss(self, terms: Mapping[str, Number]) -> Number:
         """The weighted sum of those terms of the loss that are given."""
@@ -121,11 +131,13 @@ def loss_gradient(
         out = torch.cat([masked(out[:, :-1], batch.legal), out[:, -1:]], 1)
     if heads.compiled_for(out):
         grad, terms = compiled_gradient(heads, out, batch, settings, workspace)
+        if batch.teacher is not None:
+            terms |= add_teacher_gradient(heads, out, masked(batch.teacher, batch.legal), settings, grad)
     else:
         grad, terms = _differentiated(surrogate_terms, heads, out, batch, settings)
-    if batch.teacher is not None:
-        more, teacher = _differentiated(teacher_terms, heads, out, batch, settings)
-        grad, terms = grad.add_(more), terms | teacher
+        if batch.teacher is not None:
+            more, teacher = _differentiated(teacher_terms, heads, out, batch, settings)
+            grad, terms = grad.add_(more), terms | teacher
     if critic_only:
         grad[:, :-1] = 0.0
     zero = out.new_zeros(())
@@ -177,11 +189,9 @@ class PPO:
         self.optimizer.state.clear()
 
     def scale(self, factor: float) -> None:
-        """Set learning rate and entropy bonus to this share of their settings."""
-        full = self._full
-        self.settings = replace(
-            full, learning_rate=full.learning_rate * factor, entropy_coefficient=full.entropy_coefficient * factor
-        )
+        """Set learning rate, entropy bonus and the pull of the teacher to this share of their settings."""
+        names = ("learning_rate", "entropy_coefficient", "teacher_kl", "teacher_kl_reverse")
+        self.settings = replace(self._full, **{name: getattr(self._full, name) * factor for name in names})
         self.optimizer.learning_rate = self.settings.learning_rate
 
     def close(self) -> None:
@@ -203,11 +213,13 @@ class PPO:
             stop: called before each minibatch; True ends the update early.
             critic_only: train the value alone, by the network's last layer: the policy does not change.
         """
-        settings, explained = self.settings, batch.flat().explained_variance()
+        given, explained = self.settings, batch.flat().explained_variance()
         decisions = batch.decisions
         batch = batch.normalized()
-        before = self._copy() if settings.step_kl and not critic_only else None
-        size = max(1, min(settings.batch_size * len(batch) // max(decisions, 1), len(batch)))
+        before = self._copy() if given.step_kl and not critic_only else None
+        size = max(1, min(given.batch_size * len(batch) // max(decisions, 1), len(batch)))
+        weight = given.entropy_weight(self._entropy(batch, size)) if given.entropy_floor else given.entropy_coefficient
+        self.settings = settings = replace(given, entropy_coefficient=weight)
         tally = _MinibatchSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
         epochs = 0
         while epochs < settings.epochs:
@@ -216,6 +228,7 @@ class PPO:
             if stop() or (settings.target_kl and kl > settings.target_kl):
                 break
         step_kl, reverted = self._guard(batch, before, size) if before is not None else (0.0, 0)
+        self.settings = given
         return tally.metrics(
             settings, explained_variance=explained, epochs=epochs, step_kl=step_kl, reverted=reverted,
             critic_only=critic_only,
@@ -289,15 +302,22 @@ class PPO:
         weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
         return weights, self.optimizer.copy()
 
+    @torch.no_grad()
+    def _sample(self, batch: Batch, size: int) -> tuple[Tensor, Tensor, Batch]:
+        """Log-probability [N] and entropy [N] of about ``size`` items, spread over the batch, and their decisions."""
+        part = batch.items(slice(None, None, max(1, len(batch) // size)))
+        logits, played = outputs(self.network, part)[:, :-1], part.flat()
+        logprob, entropy = logprob_entropy(self.network.heads, masked(logits, played.legal), played.action)
+        return logprob, entropy, played
+
+    def _entropy(self, batch: Batch, size: int) -> float:
+        return float(self._sample(batch, size)[1].mean())
+
     def _guard(self, batch: Batch, before: _Before, size: int) -> tuple[float, int]:
         """The KL of the update on a minibatch, and whether the update was undone because that is too large."""
-        stride = max(1, len(batch) // size)
-        part = batch.items(slice(None, None, stride))
-        with torch.no_grad():
-            logits, played = outputs(self.network, part)[:, :-1], part.flat()
-            after = logprob_entropy(self.network.heads, masked(logits, played.legal), played.action)[0]
-            log_ratio = after - played.logprob
-            kl = float((log_ratio.exp() - 1 - log_ratio).mean())
+        logprob, _, played = self._sample(batch, size)
+        log_ratio = logprob - played.logprob
+        kl = float((log_ratio.exp() - 1 - log_ratio).mean())
         if kl <= self.settings.step_kl:  # false for NaN
             return kl, 0
         weights, state = before

@@ -1,4 +1,4 @@
-"""The gradient of ``ppo.surrogate_terms`` in one compiled pass over the decisions: its translation, not its definition.
+"""The gradients of the terms of ``ppo`` in one compiled pass over the decisions: their translation, not definition.
 
 A test holds both equal. Distributions and their gradient are those of ``policy.compiled_heads``.
 """
@@ -60,6 +60,25 @@ def compiled_gradient(
     compiled_heads.gradient(heads.layout, logits, actions, found, along, -settings.entropy_coefficient, grad)
     names = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
     return torch.from_numpy(grad), dict(zip(names, torch.from_numpy(sums).float(), strict=True))
+
+
+def add_teacher_gradient(
+    heads: Heads, out: Tensor, teacher: Tensor, settings: PPOSettings, grad: Tensor
+) -> dict[str, Tensor]:
+    """Add the gradient of the weighted ``ppo.teacher_terms`` to ``grad`` [N, L + 1]; these terms.
+
+    Args:
+        heads: Layout of the logits.
+        out: Logits and the value, [N, L + 1], on the CPU in single precision.
+        teacher: The teacher's logits [N, L].
+        settings: Weights of the terms.
+        grad: Gradient with respect to ``out`` so far.
+    """
+    weights = (settings.teacher_kl, settings.teacher_kl_reverse)
+    sums = compiled_heads.add_divergences(
+        heads.layout, out.numpy()[:, :-1], teacher.numpy(), weights, grad.numpy()[:, :-1]
+    )
+    return dict(zip(("teacher_kl", "teacher_kl_reverse"), torch.from_numpy(sums).float(), strict=True))
 
 
 @compiled_heads.kernel

@@ -8,6 +8,11 @@ categorical:
     log p_k = x_k - log S       H = log S - M             dH/dz_k = -p_k (x_k - M)
     log p   = [b] - max(b, 0) - log(1 + e)                dH/db   = -b s (1 - s), s = sigmoid(b)
 
+The two divergences between this distribution and another one, q, whose x is y:
+
+    KL(p, q) = M - sum p y + log S_q - log S     its gradient: p_k (x_k - y_k - sum p (x - y))
+    KL(q, p)                                     its gradient: p_k - q_k
+
 Logarithms add up over the parts of an action, so one logarithm of their product is taken. All compiled functions that
 call each other are in this file because Numba's cache only watches the file of the function that it stores.
 """
@@ -143,6 +148,21 @@ def gradient(
         grad: Output.
     """
     _gradient(parts, logits, actions, found.tiles, along_logprob, np.float32(along_entropy), grad)
+
+
+def add_divergences(parts: Layout, logits: F32, others: F32, weights: tuple[float, float], grad: F32) -> F64:
+    """Sums of KL(Q, P) and KL(P, Q) over all rows, [2]; adds the gradient of their weighted sum to ``grad`` [N, L].
+
+    Args:
+        parts: Of an action.
+        logits: [N, L] of P, by which the gradient is.
+        others: [N, L] of Q.
+        weights: Of KL(Q, P) and of KL(P, Q).
+        grad: Gradient with respect to ``logits`` so far.
+    """
+    sums = np.zeros(2)
+    _divergences(parts, logits, others, np.array(weights, np.float32), grad, sums)
+    return sums
 
 
 @numba.njit(nogil=True)
@@ -342,3 +362,70 @@ def _write_tile(parts, logits, actions, first, rows, e, along, along_entropy, gr
         for head in range(len(parts.sizes)):
             grad[row, at + actions[row, binary + head]] += along[r]
             at += parts.sizes[head]
+
+
+@numba.njit(nogil=True)
+def _empty_tile(parts, width, lanes):
+    heads = len(parts.sizes)
+    return Tile(
+        np.empty((width, lanes), np.float32), np.empty((width, lanes), np.float32),
+        np.empty((heads, lanes), np.float32), np.empty((heads, lanes), np.float32),
+        np.empty(lanes, np.float64), np.empty(lanes, np.float32),
+    )  # fmt: skip
+
+
+@kernel
+def _divergences(parts, logits, others, weights, grad, sums):
+    lanes, width = max(1, min(LANES, len(logits))), logits.shape[1]
+    mine, theirs = _empty_tile(parts, width, lanes), _empty_tile(parts, width, lanes)
+    totals = np.empty((2, lanes), np.float32)  # the divergences without the logarithms of S
+    for first in range(0, len(logits), lanes):
+        rows = min(lanes, len(logits) - first)
+        _load(parts, logits, first, rows, mine)
+        _load(parts, others, first, rows, theirs)
+        _masses(parts, mine)
+        _masses(parts, theirs)
+        totals[...] = ZERO
+        _diverge_buttons(parts, logits, others, first, rows, mine.e, theirs.e, weights, totals, grad)
+        _diverge_classes(parts, first, rows, mine, theirs, weights, totals, grad)
+        for r in range(rows):
+            log = math.log(mine.product[r]) - math.log(theirs.product[r])
+            sums[0] += totals[0, r] + log
+            sums[1] += totals[1, r] - log
+
+
+@numba.njit(nogil=True)
+def _diverge_buttons(parts, logits, others, first, rows, e, others_e, weights, totals, grad):
+    for k in range(parts.binary):
+        for r in range(rows):
+            a, b = logits[first + r, k], others[first + r, k]
+            p, q = e[k, r] / (ONE + e[k, r]), others_e[k, r] / (ONE + others_e[k, r])
+            p, q = ONE - p if a > ZERO else p, ONE - q if b > ZERO else q
+            rest = (a if a > ZERO else ZERO) - (b if b > ZERO else ZERO)
+            totals[0, r] += q * (b - a) + rest
+            totals[1, r] += p * (a - b) - rest
+            grad[first + r, k] += weights[0] * (p - q) + weights[1] * p * (ONE - p) * (a - b)
+
+
+@numba.njit(nogil=True)
+def _diverge_classes(parts, first, rows, mine, theirs, weights, totals, grad):
+    lanes = mine.x.shape[1]
+    apart = np.empty(lanes, np.float32)  # sum p (x - y)
+    at = parts.binary
+    for head in range(len(parts.sizes)):
+        end = at + parts.sizes[head]
+        for r in range(lanes):
+            apart[r] = ZERO
+        for k in range(at, end):
+            for r in range(lanes):
+                gap = mine.x[k, r] - theirs.x[k, r]
+                apart[r] += mine.e[k, r] / mine.mass[head, r] * gap
+                totals[0, r] -= theirs.e[k, r] / theirs.mass[head, r] * gap
+        for r in range(lanes):
+            totals[1, r] += apart[r]
+        for k in range(at, end):
+            for r in range(rows):
+                p, q = mine.e[k, r] / mine.mass[head, r], theirs.e[k, r] / theirs.mass[head, r]
+                gap = mine.x[k, r] - theirs.x[k, r]
+                grad[first + r, k] += weights[0] * (p - q) + weights[1] * p * (gap - apart[r])
+        at = end

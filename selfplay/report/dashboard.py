@@ -106,7 +106,9 @@ class DashboardReporter(LiveView):
         super().iteration(report)
 
     def _parts(self, report: IterationReport, since: float) -> Parts:
-        tables = (_losses(report), _play(report, self._recent, self._trend), _opponents(self._recent))
+        tables = [_losses(report), _play(report, self._recent, self._trend), _opponents(self._recent)]
+        if self._recent.pace:
+            tables.append(_pace(self._recent))
         return _progress(report, self._recent.steps_per_s, since), tables, _warnings(report)
 
 
@@ -182,6 +184,19 @@ def _opponents(recent: Recent) -> Table:
     return figures("Win rate", [(name, f"{share:.0%}") for name, share in reversed(latest)])
 
 
+def _pace(recent: Recent) -> Table:
+    """How fights end and how fast they are, a column for each kind of opponent."""
+    forms = {
+        "finished": ("finished", "{:.0%}"),
+        "stocks_per_minute": ("stocks a minute", "{:.2f}"),
+        "damage_per_minute": ("damage a minute", "{:.0f}%"),
+        "seconds_without_hit": ("without a hit, s", "{:.0f}"),
+    }
+    kinds = sorted(recent.pace)
+    rows = [(label, *(form.format(recent.pace[kind][name]) for kind in kinds)) for name, (label, form) in forms.items()]
+    return figures("Fights", [("", *kinds), *rows])
+
+
 def _warnings(report: IterationReport) -> list[Text]:
     found = []
     if report.restarts or report.abandoned:
@@ -197,10 +212,12 @@ def _warnings(report: IterationReport) -> list[Text]:
     return found
 
 
-def figures(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+def figures(title: str, rows: Sequence[tuple[str, ...]]) -> Table:
+    """Labels and their figures; rows are of one length."""
     table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
+    for _ in range(max(map(len, rows), default=2) - 1):
+        table.add_column(justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     return table

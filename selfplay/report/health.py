@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from selfplay.report.metrics import MIRROR
+
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
 WINDOW: Final = 50  # number of last iterations that the rules look at
 ENOUGH: Final = 20  # minimum number of iterations
 EPISODES: Final = 50  # minimum number of episodes to judge results
+MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
+PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/bots.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,22 @@ def _caps(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
+def _stalling(reports: Sequence[IterationReport]) -> str | None:
+    paces = [report.play.pace[MIRROR] for report in reports if MIRROR in report.play.pace]
+    games = sum(pace.games for pace in paces)
+    if games < MIRROR_GAMES:
+        return None
+    finished = sum(pace.finished * pace.games for pace in paces) / games
+    stocks = sum(pace.stocks_per_minute * pace.minutes for pace in paces) / sum(pace.minutes for pace in paces)
+    if finished >= 0.5 or stocks >= 0.5:  # under a short cap few games can be finished, and the second figure decides
+        return None
+    return (
+        f"Stalling: {finished:.0%} of the last {games} mirror games ended because a player was out of stocks, "
+        f"{stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation (--preset laptop), or "
+        "give stalling a cost (--set reward.stalling=X)."
+    )
+
+
 def _stale(reports: Sequence[IterationReport]) -> str | None:
     clipped = fmean(report.update.clip_fraction for report in reports)
     moved = fmean(report.update.approx_kl for report in reports)
@@ -140,13 +160,13 @@ def _not_finite(reports: Sequence[IterationReport]) -> str | None:
     return f"{skipped} minibatches had gradients that are not finite and were skipped. Lower --learning-rate."
 
 
-def _zero_sum(reports: Sequence[IterationReport]) -> str | None:
-    error = max(report.zero_sum_error or 0.0 for report in reports)
-    if error <= 1e-3:
+def _common_gain(reports: Sequence[IterationReport]) -> str | None:
+    gain = max(report.common_gain or 0.0 for report in reports)
+    if gain <= 1e-3:
         return None
     return (
-        f"Rewards are not zero-sum: those of the two seats add up to {error:.3g} in one step. Two copies of a policy "
-        "can then gain by cooperating; use a zero-sum reward."
+        f"The rewards of the two seats add up to {gain:+.3g} in one step, so that two copies of a policy can gain by "
+        "cooperating. Use a reward whose sum is never above 0."
     )
 
 
@@ -163,12 +183,13 @@ def _restarts(reports: Sequence[IterationReport]) -> str | None:
 RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "entropy_collapse": _entropy,
     "few_results": _caps,
+    "stalling": _stalling,
     "stale_data": _stale,
     "value_function": _value,
     "reverted": _reverted,
     "not_finite": _not_finite,
-    "not_zero_sum": _zero_sum,
+    "common_gain": _common_gain,
     "restarts": _restarts,
 }
 """All rules, by the name of the problem."""
-OF_FIGHTS: Final = ("entropy_collapse", "few_results", "value_function")
+OF_FIGHTS: Final = ("entropy_collapse", "few_results", "stalling", "value_function")

@@ -26,6 +26,20 @@ class Figures(Protocol):
         """All metrics by tag."""
 
 
+MIRROR = "mirror"  # kind of games in which the learner plays both seats
+
+
+class Pace(BaseModel, frozen=True, extra="forbid"):
+    """Fights against one kind of opponent that ended in the iteration. Rates are a player's, mean of both."""
+
+    games: Annotated[int, Field(ge=1)]
+    minutes: Annotated[float, Field(gt=0)]  # of play, sum
+    finished: float  # share that ended because a player was out of stocks, not by the timer or the cap
+    stocks_per_minute: float  # lost, self-destructs included
+    damage_per_minute: float  # dealt, in percent
+    seconds_without_hit: float  # the longest time without damage, both in play, mean of the games
+
+
 class Play(BaseModel, frozen=True, extra="forbid"):
     """Episodes of the learner's seats that ended in the iteration. Means are None without episodes."""
 
@@ -41,6 +55,7 @@ class Play(BaseModel, frozen=True, extra="forbid"):
     self_destructs: float | None = None  # stocks lost without being hit, per episode
     win_rate: dict[str, float] = Field(default_factory=dict)  # opponent id -> mean score, a draw counts half
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
+    pace: dict[str, Pace] = Field(default_factory=dict)  # kind of opponent -> fights
 
 
 class GateReport(BaseModel, frozen=True, extra="forbid"):
@@ -67,7 +82,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
     limit_s: float | None = None  # --max-minutes
     update: UpdateMetrics
     play: Play = Play()
-    zero_sum_error: float | None = None  # largest absolute sum of both seats' rewards in a step
+    common_gain: float | None = None  # largest sum of both seats' rewards in a step
     opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
     restarts: Count = 0  # of runners, in the whole run
@@ -117,7 +132,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
             "charts/elo": self.elo,
             "gate/llr": None if self.gate is None else self.gate.llr,
             **update.losses(),
-            "reward/zero_sum_error": self.zero_sum_error,
+            "reward/common_gain": self.common_gain,
             "runners/restarts": self.restarts,
             "runners/abandoned": self.abandoned,
             "runners/tasks": self.tasks,
@@ -126,11 +141,12 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
             "memory/cuda_used": self.cuda_used,
             "memory/cuda_peak": self.cuda_peak,
         }
-        play = self.play.model_dump(exclude={"win_rate", "reward_terms"})
+        play = self.play.model_dump(exclude={"win_rate", "reward_terms", "pace"})
         values |= {f"play/{name}": value for name, value in play.items()}
         values |= {f"time/{name}_s": seconds for name, seconds in self.phase_s.items()}
         values |= {f"winrate/{name}": share for name, share in self.play.win_rate.items()}
         values |= {f"reward/{name}": value for name, value in self.play.reward_terms.items()}
+        values |= {f"{name}/{kind}": value for kind, pace in self.play.pace.items() for name, value in pace}
         values |= {f"league/{role}": score for role, score in self.exploiters.items()}
         values |= {f"opponents/{name}": count for name, count in self.opponents.items()}
         return {tag: value for tag, value in values.items() if value is not None}

@@ -54,7 +54,7 @@ class PlainReporter:
         self._sink.write(f"{_stamp(self._clock())} {text}")
 
     def iteration(self, report: IterationReport) -> None:
-        """Write two lines, and a summary at most every ``SUMMARY_EVERY_S`` seconds."""
+        """Write two lines, and a summary of one or two lines at most every ``SUMMARY_EVERY_S`` seconds."""
         self._recent.add(report)
         now = self._clock()
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
@@ -66,6 +66,8 @@ class PlainReporter:
         if now >= self._next_summary:
             self._next_summary = now + timedelta(seconds=SUMMARY_EVERY_S)
             self._sink.write(f"{_stamp(now)}   {summary_line(report, self._recent)}")
+            if self._recent.pace:
+                self._sink.write(f"{_stamp(now)}   {pace_line(self._recent)}")
 
     def leaderboard(self, text: str) -> None:
         for line in ("", *text.splitlines()):
@@ -157,6 +159,16 @@ def summary_line(report: IterationReport, recent: Recent) -> str:
     if report.cuda_used is not None and report.cuda_peak is not None:
         parts.append(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB")
     return ", ".join(parts)
+
+
+def pace_line(recent: Recent) -> str:
+    """How fights end and how fast they are, by kind of opponent."""
+    parts = (
+        f"{kind} {pace['finished']:.0%} ({pace['stocks_per_minute']:.2f} stocks and {pace['damage_per_minute']:.0f}% "
+        f"damage a minute, {pace['seconds_without_hit']:.0f} s without a hit)"
+        for kind, pace in sorted(recent.pace.items())
+    )
+    return f"Finished games: {', '.join(parts)}"
 
 
 def time_split(report: IterationReport) -> str:

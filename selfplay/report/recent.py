@@ -18,11 +18,14 @@ class Recent:
         self.steps_per_s = 0.0
         self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
         self.win_rate: dict[str, float] = {}  # by opponent, most recent last
+        self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace`` by name, by kind of opponent
 
     def add(self, report: IterationReport) -> None:
         self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
         _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
         _blend(self.win_rate, report.play.win_rate)
+        for kind, pace in report.play.pace.items():
+            _blend(self.pace.setdefault(kind, {}), dict(pace))
 
 
 def _blend(means: dict[str, float], values: Mapping[str, float]) -> None:

@@ -190,11 +190,10 @@ class Block:
 
     def _episode(self, b: int, batch: StepBatch) -> Episode:
         opponent = self._opponents[b]
-        mirror = opponent.kind == "current"
         seat = int(self._learner[b].argmax())  # 0 in a mirror game
         row = batch.stats[b, seat]
         stats = {name: float(row[name]) for name in batch.stats.dtype.names or ()}
-        return Episode(opponent.id, mirror, float(batch.score[b, seat]), bool(batch.terminated[b]), stats)
+        return Episode(opponent.id, opponent.kind, float(batch.score[b, seat]), bool(batch.terminated[b]), stats)
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""

@@ -13,7 +13,7 @@ from selfplay.runner.game_runner import Resource
 if TYPE_CHECKING:
     from collections import Counter
 
-    from selfplay.league.modes import Opponent
+    from selfplay.league.modes import Kind, Opponent
     from selfplay.policy.network import ActorCritic
     from selfplay.rollout.buffers import BufferPool
     from selfplay.rollout.rollout import Rollout
@@ -37,10 +37,15 @@ class Episode:
     """A finished training episode, from the view of the learner's seat (seat 0 in a mirror game)."""
 
     opponent: str
-    mirror: bool
+    kind: Kind  # of the opponent
     score: float
     terminated: bool
     stats: dict[str, float]
+
+    @property
+    def mirror(self) -> bool:
+        """Whether the learner played both seats."""
+        return self.kind == "current"
 
 
 @dataclass(frozen=True, slots=True)

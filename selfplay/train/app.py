@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from envs.compilation import compile_rules
 from envs.registry import find_game
-from selfplay.checkpoint import create_run, list_generations, load_latest_learner, read_policy_meta, resolve_run
+from selfplay.checkpoint import (
+    check_new_run,
+    create_run,
+    list_generations,
+    load_latest_learner,
+    read_policy_meta,
+    resolve_run,
+)
 from selfplay.config.defaults import runners
+from selfplay.config.fighting import SCRIPTED
+from selfplay.config.imitation import NetworkConfig
 from selfplay.config.resolve import resolve_fighting
 from selfplay.errors import CheckpointError, IncompatibleError
 from selfplay.machine import processor, usable_cores
+from selfplay.policy.policy import load_policy
 from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
@@ -22,12 +32,16 @@ from selfplay.report.reporter import Tee
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
+from selfplay.train.imitation.export import GAME
+from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end
+from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config, PPOConfig
+    from selfplay.policy.policy import Policy
 
 OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
 
@@ -70,13 +84,40 @@ def train(
     resolved = resolve_fighting(config, explicit)
     config = resolved.config
     # Before the folder is made: a mistake leaves none.
-    guests = load_opponents(config.league.opponents, config.game, config.run.pretrained)
+    pretrained = config.run.pretrained
+    guests = load_opponents(config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained)
+    check_new_run(folder, is_default=not named)
     compile_rules(find_game(config.game.type), lines.notice)
+    if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
+        compile_rules(find_game(GAME), lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
+        with stop_signal() as stopped:
+            start = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))
+        if stopped:
+            return 128 + stopped[0]
         run = create_run(folder, is_default=not named)
         with run.lock():
             install_opponents(run, guests)
-            return _start(Session(config, run, resolved.device, cluster=cluster), preset, stream, resolved.notices)
+            session = Session(config, run, resolved.device, cluster=cluster, start=start)
+            return _start(session, preset, stream, resolved.notices)
+
+
+def _start_policy(
+    config: Config, parent: Path, tell: Callable[[str], object], stop: Callable[[], bool]
+) -> Policy | None:
+    """The policy that a new run in a folder of ``parent`` starts from; None for a fresh network. Blocks.
+
+    ``stop`` ends the imitation of scripted players, and None is returned.
+    """
+    game, pretrained = config.game, config.run.pretrained
+    if pretrained != SCRIPTED:
+        return None if pretrained is None else load_policy(pretrained)
+    network = NetworkConfig(**config.net.model_dump(exclude={"rest"}))
+    recipe = Recipe(
+        find_game(game.type).imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
+        network, config.run.seed, epochs=epochs_for(network),
+    )  # fmt: skip
+    return imitate_scripted(recipe, parent / CACHE, tell, stop)
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:
@@ -119,6 +160,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     mine, other = game.characters
     emulator = config.emulator
     ways = [word for word in ("headless", "fast_forward", "save_replays") if getattr(emulator, word)]
+    imitated = ", ".join(session.game.imitated_players)
     gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
     mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
     lines = [
@@ -144,7 +186,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Frame skip", game.frame_skip),
         ("Delay", game.delay),
         ("Max episode frames", game.max_episode_frames),
-        ("Pretrained", run.pretrained),
+        ("Pretrained", f"{SCRIPTED} ({imitated})" if run.pretrained == SCRIPTED else run.pretrained),
         ("Teacher", _beside_teacher(ppo) if run.pretrained else None),
         ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
         ("Gate", None if league.gate == "none" else gate),

@@ -88,6 +88,16 @@ def test_a_file_in_the_way_is_named(tmp_path, name, words, is_default):
         create_run(tmp_path / "a")
 
 
+def test_a_place_where_nothing_can_be_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)
+    for path, is_default in ((tmp_path / "a" / "run", False), (tmp_path / "run", True)):
+        with pytest.raises(CheckpointError, match=f"{tmp_path} is not writable"):
+            create_run(path, is_default=is_default)
+    (tmp_path / "run").mkdir()
+    assert create_run(tmp_path / "run").path == tmp_path / "run"  # such as a mounted folder
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
 def test_the_default_name_is_numbered(tmp_path):
     path = tmp_path / "checkpoints" / "self_play"
     names = [create_run(path, is_default=True).path.name for _ in range(3)]

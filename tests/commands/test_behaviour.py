@@ -6,9 +6,10 @@ import pytest
 from envs.errors import UnknownNameError
 from envs.melee.behaviour import BEHAVIOUR
 from selfplay.commands.behaviour import RATES, Rate, column, folder_games, mock_games, table
-from selfplay.commands.record import orders_of, pairings_of, record
+from selfplay.commands.record import orders_of, record
 from selfplay.errors import ConfigError
 from selfplay.runner.match import Contender, Rules
+from selfplay.train.imitation.recording import pairings_of
 
 RULES = Rules("battlefield", 1200)
 PLAYERS = {name: Contender(name) for name in ("rusher", "idle")}

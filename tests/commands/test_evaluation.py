@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from envs.melee.mock import STATS
+from envs.melee.mock import ENDED_BY, STATS
 from selfplay.commands import evaluation
 from selfplay.commands.evaluation import evaluate
 from selfplay.errors import ConfigError
@@ -26,7 +26,9 @@ def played(monkeypatch):
             for seat, name in zip(row, pairing.players, strict=True):
                 seat["stocks"] = 2 if name == "A" else 1
                 seat["damage"] = 80 if name == "A" else 20
+                seat["stocks_taken"] = 3 if name == "A" else 2
                 seat["frames"] = 600
+                seat["ended"] = ENDED_BY.index("cap" if len(pairings) < 10 else "stocks")
         return [MatchResult(matchup, (0.5, 0.5), row) for matchup, row in zip(pairings, stats, strict=True)]
 
     monkeypatch.setattr(evaluation, "play", play)
@@ -40,9 +42,16 @@ def test_every_seed_is_played_from_both_seats(played):
     assert [p.seed for p in pairings[::2]] == [p.seed for p in pairings[1::2]]
     assert len({p.seed for p in pairings}) == 5
     assert (result.games, result.wins, result.losses, result.draws) == (10, 10, 0, 0)
-    assert (result.score, result.by_stocks) == (1.0, 1.0)
+    assert (result.score, result.finished) == (1.0, 1.0)
     assert result.damage == (80.0, 20.0)  # A's first, whatever the seat
     assert result.seconds == 10.0
+    assert result.stocks_per_minute == (18.0, 12.0)
+    assert result.damage_per_minute == (480.0, 120.0)
+
+
+def test_games_that_the_cap_ended_are_not_finished(played):
+    result = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT)
+    assert (result.score, result.finished) == (1.0, 0.0)  # with unequal stocks
 
 
 def test_with_two_characters_both_ways_round(played):
@@ -86,11 +95,13 @@ def test_rules_decide_who_won():
     by_stocks = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT, rule="stocks")
     assert by_percent.wins == 4
     assert by_stocks.wins + by_stocks.draws == 4
-    assert by_stocks.wins == round(4 * by_percent.by_stocks)
 
 
-def test_without_a_win_there_is_no_share_by_stocks():
-    assert evaluate(WEAK, WEAK, 2, MEWTWO, SHORT).by_stocks is None
+def test_real_games_are_finished_when_a_player_is_out_of_stocks():
+    long = evaluate(STRONG, WEAK, 4, MEWTWO, Rules(max_episode_frames=28_800))
+    assert long.finished == 1.0
+    assert long.stocks_per_minute == pytest.approx((4 * 60 / long.seconds, 0.0))
+    assert evaluate(STRONG, WEAK, 4, MEWTWO, Rules(max_episode_frames=60)).finished == 0.0
 
 
 def test_one_game_is_not_fair():
@@ -130,4 +141,4 @@ def test_games_without_stocks_are_judged_by_the_game():
     result = evaluate(Contender("always_bet"), Contender("random"), 200, ("none", "none"), Rules(game="kuhn"))
     assert result.games == result.wins + result.losses + result.draws == 200
     assert 0.4 < result.low <= result.score <= result.high
-    assert (result.by_stocks, result.damage, result.seconds, result.self_destructs) == (None,) * 4
+    assert [getattr(result, name) for name in evaluation.COUNTERS] == [None] * 6

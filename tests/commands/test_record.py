@@ -14,10 +14,12 @@ from envs.melee.replay import End, read_replay
 from envs.melee.state import CONTROLLER, GameState, records
 from envs.melee.tables import load_tables
 from selfplay.commands import record as recording
-from selfplay.commands.record import blocks, orders_of, pairings_of, record, recorded
+from selfplay.commands.record import orders_of, record
 from selfplay.errors import ConfigError
 from selfplay.runner.counter_rng import keys_of, uniforms
 from selfplay.runner.match import Contender, Rules, play
+from selfplay.train.imitation import recording as games
+from selfplay.train.imitation.recording import blocks, pairings_of, recorded
 from tests.train.policies import save
 
 RULES = Rules("battlefield", 200)
@@ -173,13 +175,13 @@ def test_a_scripted_players_inputs_are_what_it_chose_on_seeing_the_row_before(pl
 
 def test_the_same_games_have_the_same_bytes_in_blocks_of_any_size(players, tmp_path, monkeypatch):
     together = write(players, tmp_path / "a", 7)
-    monkeypatch.setattr(recording, "WIDEST", 2)
+    monkeypatch.setattr(games, "WIDEST", 2)
     assert write(players, tmp_path / "b", 7) == together
     assert len(set(together.values())) == 7
 
 
 def test_an_interrupted_recording_goes_on(players, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "WIDEST", 2)
+    monkeypatch.setattr(games, "WIDEST", 2)
     whole = write(players, tmp_path / "whole", 6)
     made = orders(players, tmp_path / "part", 6)
     next(record(made, players, RULES))
@@ -210,7 +212,7 @@ def test_blocks_fit_into_memory(frames, most):
     sizes = [len(block) for block in blocks(range(70), rules)]
     assert sum(sizes) == 70
     assert max(sizes) == most
-    assert most * min(frames, 28800) * recording.FRAME_BYTES <= recording.MOST_BYTES
+    assert most * min(frames, 28800) * games.FRAME_BYTES <= games.MOST_BYTES
 
 
 def test_mistakes_are_found_when_games_are_played(players, tmp_path):

@@ -83,12 +83,13 @@ def test_a_game_is_found_by_the_start_of_its_id(run):
             rated_game(run, name)
 
 
-def test_notable_games_are_those_of_generations_that_ended_by_stocks():
+def test_notable_games_are_finished_ones_of_generations():
     games = [
         record("gen_0", "random", (1, 0), seed=1, frames=2000),
         record("random", "gen_0", (0, 3), seed=2, frames=1000),
         record("random", "gen_0", (2, 0), seed=3, frames=3000),
-        record("gen_0", "random", (2, 2), seed=4, frames=10, ended="cap"),
+        record("gen_0", "random", (2, 1), seed=4, frames=10, ended="cap"),
+        record("gen_0", "random", (0, 0), seed=7, frames=30),
         record("rusher", "random", (4, 0), seed=5, frames=20),
         record("gen_0", "random", (4, 0), seed=6, frames=5, settings="other"),
     ]

@@ -222,3 +222,13 @@ def test_no_help_tells_a_default_that_is_empty(name):
 
 def test_flags_cannot_be_abbreviated():
     assert "--time" in refusal("--time", "5")
+
+
+def test_a_run_from_scratch_can_be_asked_for_in_every_layer(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('[run]\npretrained = "none"\n')
+    for arguments in (["--pretrained", "none"], ["--set", "run.pretrained=none"], ["--config", str(file)]):
+        call = parse(["--preset", "laptop", *arguments])
+        assert call.config.run.pretrained is None
+        assert call.explicit == {"run.pretrained": None}
+    assert parse(["--pretrained", "./scripted"]).config.run.pretrained == "./scripted"

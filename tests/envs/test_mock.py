@@ -3,12 +3,14 @@ import pytest
 
 from envs.errors import ActionError, GameError, UnknownNameError
 from envs.melee import bots
+from envs.melee.actions import REBIRTH_WAIT
 from envs.melee.controller import CENTRE, MAIN_X, NEUTRAL
 from envs.melee.mock import ENDED_BY, MockMelee, neutral_actions
 from envs.melee.observation import encode
 from envs.melee.physics.actions.death import TIMER
 from envs.melee.state import CONTROLLER, records
 from envs.melee.tables import load_tables
+from envs.rated import FINISHED
 from envs.registry import make_game
 from tests.envs.play import equal, hands_off, make, same_state, seeds, some_actions, throw_out
 
@@ -48,7 +50,9 @@ def test_the_last_stock_terminates(loser):
     assert batch.score[0, loser] == 0.0
     assert batch.score[0, 1 - loser] == 1.0
     assert batch.stats["stocks"][0, loser] == 0
-    assert (batch.stats["ended"] == ENDED_BY.index("stocks")).all()
+    assert batch.stats["stocks_lost"][0].tolist() == [4 if seat == loser else 0 for seat in range(2)]
+    assert (batch.stats["ended"] == FINISHED).all()
+    assert ENDED_BY[FINISHED] == "stocks"
     assert (game.state.players["stocks"] == 4).all()  # the next episode
 
 
@@ -83,6 +87,33 @@ def test_damage_is_counted_on_both_sides():
         assert np.array_equal(batch.stats["damage"][ended], batch.stats["damage_taken"][ended, ::-1])
         damage += batch.stats["damage"][ended].sum()
     assert damage > 0
+
+
+def test_nobody_hits_where_nobody_moves_and_each_episode_counts_anew():
+    game = make(3, max_episode_frames=50, frame_skip=5)
+    for _ in range(2):
+        for _ in range(10):
+            batch = hands_off(game)
+        assert batch.truncated.all()
+        assert (batch.stats["frames_without_hit"] == 50).all()
+
+
+def test_the_longest_time_without_a_hit_is_counted_while_both_are_in_play():
+    game = make(8, max_episode_frames=900)
+    game.bots[:] = bots.NAMES.index("rusher"), bots.NAMES.index("walker")
+    damage, longest, since = game.memory["damage_dealt"].sum(1), np.zeros(8, int), np.zeros(8, int)
+    for _ in range(899):
+        hands_off(game)
+        dealt = game.memory["damage_dealt"].sum(1)
+        since = np.where(dealt > damage, 0, since + (game.state.players["action"] > REBIRTH_WAIT).all(1))
+        longest, damage = np.maximum(longest, since), dealt
+    batch = hands_off(game)
+    assert batch.truncated.all()
+    found = batch.stats["frames_without_hit"]
+    assert np.array_equal(found[:, 0], found[:, 1])
+    assert np.isin(found[:, 0] - longest, (0, 1)).all()  # of the last frame nothing is known here
+    assert 0 < found.min() <= found.max() < 899
+    assert np.array_equal(batch.stats["stocks_lost"], batch.stats["stocks_taken"][:, ::-1])
 
 
 def test_final_observations_are_what_a_longer_episode_would_have_shown():

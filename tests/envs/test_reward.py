@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from envs.melee.actions import REBIRTH_WAIT
 from envs.melee.reward import reward_terms
 from envs.melee.state import PLAYER, records
 from tests.envs.play import hands_off, make, some_actions, throw_out
@@ -41,6 +42,54 @@ def test_weights_are_the_caller_s():
     game = make(1, reward_stock=3.0)
     throw_out(game, 0)
     assert hands_off(game).reward[0].tolist() == [-3.0, 3.0]
+
+
+def test_a_player_pays_while_an_opponent_with_many_percent_lives():
+    game = make(1, lingering=0.6, lingering_from=100.0)
+    game.state.players["percent"][0] = 150.0, 100.0
+    assert hands_off(game).reward[0] == pytest.approx([0.0, -0.005])
+    throw_out(game, 0)
+    assert hands_off(game).reward[0] == pytest.approx([-5.0, 5.0])
+    assert not hands_off(game).reward.any()
+
+
+def test_both_seats_pay_for_stalling():
+    game = make(1, stalling=0.6, stalling_after=2.0)
+    paid = np.array([hands_off(game).reward[0].copy() for _ in range(180)])
+    assert not paid[:120].any()
+    assert paid[120:].sum(0) == pytest.approx([-0.6, -0.6])
+    throw_out(game, 0)
+    seen = set()
+    for _ in range(600):
+        together = hands_off(game).reward[0].sum()
+        away = bool(game.state.players["action"][0, 0] <= REBIRTH_WAIT)
+        assert (together == 0.0) == away  # and after a lost stock the clock goes on
+        seen.add(away)
+    assert seen == {True, False}
+
+
+def test_a_self_destruct_costs_more_than_a_stock():
+    game = make(1, self_destruct=3.0)
+    throw_out(game, 0)
+    assert hands_off(game).reward[0].tolist() == [-8.0, 5.0]
+    hit = make(1, self_destruct=3.0)
+    throw_out(hit, 0)
+    hit.memory["last_hit_by_frames"][0, 0] = 10
+    assert hands_off(hit).reward[0].tolist() == [-5.0, 5.0]
+
+
+def test_two_players_that_help_each_other_gain_nothing():
+    """Whatever both do, hitting each other in turn or waiting, they never gain together; they lose by waiting."""
+    game = make(16, stage="battlefield", stalling=0.5, stalling_after=1.0, lingering=0.5, self_destruct=1.0)
+    together, damage = np.zeros(16), 0.0
+    for actions in np.repeat(some_actions(300, 16), 4, axis=0):
+        batch = game.step(actions)
+        sums = batch.reward.sum(1)
+        assert (sums <= 1e-6).all()
+        together += sums
+        damage += np.abs(batch.reward[:, 0] - batch.reward[:, 1]).sum()
+    assert damage > 0
+    assert (together < 0).any()
 
 
 def test_rewards_sum_to_zero_and_to_their_breakdown():

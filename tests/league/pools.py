@@ -79,4 +79,5 @@ def tournament(
         percents=np.zeros((count, 2)),
         pairs=np.tile(np.arange(len(home)), 2),
         group=np.zeros(count, dtype=np.int64),
+        finished=np.ones(count, dtype=np.bool_),
     )

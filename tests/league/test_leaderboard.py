@@ -72,20 +72,20 @@ def test_random_is_fixed_at_1500_and_marked(many):
     assert (line["Elo"], line["95% interval"]) == ("1500", "fixed")
 
 
-def test_the_share_decided_by_stocks_is_of_all_games_of_a_player():
+def test_the_share_of_finished_games_is_of_all_games_of_a_player():
     board = build(
         GameTable.of(
             [
                 record("gen_1", "random", (2, 0), seed=0),
-                record("gen_1", "random", (2, 2), seed=1, percents=(0.0, 9.0)),
-                record("gen_1", "random", (2, 2), seed=2),
-                record("random", "gen_1", (1, 0), seed=3),
+                record("gen_1", "random", (2, 2), seed=1, percents=(0.0, 9.0), ended="cap"),
+                record("gen_1", "random", (2, 2), seed=2, ended="timer"),
+                record("random", "gen_1", (2, 1), seed=3, ended="cap"),
             ]
         )
     )
     first = board.rows[0]
-    assert (first.wins, first.losses, first.draws, first.by_stocks) == (2, 1, 1, 0.5)
-    assert (board.draw_share, board.decided_by_stocks) == (0.25, 0.5)
+    assert (first.wins, first.losses, first.draws, first.finished) == (2, 1, 1, 0.25)
+    assert (board.draw_share, board.finished) == (0.25, 0.25)
 
 
 def test_the_result_rule_is_applied_on_reading():
@@ -100,7 +100,7 @@ def test_facts_and_what_was_left_out_are_said_in_words():
         + [record("gen_1", "random"), record("random", "gen_1"), record("gen_1", "idle")]
     )
     text = to_text(build(games))
-    assert "2 games, 0% draws, 100% decided by stocks; rule stocks_percent, settings abc/stochastic" in text
+    assert "2 games, 0% draws, 100% finished; rule stocks_percent, settings abc/stochastic" in text
     assert "Left out: 3 games under other settings." in text
     assert "Left out: 1 games against players outside the ladder." in text
     assert "idle" not in {row.policy for row in build(games).rows}
@@ -223,8 +223,8 @@ def test_columns_are_left_out_before_names_are_clipped(many):
             shown.append(names)
     assert shown == [
         full,
-        [name for name in full if name != "By stocks"],
-        [name for name in full if name not in ("By stocks", "Games")],
+        [name for name in full if name != "Finished"],
+        [name for name in full if name not in ("Finished", "Games")],
         list(GUIDE),
     ]
 

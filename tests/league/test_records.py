@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from selfplay.errors import LeagueError
 from selfplay.league.records import (
     MatchRecord,
-    by_stocks,
     generation_id,
     generation_number,
     ladder_key,
@@ -35,7 +34,6 @@ def test_the_result_follows_from_stocks_then_percent(stocks, percents, by_percen
     game = record("gen_1", "random", stocks, percents=percents)
     assert score(game) == by_percent
     assert score(game, "stocks") == by_stock
-    assert by_stocks(game) == (stocks[0] != stocks[1])
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 2, *[st.floats(0, 999)] * 2), min_size=1, max_size=20))

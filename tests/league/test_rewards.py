@@ -103,7 +103,7 @@ def test_the_better_paid_stands_above():
     board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
     assert board.kind == "words"
-    assert board.decided_by_stocks is None
+    assert board.finished is None
     assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
     assert not any("draws" in warning for warning in board.warnings)
 
@@ -154,7 +154,7 @@ def test_all_forms_show_rewards():
     board = build(GameTable.of(shared()))
     text = to_text(board)
     assert "Reward with itself" in text.splitlines()[1]
-    assert "By stocks" not in text
+    assert "Finished" not in text
     assert f"{board.rows[0].reward_with('gen_1').reward:.3f} ± " in text
     assert "Mean reward of the row's player with the column's" in text
     rows = list(csv.DictReader(io.StringIO(to_csv(board))))

@@ -128,8 +128,9 @@ def test_the_ratio_is_1_within_a_ten_thousandth_in_batches_of_any_size(rows):
     torch.testing.assert_close((logprob - part.logprob).exp(), torch.ones(rows), atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("taught", [False, True])
 @pytest.mark.parametrize("rows", [1, 63, 64, 200])
-def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows, monkeypatch):
+def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows, taught, monkeypatch):
     heads = Heads(8, (17, 17, 5))
     generator = torch.Generator().manual_seed(rows)
     number = partial(torch.randn, generator=generator)
@@ -139,9 +140,14 @@ def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows, monkeypatch)
     actions, logprob = sample(heads, logits, generator)
     nothing = torch.zeros(rows, 1)
     batch = Batch(nothing, actions, logprob + near, value + 2 * near, number(rows), number(rows))
-    compiled = loss_gradient(heads, out, batch, SETTINGS, Workspace())
+    settings = SETTINGS
+    if taught:
+        batch = replace(batch, teacher=2 * number(rows, heads.logits))
+        settings = replace(SETTINGS, teacher_kl=0.7, teacher_kl_reverse=0.4)
+    compiled = loss_gradient(heads, out, batch, settings, Workspace())
     monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
-    plain = loss_gradient(heads, out, batch, SETTINGS, Workspace())
+    plain = loss_gradient(heads, out, batch, settings, Workspace())
+    assert bool(plain[1][5] > 0) == taught
     torch.testing.assert_close(compiled[0], plain[0], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(compiled[1], plain[1], rtol=1e-4, atol=1e-4)
     outside = float(plain[1][4]) / rows

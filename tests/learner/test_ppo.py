@@ -6,6 +6,7 @@ import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.learner.batch import Batch
+from selfplay.learner.ppo import PPOSettings
 from selfplay.policy.heads import sample
 from selfplay.policy.network import build_network
 from tests.learner.batches import played, ppo, seeded, weights
@@ -187,6 +188,35 @@ def test_the_entropy_bonus_raises_entropy():
                 last = learner.update(batch, seeded(i)).entropy
         results[coefficient] = last - first
     assert results[1.0] > 0.1 > abs(results[0.0])
+
+
+@pytest.mark.parametrize(("entropy", "share"), [(2.0, 0.0), (1.0, 0.0), (0.95, 0.5), (0.9, 1.0), (0.1, 1.0)])
+def test_the_entropy_bonus_begins_below_the_floor(entropy, share):
+    settings = PPOSettings(entropy_coefficient=0.02, entropy_floor=1.0)
+    assert settings.entropy_weight(entropy) == pytest.approx(0.02 * share)
+
+
+def test_a_policy_stays_at_the_entropy_floor():
+    """Advantages favour one action; without a floor the policy becomes certain of it."""
+    results = {}
+    for floor in (0.0, 1.5):
+        net = network()
+        with ppo(net, entropy_coefficient=1.0 if floor else 0.0, entropy_floor=floor, learning_rate=3e-3) as learner:
+            for i in range(80):
+                batch = played(net)
+                last = learner.update(replace(batch, advantage=-batch.action.float().sum(1)), seeded(i)).entropy
+            assert learner.settings.entropy_coefficient == (1.0 if floor else 0.0)
+        results[floor] = last
+    assert results[1.5] > 1.2 > results[0.0]
+
+
+def test_the_pull_of_the_teacher_is_annealed():
+    net = network()
+    with ppo(net, learning_rate=1e-2, entropy_coefficient=0.1, teacher_kl=0.4, teacher_kl_reverse=0.2) as learner:
+        learner.scale(0.5)
+        scaled = learner.settings
+    assert (scaled.learning_rate, scaled.entropy_coefficient) == (0.005, 0.05)
+    assert (scaled.teacher_kl, scaled.teacher_kl_reverse) == (0.2, 0.1)
 
 
 def test_the_value_learns_its_target():

@@ -1,6 +1,6 @@
 """Reports for tests."""
 
-from selfplay.report.metrics import IterationReport, Play
+from selfplay.report.metrics import IterationReport, Pace, Play
 from selfplay.update_metrics import UpdateMetrics
 
 UPDATE = UpdateMetrics(
@@ -14,6 +14,14 @@ UPDATE = UpdateMetrics(
     grad_norm=0.4,
     learning_rate=3e-4,
 )
+PACE = Pace(
+    games=4,
+    minutes=8.0,
+    finished=0.25,
+    stocks_per_minute=0.75,
+    damage_per_minute=40.0,
+    seconds_without_hit=21.0,
+)
 PLAY = Play(
     episodes=10,
     return_mean=1.5,
@@ -22,6 +30,7 @@ PLAY = Play(
     draws=1,
     win_rate={"random": 0.75},
     reward_terms={"damage": 0.5},
+    pace={"mirror": PACE},
 )
 
 

@@ -157,6 +157,11 @@ def test_health_is_what_the_summary_says_or_what_the_metrics_show(tmp_path):
         text = health(RunRecords.of(folder(tmp_path / "going", dull, summary)))
         assert "Entropy collapse" in text
         assert "has not ended" in text
+    pace = {"games/mirror": 2, "minutes/mirror": 8.0, "finished/mirror": 0.0, "stocks_per_minute/mirror": 0.1}
+    pace |= {"damage_per_minute/mirror": 3.0, "seconds_without_hit/mirror": 200.0}
+    stalling = RunRecords.of(folder(tmp_path / "stalling", [row | pace for row in metrics()]))
+    assert "0% of the last 100 mirror games ended" in health(stalling)
+    assert {"Finished mirror games, share"} <= {curve["name"] for curve in training(stalling)["play"]}
     assert "No problems found" in health(RunRecords.of(folder(tmp_path / "well")))
     assert "no metrics" in health(RunRecords.of(tmp_path / "nowhere"))
 

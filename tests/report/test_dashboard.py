@@ -8,7 +8,7 @@ from selfplay.report.dashboard import DashboardReporter, sparkline
 from selfplay.report.metrics import Play
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter
-from tests.report.make import report
+from tests.report.make import PACE, PLAY, report
 
 
 class Screen:
@@ -34,6 +34,17 @@ def test_shows_progress_speed_losses_and_opponents(width):
     text = screen.final()
     words = ["30%", "0:00:28", "3,072", "256 steps/s", "0.1234", "75%", "random", "restarts 2", "1555", "+1.50"]
     assert [word for word in words if word not in text] == []
+
+
+def test_shows_how_fights_end_by_kind_of_opponent():
+    screen = Screen(200)
+    pace = {kind: PACE.model_copy(update={"finished": share}) for kind, share in (("scripted", 0.9), ("mirror", 0.1))}
+    screen.reporter.header([])
+    screen.reporter.iteration(report(3, play=PLAY.model_copy(update={"pace": pace})))
+    lines = screen.final().splitlines()
+    fights = [line[line.index("finished") :].split() for line in lines if "finished " in line]
+    assert fights[-1][:3] == ["finished", "10%", "90%"]
+    assert any("mirror" in line and "scripted" in line for line in lines)
 
 
 def test_time_left_runs_down_between_reports():

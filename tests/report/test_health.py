@@ -1,7 +1,7 @@
 import pytest
 
-from selfplay.report.health import ENOUGH, EPISODES, RULES, WINDOW, Health
-from selfplay.report.metrics import Play
+from selfplay.report.health import ENOUGH, EPISODES, MIRROR_GAMES, RULES, WINDOW, Health
+from selfplay.report.metrics import Pace, Play
 from tests.report.make import UPDATE, report
 
 GOOD = UPDATE.model_copy(update={"entropy": 8.0})
@@ -22,14 +22,28 @@ def update(**changes):
     return {"update": GOOD.model_copy(update=changes)}
 
 
+def mirror(games=1, finished=0.0, stocks=0.2, kind="mirror"):
+    """Fights of one kind that ended in an iteration, two minutes each."""
+    pace = Pace(
+        games=games,
+        minutes=2.0 * games,
+        finished=finished,
+        stocks_per_minute=stocks,
+        damage_per_minute=20.0,
+        seconds_without_hit=30.0,
+    )
+    return {"play": Play(pace={kind: pace})}
+
+
 BAD = {
     "entropy_collapse": update(entropy=0.2),
     "few_results": {"play": Play(episodes=10, draws=6)},
+    "stalling": mirror(),
     "stale_data": update(clip_fraction=0.5),
     "value_function": update(explained_variance=-0.5),
     "reverted": update(reverted=1),
     "not_finite": update(skipped=1),
-    "not_zero_sum": {"zero_sum_error": 0.5},
+    "common_gain": {"common_gain": 0.5},
 }
 
 
@@ -59,6 +73,31 @@ def test_a_critic_that_learns_alone_has_time():
     health, _ = run(WINDOW, **update(explained_variance=-0.5, critic_only=True))
     assert run(ENOUGH - 1, health, first=WINDOW + 1, **update(explained_variance=-0.5))[1] == []
     assert run(1, health, first=WINDOW + ENOUGH, **update(explained_variance=-0.5))[1] == ["value_function"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ["stalling"]),
+        ({"finished": 0.49, "stocks": 0.49}, ["stalling"]),
+        ({"finished": 0.5}, []),
+        ({"stocks": 0.5}, []),  # nobody can finish games within a short cap
+        ({"kind": "scripted"}, []),
+    ],
+)
+def test_stalling_is_few_stocks_and_few_finished_games_in_mirror_games(changes, told):
+    assert run(**mirror(**changes))[1] == told
+
+
+def test_stalling_weighs_games_and_minutes_and_needs_enough_of_them():
+    health = Health()
+    run(1, health, **mirror(1, finished=1.0, stocks=10.0))
+    run(ENOUGH - 2, health, first=2, play=Play())
+    assert run(1, health, first=ENOUGH, **mirror(MIRROR_GAMES - 2))[1] == []  # 19 games
+    assert run(1, health, first=ENOUGH + 1, **mirror(181, stocks=0.2))[1] == ["stalling"]
+    (finding,) = health.findings()
+    assert "0% of the last 200 mirror games ended" in finding.text
+    assert "0.25 stocks a minute a player (people: 1.2)" in finding.text
 
 
 def test_every_rule_is_tested():

@@ -3,7 +3,9 @@ from pydantic import ValidationError
 
 from selfplay.report.metrics import Play
 from selfplay.report.recent import NEW, Recent
-from tests.report.make import PLAY, report
+from tests.report.make import PACE, PLAY, report
+
+FASTER = PACE.model_copy(update={"finished": 0.75})
 
 
 def test_flat_has_every_figure_under_its_tag():
@@ -17,6 +19,14 @@ def test_flat_has_every_figure_under_its_tag():
     assert flat["time/update_s"] == 2.0
     assert flat["reward/damage"] == 0.5
     assert flat["memory/cuda_peak"] == 200
+    assert {tag: value for tag, value in flat.items() if tag.endswith("/mirror")} == {
+        "games/mirror": 4,
+        "minutes/mirror": 8.0,
+        "finished/mirror": 0.25,
+        "stocks_per_minute/mirror": 0.75,
+        "damage_per_minute/mirror": 40.0,
+        "seconds_without_hit/mirror": 21.0,
+    }
 
 
 def test_flat_leaves_out_what_is_unknown():
@@ -58,8 +68,11 @@ def test_recent_blends_what_is_known_and_keeps_what_is_missing():
     recent = Recent()
     recent.add(report(play=PLAY))
     assert (recent.steps_per_s, recent.play["return_mean"], recent.win_rate) == (256.0, 1.5, {"random": 0.75})
-    recent.add(report(play=PLAY.model_copy(update={"return_mean": 2.5, "win_rate": {"gen_0": 1.0}}), steps=2048))
+    later = {"return_mean": 2.5, "win_rate": {"gen_0": 1.0}, "pace": {"scripted": PACE, "mirror": FASTER}}
+    recent.add(report(play=PLAY.model_copy(update=later), steps=2048))
     recent.add(report(play=Play(), steps=2048))
     assert recent.play["return_mean"] == 1.5 + NEW
     assert recent.win_rate == {"random": 0.75, "gen_0": 1.0}
     assert 256 < recent.steps_per_s < 512
+    assert recent.pace["mirror"]["finished"] == 0.25 + NEW * 0.5
+    assert recent.pace["scripted"]["finished"] == 0.25

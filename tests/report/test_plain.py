@@ -6,6 +6,7 @@ import pytest
 
 from selfplay.errors import DiskError
 from selfplay.report import header, plain
+from selfplay.report.metrics import Play
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 from selfplay.report.recent import Recent
 from tests.report.make import report
@@ -27,6 +28,8 @@ def test_two_lines_an_iteration_stamped_when_things_happened():
     assert lines[0] == "[03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)"
     assert lines[1] == "[03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123"
     assert lines[2].startswith("[03:05:05]   Speed: 256 steps/s (collect 25%, update 50%, rate 25%, save 0%), 10% done")
+    finished = "mirror 25% (0.75 stocks and 40% damage a minute, 21 s without a hit)"
+    assert lines[3:] == [f"[03:05:05]   Finished games: {finished}"]
 
 
 def test_summaries_are_rare():
@@ -37,7 +40,13 @@ def test_summaries_are_rare():
         clock.now += timedelta(seconds=plain.SUMMARY_EVERY_S / 5)
     lines = stream.getvalue().splitlines()
     assert sum("Iter " in line for line in lines) == 10
-    assert sum("Speed:" in line for line in lines) == 2
+    assert sum("Speed:" in line for line in lines) == sum("Finished games:" in line for line in lines) == 2
+
+
+def test_other_games_have_no_line_of_how_fights_end():
+    stream = io.StringIO()
+    PlainReporter(StreamSink(stream), Clock()).iteration(report(1, play=Play()))
+    assert "Finished" not in stream.getvalue()
 
 
 def test_summary_tells_time_left_wins_restarts_and_memory():

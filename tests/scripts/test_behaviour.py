@@ -7,8 +7,9 @@ import pytest
 
 from scripts import behaviour
 from selfplay.commands.behaviour import RATES
-from selfplay.commands.record import orders_of, pairings_of, record
+from selfplay.commands.record import orders_of, record
 from selfplay.runner.match import Contender, Rules
+from selfplay.train.imitation.recording import pairings_of
 from tests.scripts.commands import mistake, run_process
 from tests.train.policies import save
 

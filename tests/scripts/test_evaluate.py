@@ -8,11 +8,11 @@ from tests.scripts.commands import mistake, run_process
 from tests.train.policies import save, save_imitation
 
 FIELDS = {
-    "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "by_stocks", "seconds", "damage",
-    "self_destructs",
+    "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "finished", "seconds", "damage",
+    "self_destructs", "stocks_per_minute", "damage_per_minute",
 } | {
     "elo", "elo_low", "elo_high", "superiority", "sprt", "llr", "llr_low", "llr_high", "games_needed", "verdict",
-}  # fmt: skip  # fmt: skip
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -41,7 +41,9 @@ def test_a_person_reads_a_few_lines(trained, monkeypatch, capsys):
     first, score, *rest = capsys.readouterr().out.splitlines()
     assert first == f"{a} against {b}: 4 games, fox and fox on battlefield"
     assert "95% interval" in score
-    assert len(rest) == 3
+    assert len(rest) == 4
+    assert "of the games finished" in rest[0]
+    assert rest[2].startswith("  a minute: ")
     assert "gen_5 is" in rest[-1] or "whether gen_5 is" in rest[-1]
 
 

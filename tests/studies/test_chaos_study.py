@@ -15,11 +15,11 @@ TINY = (
 PAGE = "# Page\n\n<!-- chaos: begin -->\nold\n<!-- chaos: end -->\n\nafter\n"
 
 
-def figures(seed=0, score=1.0, by_stocks=1.0, **faults):
+def figures(seed=0, score=1.0, finished=1.0, **faults):
     told = {"crash": 20, "nan": 20, "hang": 2} | faults
     return {
         "seed": seed,
-        "results": {name: {"score": score, "by_stocks": by_stocks} for name in LADDER},
+        "results": {name: {"score": score, "finished": finished} for name in LADDER},
         "chaos": {kind: dict.fromkeys(("injected", "detected", "recovered", "lost"), n) for kind, n in told.items()},
     }
 
@@ -55,8 +55,8 @@ def test_a_difference_is_told(score):
 def test_bars_that_are_missed_are_told():
     assert len(below_bars(figures(score=0.8)["results"])) == 5
     assert below_bars(figures(score=0.76)["results"])[0] == "76.0% against gen_0, not 95%"
-    assert below_bars(figures(by_stocks=0.5)["results"])[0] == "50% of the wins against gen_0 by stocks, not 80%"
-    assert below_bars(figures(by_stocks=None)["results"]) == []
+    assert below_bars(figures(finished=0.5)["results"])[0] == "50% of the games against gen_0 finished, not 80%"
+    assert below_bars({"gen_0": {"score": 1.0}}) == []  # of before these games were counted
 
 
 def test_cells_are_made_once_and_shown(tmp_path, capsys):

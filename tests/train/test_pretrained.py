@@ -127,7 +127,7 @@ def test_a_policy_that_remembers_is_rated_and_meets_its_past(tmp_path):
         (("--hidden", "16,16,16"), "--hidden is 16,16,16, but .* was made with 16,16$"),
         (("--frame-skip", "4"), "--frame-skip is 4, but .* was made with 3"),
         (("--delay", "1"), "--delay is 1, but .* was made with 2"),
-        (("--set", "net.rest=0.5"), "--set net.rest is how a fresh policy begins: --pretrained .* is none"),
+        (("--set", "net.rest=0.5"), "--set net.rest applies to new networks only; leave it out with --pretrained "),
     ],
 )
 def test_a_flag_that_differs_names_both_sides(arguments, words, tmp_path):

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from envs.errors import GameError
 from envs.melee.replay import Recording
-from envs.melee.state import GAME, GameState, records
+from envs.melee.state import FPS, GAME, GameState, records
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
 
-FPS: Final = 60  # frames of a second of game time
 
 # An item: its moment, Melee's item type, place and speed.
 ITEM: Final = np.dtype([("t", "i4"), ("type", "i4"), ("x", "f4"), ("y", "f4"), ("vx", "f4"), ("vy", "f4")])

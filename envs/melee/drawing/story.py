@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from envs.melee import actions
-from envs.melee.drawing.film import FPS
 from envs.melee.drawing.looks import look_of
 from envs.melee.drawing.scenery import scenery_of
+from envs.melee.state import FPS
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film

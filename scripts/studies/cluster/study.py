@@ -106,7 +106,8 @@ class ClusterStudy:
             self._tell(f"{name} ...")
             with tempfile.TemporaryDirectory() as scratch, _nodes(host, Path(scratch)) as (environment, place):
                 run = Path(scratch) / "run"
-                common = ("--game-type", "mock", "--preset", "laptop", "--checkpoint", str(run), "--threads", "2")
+                common = ["--game-type", "mock", "--preset", "laptop", "--checkpoint", str(run), "--threads", "2"]
+                common += ["--pretrained", "none"]  # imitation would take a part of the seconds
                 began = time.monotonic()
                 done = subprocess.run(
                     [*TRAINER, *common, *host.arguments, *place, *more],

@@ -74,7 +74,7 @@ def training(game: str, chaos: str | None, folder: Path) -> list[str]:
     """Arguments of the training; a fake Dolphin is written beside the folder."""
     words = ["--game-type", game]
     if game == "mock":
-        words += ["--preset", "laptop", "--track-elo", "--host", "process"]
+        words += ["--preset", "laptop", "--pretrained", "none", "--track-elo", "--host", "process"]
     elif game == "dolphin":
         from tests.support.fake_dolphin.disc import Disc
         from tests.support.fake_dolphin.write import write_stand_in

@@ -51,13 +51,16 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"a": options.a, "b": options.b, **result.document(), "verdict": verdict}))
         return
-    won = "" if result.by_stocks is None else f", {result.by_stocks:.0%} of the wins by stocks"
+    finished = "" if result.finished is None else f"; {result.finished:.0%} of the games finished"
     what = f" of {game}" if result.damage is None else f", {mine} and {other} on {rules.stage}"
     print(f"{options.a} against {options.b}: {result.games} games{what}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
-    print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{won}")
+    print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{finished}")
     if result.damage is not None:
         print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s a game")
+    if result.stocks_per_minute is not None and result.damage_per_minute is not None:
+        (stocks, other_stocks), (damage, other_damage) = result.stocks_per_minute, result.damage_per_minute
+        print(f"  a minute: {stocks:.2f} to {other_stocks:.2f} stocks, {damage:.0f}% to {other_damage:.0f}% damage")
     print(f"  {verdict}")
 
 

@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import check_folder
     from selfplay.commands import record as recording
     from selfplay.commands.players import chosen_rules
+    from selfplay.train.imitation.recording import pairings_of
 
     check_folder(options.out, "--out")
     load = {"bot": recording.bot, "policy": recording.policy}
@@ -49,9 +50,7 @@ def run(options: argparse.Namespace) -> None:
     given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
     characters, rules = chosen_rules((*players, *opponents), *given)
     everybody = {player.id: player for player in (*players, *opponents)}
-    pairings = recording.pairings_of(
-        [p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed
-    )
+    pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
     there = sum(order.path.exists() for order in orders)
     frames = 0

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.lib.recfunctions import require_fields
 from rich.console import Console
 
-from envs.melee.drawing.film import FPS, film_of
+from envs.melee.drawing.film import film_of
 from envs.melee.drawing.story import summary
 from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
+from envs.melee.state import FPS
 from selfplay.errors import ConfigError
 from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.page import write_html

@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from envs.melee.controller import BUTTONS
-from envs.melee.drawing.film import FPS
 from envs.melee.drawing.scene import scene_of
 from envs.melee.drawing.story import action_name, clock
+from envs.melee.state import FPS
 from selfplay.report.fight.overlay import COLOURS
 from selfplay.report.fight.picture import Painter
 

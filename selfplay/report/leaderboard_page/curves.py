@@ -40,6 +40,8 @@ _PLAY: Final = {
     "charts/steps_per_s": "Steps a second",
     "play/episode_length": "Length of an episode, frames",
     "play/decisive_share": "Episodes with a winner, share",
+    "finished/mirror": "Finished mirror games, share",
+    "stocks_per_minute/mirror": "Stocks a minute in mirror games, a player",
 }
 
 

@@ -53,8 +53,8 @@ def about_ratings(board: Leaderboard) -> Pairs:
     ]
     if board.kind == "words":
         pairs.append(("Winner", "the player with the higher reward on the same state, in the same seat"))
-    if board.decided_by_stocks is not None:
-        pairs.append(("Decided by stocks", f"{board.decided_by_stocks:.0%}; rule {board.rule}"))
+    if board.finished is not None:
+        pairs.append(("Finished", f"{board.finished:.0%} of the games; rule {board.rule}"))
     if board.kind != "foreign" and is_batch:
         pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
     pairs.append(("From" if board.kind == "foreign" else "Settings", board.settings))

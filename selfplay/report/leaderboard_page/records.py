@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from envs.files import parse_json, read_plain
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.report.health import WINDOW, Health, HealthFinding, HealthMonitor, Report
-from selfplay.report.metrics import IterationReport
+from selfplay.report.metrics import MIRROR, IterationReport, Pace
 
 JsonRow = dict[str, Any]
 MAX_BYTES: Final = 2**28  # 200,000 iterations
@@ -96,6 +96,7 @@ def _report(row: JsonRow) -> IterationReport | None:
     """The part of a report that the health rules read; None if a value was not finite."""
     names = ("entropy", "approx_kl", "clip_fraction", "explained_variance", "grad_norm", "skipped")
     update = {name: row.get(f"losses/{name}") for name in names}
+    pace = {name: row.get(f"{name}/{MIRROR}") for name in Pace.model_fields}
     losses = {f"{name}_loss": row.get(f"losses/{name}") for name in ("policy", "value")}
     try:
         return IterationReport.model_validate(
@@ -113,8 +114,12 @@ def _report(row: JsonRow) -> IterationReport | None:
                     "loss": row.get("losses/total"),
                     "learning_rate": row.get("charts/learning_rate"),
                 },
-                "play": {"episodes": row.get("play/episodes", 0), "draws": row.get("play/draws", 0)},
-                "zero_sum_error": row.get("reward/zero_sum_error"),
+                "play": {
+                    "episodes": row.get("play/episodes", 0),
+                    "draws": row.get("play/draws", 0),
+                    "pace": {MIRROR: pace} if all(value is not None for value in pace.values()) else {},
+                },
+                "common_gain": row.get("reward/common_gain"),
                 "restarts": row.get("runners/restarts", 0),
             }
         )

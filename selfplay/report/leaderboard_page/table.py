@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.render import BY_STOCKS, WITH_ITSELF, head, interval, paid, partners_of
+from selfplay.league.render import FINISHED, WITH_ITSELF, head, interval, paid, partners_of
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard
@@ -25,7 +25,7 @@ _COLUMNS: Final = (
     ("Games", ""),
 )
 _LAST: Final = {
-    BY_STOCKS: "share of the games that ended with unequal stocks",
+    FINISHED: "share of the games that ended because a player was out of stocks",
     WITH_ITSELF: "mean reward where both seats are this player, its 95% interval, games",
 }
 """Tooltips of the last column, by header."""
@@ -71,7 +71,7 @@ def _last_column(board: Leaderboard) -> list[tuple[str, str]]:
 
 def _last(row: LeaderboardRow, board: Leaderboard) -> list[str]:
     if board.kind != "words":
-        return [_cell("" if row.by_stocks is None else f"{row.by_stocks:.0%}", row.by_stocks)]
+        return [_cell("" if row.finished is None else f"{row.finished:.0%}", row.finished)]
     alone = row.reward_with(row.policy)
     return [_cell(paid(alone), None if alone is None else alone.reward)] if _last_column(board) else []
 

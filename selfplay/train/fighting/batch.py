@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from envs.rated import FINISHED
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
-from selfplay.report.metrics import IterationReport, Play
+from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
 from selfplay.rollout.buffers import Workspace
 from selfplay.rollout.rollout import LEARNED
 from selfplay.runner.worker import Worker
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 TERM: Final = "reward_"  # prefix of the episode statistics that are terms of the reward
+OF_PACE: Final = ("frames", "stocks_taken", "stocks_lost", "damage", "damage_taken", "frames_without_hit")
 COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")  # only of fights
 
 
@@ -103,6 +105,28 @@ def summarise(collected: Sequence[Collected]) -> Play:
         **means,
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
         reward_terms=terms,
+        pace=_paces(episodes) if "ended" in names else {},
+    )
+
+
+def _paces(episodes: Sequence[Episode]) -> dict[str, Pace]:
+    """Of fights, by kind of opponent."""
+    kinds: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        kinds.setdefault(MIRROR if episode.mirror else episode.kind, []).append(episode)
+    return {kind: _pace(kinds[kind]) for kind in sorted(kinds)}
+
+
+def _pace(episodes: Sequence[Episode]) -> Pace:
+    total = {name: sum(episode.stats[name] for episode in episodes) for name in OF_PACE}
+    minutes = total["frames"] / 3600.0
+    return Pace(
+        games=len(episodes),
+        minutes=minutes,
+        finished=fmean(episode.stats["ended"] == FINISHED for episode in episodes),
+        stocks_per_minute=(total["stocks_taken"] + total["stocks_lost"]) / 2.0 / minutes,
+        damage_per_minute=(total["damage"] + total["damage_taken"]) / 2.0 / minutes,
+        seconds_without_hit=total["frames_without_hit"] / 60.0 / len(episodes),
     )
 
 
@@ -122,9 +146,9 @@ def mean_score(collected: Sequence[Collected]) -> float | None:
     return fmean(scores) if scores else None
 
 
-def zero_sum_error(collected: Sequence[Collected]) -> float:
-    """Largest absolute sum of both seats' rewards in a step; 0 in a zero-sum game."""
-    return max(float(np.abs(part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
+def common_gain(collected: Sequence[Collected]) -> float:
+    """Largest sum of both seats' rewards in a step; above 0 two players can gain by cooperating."""
+    return max(float((part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
 
 
 def met(collected: Sequence[Collected]) -> dict[str, int]:
@@ -163,7 +187,7 @@ def iteration_report(
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
         play=summarise(collected),
-        zero_sum_error=zero_sum_error(everything),
+        common_gain=common_gain(everything),
         opponents=met(collected),
         exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
         restarts=progress.restarts,

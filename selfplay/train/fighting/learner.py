@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -12,14 +13,15 @@ import torch
 from selfplay.checkpoint import PolicyMeta
 from selfplay.league.modes import MAIN
 from selfplay.learner.ppo import PPO, PPOSettings
-from selfplay.policy.network import ActorCritic, build_network
-from selfplay.policy.policy import frozen_copy, load_policy, parameters_of
+from selfplay.policy.network import build_network
+from selfplay.policy.policy import frozen_copy, parameters_of
 from selfplay.rollout.buffers import Workspace
 from selfplay.seeding import derive
 from selfplay.train.fighting.batch import make_batch
 from selfplay.train.learner_state import Arrays, check_finite, learner_arrays, restore_learner
 
 if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
     from selfplay.rollout.rollout import Rollout
     from selfplay.train.fighting.session import Session
     from selfplay.update_metrics import UpdateMetrics
@@ -40,13 +42,13 @@ class Learner:
         self._anneal = config.ppo.anneal
         self._workspace = Workspace()  # of batches
         torch.set_num_threads(1)
-        self.parent: str | None = None
-        if config.run.pretrained is None or session.resumed is not None:  # a resumed run has weights of its own
+        self.parent = session.start.meta.id if session.start is not None else None
+        if session.start is None:
             generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
             rest = session.game.actions.rest if config.net.rest else ()
             network = build_network(session.network, session.heads, generator, rest, config.net.rest)
         else:
-            network = self._pretrained(config.run.pretrained)
+            network = copy.deepcopy(session.start.network).requires_grad_(requires_grad=True).train()
         labels = ("minibatches",) if role == MAIN else ("minibatches", role)
         self._generator = torch.Generator().manual_seed(derive(config.run.seed, *labels))
         ppo, names = config.ppo, {field.name for field in fields(PPOSettings)}
@@ -55,12 +57,6 @@ class Learner:
             PPOSettings(**{name: value for name, value in ppo.model_dump(include=names).items() if value is not None}),
             threads=threads,
         )
-
-    def _pretrained(self, path: str) -> ActorCritic:
-        policy = load_policy(path)
-        self.parent = policy.meta.id
-        policy.network.requires_grad_(requires_grad=True)
-        return policy.network.train()
 
     def update(
         self,

@@ -15,6 +15,7 @@ from selfplay.train.fighting.realtime import emulator_options
 
 if TYPE_CHECKING:
     from selfplay.config.fighting import Config
+    from selfplay.policy.policy import Policy
     from selfplay.runner.ray_cluster import Cluster
 
 
@@ -27,6 +28,7 @@ class Session:
     device: str
     resumed: LearnerState | None = None
     cluster: Cluster | None = None  # that blocks of games are placed on; None: they live here
+    start: Policy | None = None  # that a new run starts from; None: a fresh network
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "numba", "gymnasium")
     document: ClassVar[dict[str, Any]] = {}

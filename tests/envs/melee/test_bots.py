@@ -204,7 +204,7 @@ def test_the_committed_round_robin_is_of_these_players_and_keeps_the_order():
         assert pairs[stronger, weaker]["score"] >= 0.6
     extremes = pairs[bots.LADDER[-1], bots.LADDER[0]]
     assert extremes["score"] >= 0.99
-    assert extremes["by_stocks"] >= 0.8
+    assert extremes["finished"] >= 0.5  # within the cap, a minute
 
 
 if __name__ == "__main__":
