@@ -16,6 +16,7 @@ from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
 from tests.policy.networks import network, stubborn
+from tests.support.cases import first_alone
 from tests.support.fakes import CountingGame
 from tests.support.processes import LIMIT_S
 
@@ -352,7 +353,7 @@ def test_killing_and_closing_reach_the_game():
     assert game.closed
 
 
-@pytest.mark.parametrize("host", ["thread", "process"])
+@pytest.mark.parametrize("host", first_alone(["thread", "process"]))
 def test_real_games_go_on_bit_for_bit_after_a_restore(host):
     # all games end with the segment: who sits down then has not played a step when the snapshot is taken
     options = {"num_games": 3, "max_episode_frames": 12, "frame_skip": 3, "delay": 1}

@@ -18,6 +18,7 @@ from selfplay.runner.segment import SegmentOrder
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.runner.worker import Worker
 from tests.runner.pools import Resources, failures, runners
+from tests.support.cases import first_alone
 
 GAMES, STEPS = 2, 6
 
@@ -94,11 +95,13 @@ def collect(blocks, timeout_s):
 
 @pytest.mark.parametrize(
     ("make", "what", "timeout_s", "words"),
-    [
-        (thread_game, raises, 200.0, "FloatingPointError: the rules broke"),
-        (ProcessGame, send(signal.SIGKILL), 200.0, "ended with exit code -9 in the middle of a segment"),
-        pytest.param(ProcessGame, send(signal.SIGSTOP), 5.0, "--collect-timeout", marks=pytest.mark.full),
-    ],
+    first_alone(
+        [
+            (thread_game, raises, 200.0, "FloatingPointError: the rules broke"),
+            (ProcessGame, send(signal.SIGKILL), 200.0, "ended with exit code -9 in the middle of a segment"),
+            (ProcessGame, send(signal.SIGSTOP), 5.0, "--collect-timeout"),
+        ]
+    ),
     ids=["thread-raises", "process-killed", "process-hangs"],
 )
 def test_a_runner_that_breaks_in_a_segment_is_replaced(make, what, timeout_s, words):

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -28,6 +29,8 @@ from selfplay.policy.language.wire import (
 )
 
 if TYPE_CHECKING:
+    import ssl
+
     from selfplay.policy.language.chat import Chat
 
 KEY: Final = "SELFPLAY_SERVER_KEY"  # environment variable with the API key
@@ -84,7 +87,14 @@ def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[s
             max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=KEEP_S
         ),
         "trust_env": not loopback,
+        "verify": _certificates(not loopback),
     }
+
+
+@cache
+def _certificates(trust_env: bool) -> ssl.SSLContext:
+    """Read once: each client would take tens of milliseconds to read them again."""
+    return httpx.create_ssl_context(trust_env=trust_env)
 
 
 async def exchange(
