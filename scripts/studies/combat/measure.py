@@ -19,6 +19,8 @@ from selfplay.train.imitation.recording import pairings_of, recorded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from envs.melee.replay import Replay
     from selfplay.checkpoint import RunDir
 
@@ -35,7 +37,8 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     played = evaluate(policy, policy, games, characters, rules, seed)
     assert played.finished is not None  # a fight
     assert played.seconds is not None
-    made, percents = [], []
+    made: list[NDArray[np.void]] = []
+    percents: list[float] = []
     matchups = pairings_of([policy.id], [], games, characters, seed)
     for start in range(0, games, BLOCK):
         for replay in recorded(matchups[start : start + BLOCK], {policy.id: policy}, rules):
