@@ -20,7 +20,7 @@ FIGHTING: Final[Presets] = {
             "entropy_floor": 0.5,
             "anneal": True,
         },
-        "reward": {"stalling": 1.0, "self_destruct": 6.0, "lingering": 1.0},
+        "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
     },
 }
 

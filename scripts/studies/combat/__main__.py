@@ -58,11 +58,11 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "floor, stalling 0.5 after 3 s": (*FLOOR, *STALLING),
     "floor, stalling 1 after 2 s": (*FLOOR, *MORE),
     "floor, stalling 1, lingering 1": (*FLOOR, *MORE, *settings(reward__lingering=1)),
-    "floor, stalling 1, lingering 1, self-destruct 6":
-        (*FLOOR, *MORE, *settings(reward__lingering=1, reward__self_destruct=6)),
+    "floor, stalling 1, lingering 1, self-destruct 10":
+        (*FLOOR, *MORE, *settings(reward__lingering=1, reward__self_destruct=10)),
     "from scratch, stalling 1": ("--pretrained", "none", *BONUS, *MORE),
 }  # fmt: skip
-FINALISTS: Final = ("floor, stalling 1, lingering 1, self-destruct 6", "floor, stalling 0.5 after 3 s")
+FINALISTS: Final = ("floor, stalling 1, lingering 1, self-destruct 10", "floor, stalling 0.5 after 3 s")
 DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
