@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-GAMES: Final = 200
+GAMES: Final = 200  # half as many of candidates
 SHORT: Final = ("--timesteps", "2000000")
 LONG: Final = ("--timesteps", "12000000")
 BEFORE: Final = Path(__file__).parent / "before"
@@ -80,7 +80,7 @@ BARS: Final = {
 """What every run of the preset must reach, of 12 million steps and the default character."""
 
 
-def train_and_measure(name: str, arguments: Sequence[str], seed: int, folder: Path) -> Cell:
+def train_and_measure(name: str, arguments: Sequence[str], seed: int, games: int, folder: Path) -> Cell:
     """Train one run, unless that is done, and measure its last generation. Blocks.
 
     Raises:
@@ -98,20 +98,20 @@ def train_and_measure(name: str, arguments: Sequence[str], seed: int, folder: Pa
         **measured_here(),
         "training_s": summary["elapsed_s"],
         "total_steps": summary["total_steps"],
-        **measured(contender(str(summary["newest"]), run), seed),
+        **measured(contender(str(summary["newest"]), run), games, seed),
         "quarters": pace(run),
     }
 
 
-def measured(policy: Contender, seed: int) -> dict[str, Any]:
+def measured(policy: Contender, games: int, seed: int) -> dict[str, Any]:
     """Games of a policy against itself, scripted players and, where it plays their character, the policies before."""
     characters, rules = home_rules((policy,))
     opponents = [Contender(name) for name in bots.LADDER]
     before = [Contender(path.name, load_policy(path)) for path in sorted(BEFORE.iterdir())]
     opponents += [other for other in before if other.policy and set(other.policy.meta.characters) == set(characters)]
     return {
-        "mirror": mirror(policy, characters, GAMES, 10_000 + seed, rules.stage),
-        "scores": scores(policy, opponents, characters, rules, GAMES, 20_000 + seed),
+        "mirror": mirror(policy, characters, games, 10_000 + seed, rules.stage),
+        "scores": scores(policy, opponents, characters, rules, games, 20_000 + seed),
     }
 
 
@@ -190,8 +190,8 @@ def _run(options: argparse.Namespace) -> None:
         plan += [("preset", DEFAULT, seed, ("--track-elo",)) for seed in options.seeds]
         plan += [("preset", name, 0, ("--track-elo", "--character", name)) for name in CHARACTERS]
     for part, name, seed, arguments in plan:
-        cell = f"{part}/{_file(name)}-{seed}"
-        made = cells.make(cell, partial(train_and_measure, name, arguments, seed, options.runs / cell))
+        cell, games = f"{part}/{_file(name)}-{seed}", GAMES // 2 if part == "candidates" else GAMES
+        made = cells.make(cell, partial(train_and_measure, name, arguments, seed, games, options.runs / cell))
         tell(f"{cell}: {'measured' if made else 'was finished'}")
     if "page" in parts:
         for part, text in (("candidates", candidate_table), ("finalists", candidate_table), ("preset", preset_text)):
