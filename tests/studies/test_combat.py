@@ -1,0 +1,78 @@
+"""The study of how policies fight."""
+
+import json
+
+import pytest
+
+from envs.melee import bots
+from scripts.studies.combat.__main__ import BARS, BEFORE, CANDIDATES, FINALISTS, missed, preset_text
+from scripts.studies.combat.measure import mirror, pace
+from selfplay.checkpoint import RunDir
+from selfplay.config.fighting_cli import parse
+from selfplay.policy.policy import load_policy
+from selfplay.runner.match import Contender
+
+MIRROR = {
+    "finished": 1.0, "stocks_a_minute": 1.2, "damage_a_minute": 130.0, "kill_percent": 110.0, "hits_an_opening": 2.3,
+    "self_destructs_a_game": 0.05,
+}  # fmt: skip
+
+
+def cell(score=1.0, last=1.0, **figures):
+    names = [*bots.LADDER, "seed_0"]
+    return {
+        "name": "mewtwo",
+        "seed": 0,
+        "mirror": MIRROR | figures,
+        "scores": {name: {"score": score} for name in names},
+        "quarters": [{"stocks_per_minute": 1.0}] * 3 + [{"stocks_per_minute": last}],
+    }
+
+
+def test_a_scripted_player_that_fights_is_measured():
+    found = mirror(Contender("rusher"), ("mewtwo", "mewtwo"), 2, 0, "final_destination")
+    assert found["finished"] == 1.0
+    assert 0.2 < found["stocks_a_minute"] < 5.0
+    assert 20.0 < found["kill_percent"] < 300.0
+    assert found["hits_an_opening"] >= 1.0
+    waiting = mirror(Contender("walker"), ("mewtwo", "mewtwo"), 2, 0, "final_destination")
+    assert waiting["damage_a_minute"] < found["damage_a_minute"]
+
+
+def test_the_pace_of_quarters_weighs_by_time(tmp_path):
+    run = RunDir(tmp_path)
+    rows = [
+        {"total_steps": step, "minutes/mirror": minutes, "games/mirror": 1, "finished/mirror": 0.5,
+         "stocks_per_minute/mirror": stocks, "damage_per_minute/mirror": 10.0}
+        for step, minutes, stocks in [(10, 1.0, 1.0), (20, 3.0, 2.0), (60, 1.0, 3.0), (100, 1.0, 4.0)]
+    ]  # fmt: skip
+    run.metrics.write_text("".join(json.dumps(row) + "\n" for row in [{"total_steps": 5}, *rows]))
+    assert [quarter["stocks_per_minute"] for quarter in pace(run)] == [1.75, 3.0, 4.0]
+    assert pace(run)[0]["finished"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"finished": 0.5}, "finished"),
+        ({"kill_percent": 160.0}, "kill percent"),
+        ({"score": 0.5}, "worst score but all_rounder"),
+        ({"last": 0.5}, "last quarter's stocks a minute"),
+    ],
+)
+def test_a_run_that_does_not_fight_misses_a_bar(change, what):
+    assert missed(cell()) == []
+    assert missed(cell(**change))[0].startswith(what)
+    assert what in preset_text([cell(**change)])
+    assert "every bar reached" in preset_text([cell()])
+    assert set(BARS) >= set(MIRROR) - {"damage_a_minute"}
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_candidates_are_settings_of_the_trainer(name):
+    parse(["--preset", "laptop", *CANDIDATES[name]])
+    assert set(FINALISTS) <= set(CANDIDATES)
+
+
+def test_policies_of_the_preset_before_are_here():
+    assert {load_policy(path).meta.characters for path in BEFORE.iterdir()} == {("mewtwo",)}
