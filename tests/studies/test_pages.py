@@ -66,7 +66,7 @@ def test_the_table_has_a_column_a_seed_and_names_who_was_never_met():
     assert "| gen_0 | 90.0% [85.0%, 94.0%]; 80% finished | 90.0% [85.0%, 94.0%]; 80% finished |" in lines
     assert "| newest above gen_0, Elo | +900 [+800, +1000], likelihood 99.99% |" in " ".join(lines)
     assert "| misfit, p | 0.25 | too few games to tell |" in lines
-    older = "| counter_hitter (never met in training) | 90.0% [85.0%, 94.0%] | 90.0% [85.0%, 94.0%] |"
+    older = "| counter_hitter (unknown to training) | 90.0% [85.0%, 94.0%] | 90.0% [85.0%, 94.0%] |"
     assert older in lines  # its finished games were not counted
 
 
