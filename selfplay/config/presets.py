@@ -21,6 +21,8 @@ FIGHTING: Final[Presets] = {
             "anneal": True,
         },
         "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
+        # A policy that meets only itself follows a player that falls off the stage, and falls with it.
+        "league": {"mode": "simple_mix", "current": 0.85, "recent": 0.0, "scripted": 0.15, "any_past": 0.0},
     },
 }
 

@@ -33,6 +33,7 @@ SHORT: Final = ("--timesteps", "2000000")
 LONG: Final = ("--timesteps", "12000000")
 BEFORE: Final = Path(__file__).parent / "before"
 """Last generations of the preset before this study: no imitation, entropy bonus 2.5e-3, zero-sum, same steps."""
+LATEST: Final = ("--mode", "latest")
 PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
 
 
@@ -46,6 +47,7 @@ BONUS: Final = settings(ppo__entropy_coefficient=2.5e-3, ppo__entropy_floor=0)  
 FLOOR: Final = settings(ppo__entropy_coefficient=5e-3, ppo__entropy_floor=0.5)
 STALLING: Final = settings(reward__stalling=0.5, reward__stalling_after=3, reward__lingering=0, reward__self_destruct=0)
 MORE: Final = settings(reward__stalling=1, reward__stalling_after=2, reward__lingering=0, reward__self_destruct=0)
+ALL: Final = (*FLOOR, *MORE, *settings(reward__lingering=1, reward__self_destruct=10))
 CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "as before, from scratch": ("--pretrained", "none", *BONUS, *ZERO_SUM),
     "imitation": (*BONUS, *ZERO_SUM),
@@ -54,15 +56,16 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "floor, stock 10": (*FLOOR, *ZERO_SUM, *settings(reward__stock=10)),
     "floor, gamma 0.996": (*FLOOR, *ZERO_SUM, "--gamma", "0.996"),
     "floor, teacher 0.03": (*FLOOR, *ZERO_SUM, "--teacher-kl", "0.03"),
-    "floor, half against others": (*FLOOR, *ZERO_SUM, "--mode", "simple_mix"),
+    "floor, 15% scripted players": (*FLOOR, *ZERO_SUM, "--mode", "simple_mix"),
     "floor, stalling 0.5 after 3 s": (*FLOOR, *STALLING),
     "floor, stalling 1 after 2 s": (*FLOOR, *MORE),
     "floor, stalling 1, lingering 1": (*FLOOR, *MORE, *settings(reward__lingering=1)),
-    "floor, stalling 1, lingering 1, self-destruct 10":
-        (*FLOOR, *MORE, *settings(reward__lingering=1, reward__self_destruct=10)),
-    "from scratch, stalling 1": ("--pretrained", "none", *BONUS, *MORE),
-}  # fmt: skip
-FINALISTS: Final = ("floor, stalling 1, lingering 1, self-destruct 10", "floor, stalling 0.5 after 3 s")
+    "floor, all costs": ALL,
+    "floor, all costs, 15% scripted players": (*ALL, "--mode", "simple_mix"),
+    "from scratch, all costs": ("--pretrained", "none", *ALL),
+}
+"""Settings by name; where they say nothing of opponents a policy meets only itself."""
+FINALISTS: Final = ("floor, all costs, 15% scripted players", "floor, stalling 0.5 after 3 s")
 DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
@@ -182,9 +185,9 @@ def _run(options: argparse.Namespace) -> None:
     names = chosen("--only", options.only, CANDIDATES) if options.only else list(CANDIDATES)
     plan: list[tuple[str, str, int, tuple[str, ...]]] = []  # part, name, seed, arguments
     if "candidates" in parts:
-        plan += [("candidates", name, 0, (*SHORT, *CANDIDATES[name])) for name in names]
+        plan += [("candidates", name, 0, (*SHORT, *LATEST, *CANDIDATES[name])) for name in names]
     if "finalists" in parts:
-        plan += [("finalists", name, seed, (*LONG, *CANDIDATES[name]))
+        plan += [("finalists", name, seed, (*LONG, *LATEST, *CANDIDATES[name]))
                  for name in FINALISTS if name in names for seed in options.seeds]  # fmt: skip
     if "preset" in parts:
         plan += [("preset", DEFAULT, seed, ("--track-elo",)) for seed in options.seeds]
