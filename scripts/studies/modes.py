@@ -45,7 +45,11 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
 
-ARGUMENTS: Final = ("--game-type", "mock", "--preset", "laptop")
+SIMPLE_MIX: Final = {"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1}  # the preset has other shares
+ARGUMENTS: Final = (
+    *("--game-type", "mock", "--preset", "laptop"),
+    *(word for name, share in SIMPLE_MIX.items() for word in ("--set", f"league.{name}={share}")),
+)
 GAMES_FILE: Final = "games.csv"
 FIELDS: Final = ("first", "second", "score", "pair")
 MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp_variance,league"
