@@ -70,7 +70,7 @@ class MeleeGame:
         stalling_after: float = 2.0,
         self_destruct: float = 0.0,
         lingering: float = 0.0,
-        lingering_from: float = 90.0,
+        lingering_from: float = 80.0,
         ledge_grab_limit: int = LEDGE_GRAB_LIMIT,
     ) -> None:
         if num_games < 1 or frame_skip < 1 or max_episode_frames < 1:

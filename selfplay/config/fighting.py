@@ -135,7 +135,7 @@ class RewardConfig(Group):
         "proportion",
     )
     lingering_from: Annotated[float, Field(ge=0)] = Field(
-        90.0, description="Percent from which a stock should be taken"
+        80.0, description="Percent from which a stock should be taken"
     )
 
 

@@ -22,7 +22,7 @@ FIGHTING: Final[Presets] = {
         },
         "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
         # A policy that meets only itself follows a player that falls off the stage, and falls with it.
-        "league": {"mode": "simple_mix", "current": 0.85, "recent": 0.0, "scripted": 0.15, "any_past": 0.0},
+        "league": {"mode": "simple_mix", "current": 0.8, "recent": 0.0, "scripted": 0.2, "any_past": 0.0},
     },
 }
 

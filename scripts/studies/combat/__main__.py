@@ -56,16 +56,16 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "floor, stock 10": (*FLOOR, *ZERO_SUM, *settings(reward__stock=10)),
     "floor, gamma 0.996": (*FLOOR, *ZERO_SUM, "--gamma", "0.996"),
     "floor, teacher 0.03": (*FLOOR, *ZERO_SUM, "--teacher-kl", "0.03"),
-    "floor, 15% scripted players": (*FLOOR, *ZERO_SUM, "--mode", "simple_mix"),
+    "floor, 20% scripted players": (*FLOOR, *ZERO_SUM, "--mode", "simple_mix"),
     "floor, stalling 0.5 after 3 s": (*FLOOR, *STALLING),
     "floor, stalling 1 after 2 s": (*FLOOR, *MORE),
     "floor, stalling 1, lingering 1": (*FLOOR, *MORE, *settings(reward__lingering=1)),
     "floor, all costs": ALL,
-    "floor, all costs, 15% scripted players": (*ALL, "--mode", "simple_mix"),
+    "floor, all costs, 20% scripted players": (*ALL, "--mode", "simple_mix"),
     "from scratch, all costs": ("--pretrained", "none", *ALL),
 }
 """Settings by name; where they say nothing of opponents a policy meets only itself."""
-FINALISTS: Final = ("floor, all costs, 15% scripted players", "floor, stalling 0.5 after 3 s")
+FINALISTS: Final = ("floor, all costs, 20% scripted players", "floor, stalling 0.5 after 3 s")
 DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
