@@ -69,7 +69,7 @@ def choose_in_every_action():
         game.reset(np.zeros(1, np.uint64))
         for action in range(2 * a.NUM_ACTIONS):
             game.state.players["action"] = action
-            begin_step(game._options(), game._games, game._tables, np.zeros(4))
+            begin_step(game._options(), game._games, game._tables, np.zeros(6))
 
 
 def play_at_random(frames):
