@@ -198,7 +198,8 @@ def _run(options: argparse.Namespace) -> None:
         tell(f"{cell}: {'measured' if made else 'was finished'}")
     if "page" in parts:
         for part, text in (("candidates", candidate_table), ("finalists", candidate_table), ("preset", preset_text)):
-            put_between(options.page, f"combat {part}", text(cells.read(cells.names(f"{part}/*"))))
+            if found := cells.read(cells.names(f"{part}/*")):
+                put_between(options.page, f"combat {part}", text(found))
 
 
 def _file(name: str) -> str:
