@@ -2,6 +2,7 @@ from importlib import import_module
 
 import pytest
 
+from envs.registry import find_game
 from selfplay.config import presets
 from selfplay.config.command_line import make_parser
 from selfplay.config.fighting import OPTIONS, Config
@@ -89,10 +90,13 @@ def test_who_wins(tmp_path):
     assert set(invocation.explicit) == {"ppo.gamma", "ppo.clip", "ppo.epochs", "run.num_games"}
 
 
-def test_the_laptop_preset_names_no_opponent():
+def test_the_laptop_preset_leaves_the_strongest_scripted_player_unknown():
     preset = presets.FIGHTING["laptop"]
     assert preset["run"]["timesteps"] == 12_000_000
-    assert "league" not in preset
+    assert not {"opponents", "held_out"} & set(preset["league"])
+    game = find_game("mock")
+    assert "all_rounder" in game.held_out
+    assert "all_rounder" not in game.imitated_players
     assert parse(["--preset", "laptop"]).preset == "laptop"
 
 

@@ -62,7 +62,7 @@ def test_the_pace_of_quarters_weighs_by_time(tmp_path):
 )
 def test_a_run_that_does_not_fight_misses_a_bar(change, what):
     assert missed(cell()) == []
-    assert missed(cell(**change))[0].startswith(what)
+    assert any(line.startswith(what) for line in missed(cell(**change)))
     assert what in preset_text([cell(**change)])
     assert "every bar reached" in preset_text([cell()])
     assert set(BARS) >= set(MIRROR) - {"damage_a_minute"}
