@@ -55,7 +55,7 @@ def test_the_pace_of_quarters_weighs_by_time(tmp_path):
     ("change", "what"),
     [
         ({"finished": 0.5}, "finished"),
-        ({"kill_percent": 160.0}, "kill percent"),
+        ({"kill_percent": 160.0}, "kill_percent"),
         ({"score": 0.5}, "worst score but all_rounder"),
         ({"last": 0.5}, "last quarter's stocks a minute"),
     ],

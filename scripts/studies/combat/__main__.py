@@ -150,7 +150,7 @@ def missed(cell: Cell) -> list[str]:
         "score against the preset before": min(_against_before(cell), default=1.0),
     }  # fmt: skip
     return [
-        f"{name.replace('_', ' ')} {figures[name]:.3g}, {word} {bar:g} wanted"
+        f"{name} {figures[name]:.3g}, {word} {bar:g} wanted"
         for name, (word, bar) in BARS.items()
         if (figures[name] < bar if word == "at least" else figures[name] > bar)
     ]
