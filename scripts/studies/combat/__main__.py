@@ -106,6 +106,12 @@ def train_and_measure(name: str, arguments: Sequence[str], seed: int, games: int
     }
 
 
+def measure_before(path: Path) -> Cell:
+    """The figures of a policy of the preset before. Blocks."""
+    policy = Contender("before", load_policy(path))
+    return {"name": "before", "seed": 0, "rules": RULES_VERSION, **measured_here(), **measured(policy, GAMES, 0)}
+
+
 def measured(policy: Contender, games: int, seed: int) -> dict[str, Any]:
     """Games of a policy against itself, scripted players and, where it plays their character, the policies before."""
     characters, rules = home_rules((policy,))
@@ -192,6 +198,7 @@ def _run(options: argparse.Namespace) -> None:
     if "preset" in parts:
         plan += [("preset", DEFAULT, seed, ("--track-elo",)) for seed in options.seeds]
         plan += [("preset", name, 0, ("--track-elo", "--character", name)) for name in CHARACTERS]
+        cells.make("preset/before-0", partial(measure_before, BEFORE / "seed_0"))
     for part, name, seed, arguments in plan:
         cell, games = f"{part}/{_file(name)}-{seed}", GAMES // 2 if part == "candidates" else GAMES
         made = cells.make(cell, partial(train_and_measure, name, arguments, seed, games, options.runs / cell))
