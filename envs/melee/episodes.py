@@ -9,11 +9,11 @@ from typing import Final
 
 from envs.compile import compiled, rule
 from envs.melee import bots
-from envs.melee.actions import CLIFF_CATCH, REBIRTH_WAIT
+from envs.melee.actions import CLIFF_CATCH
 from envs.melee.bots.controls import release
 from envs.melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
 from envs.melee.observation import encode_seat
-from envs.melee.physics.actions.death import CREDIT_FRAMES
+from envs.melee.physics.actions.death import CREDIT_FRAMES, is_away
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
 from envs.melee.reward import lingering_percent, reward_terms
@@ -160,7 +160,7 @@ def _stalling(episode, players, damaged, options):
     """
     if damaged:
         episode.quiet = 0
-    if damaged or players[0].action <= REBIRTH_WAIT or players[1].action <= REBIRTH_WAIT:
+    if damaged or is_away(players[0]) or is_away(players[1]):
         return 0.0
     episode.quiet += options.frame_skip
     episode.longest_quiet = max(episode.longest_quiet, episode.quiet)

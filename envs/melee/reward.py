@@ -1,4 +1,4 @@
-"""Rewards of a step: stocks and damage, which are zero-sum, and costs of not fighting, which nobody gains.
+"""Rewards of a step: stocks and damage, which are zero-sum, and costs of not fighting, which go to neither seat.
 
 Stocks and damage cannot be given back, so no term can be collected repeatedly. The sum over both seats is never above
 zero, so two players that help each other gain nothing.
@@ -6,8 +6,8 @@ zero, so two players that help each other gain nothing.
 
 from __future__ import annotations
 
-from envs.compile import compiled
-from envs.melee.actions import REBIRTH_WAIT
+from envs.compile import compiled, rule
+from envs.melee.physics.actions.death import is_away
 
 
 @compiled
@@ -28,9 +28,9 @@ def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
     return stock * (taken - lost), damage * (my_damage - other_damage)
 
 
-@compiled
+@rule
 def lingering_percent(other, threshold):
     """Percent of an opponent in play (PLAYER record) above a threshold; 0 where it is out of play."""
-    if other.action <= REBIRTH_WAIT:
+    if is_away(other):
         return 0.0
     return max(0.0, other.percent - threshold)

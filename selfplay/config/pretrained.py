@@ -42,7 +42,7 @@ def with_pretrained(
         CheckpointError: no policy lies there.
     """
     if config.run.pretrained == SCRIPTED:
-        config = _unless_nobody_to_imitate(config, explicit, notify)
+        config = _imitation_or_scratch(config, explicit, notify)
     path = config.run.pretrained
     if path is None:
         for name in BESIDE_A_TEACHER:
@@ -82,8 +82,8 @@ def with_pretrained(
     return config
 
 
-def _unless_nobody_to_imitate(config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object]) -> Config:
-    """The configuration, from scratch where a preset asks to imitate players that there are not.
+def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object]) -> Config:
+    """The configuration; from scratch where a preset asks for imitation and the game has no players to imitate.
 
     Raises:
         ConfigError: the user asks for it.

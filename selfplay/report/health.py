@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from selfplay.report.metrics import MIRROR
+from selfplay.report.metrics import MIRROR, Pace
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
@@ -105,17 +105,16 @@ def _caps(reports: Sequence[IterationReport]) -> str | None:
 
 def _stalling(reports: Sequence[IterationReport]) -> str | None:
     paces = [report.play.pace[MIRROR] for report in reports if MIRROR in report.play.pace]
-    games = sum(pace.games for pace in paces)
-    if games < MIRROR_GAMES:
+    if sum(pace.games for pace in paces) < MIRROR_GAMES:
         return None
-    finished = sum(pace.finished * pace.games for pace in paces) / games
-    stocks = sum(pace.stocks_per_minute * pace.minutes for pace in paces) / sum(pace.minutes for pace in paces)
-    if finished >= 0.5 or stocks >= 0.5:  # under a short cap few games can be finished, and the second figure decides
+    pace = Pace.joined(paces)
+    # Under a short cap few games can be finished, and the second figure decides.
+    if pace.finished >= 0.5 or pace.stocks_per_minute >= 0.5:
         return None
     return (
-        f"Stalling: {finished:.0%} of the last {games} mirror games ended because a player was out of stocks, "
-        f"{stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation (--preset laptop), or "
-        "give stalling a cost (--set reward.stalling=X)."
+        f"Stalling: {pace.finished:.0%} of the last {pace.games} mirror games ended because a player was out of "
+        f"stocks, {pace.stocks_per_minute:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation "
+        "(--preset laptop), or give stalling a cost (--set reward.stalling=X)."
     )
 
 

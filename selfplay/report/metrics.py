@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field
 
@@ -38,6 +39,29 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
     stocks_per_minute: float  # lost, self-destructs included
     damage_per_minute: float  # dealt, in percent
     seconds_without_hit: float  # the longest time without damage, both in play, mean of the games
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], kind: str) -> Pace | None:
+        """Of a kind of opponent, from a row of metrics by tag; None if no such game ended.
+
+        Raises:
+            ValidationError: a figure is not possible.
+        """
+        found = {name: row.get(f"{name}/{kind}") for name in cls.model_fields}
+        return None if None in found.values() else cls.model_validate(found)
+
+    @classmethod
+    def joined(cls, paces: Sequence[Pace]) -> Pace:
+        """Of all games of one or more paces together."""
+        games, minutes = sum(pace.games for pace in paces), sum(pace.minutes for pace in paces)
+        return cls(
+            games=games,
+            minutes=minutes,
+            finished=sum(pace.finished * pace.games for pace in paces) / games,
+            stocks_per_minute=sum(pace.stocks_per_minute * pace.minutes for pace in paces) / minutes,
+            damage_per_minute=sum(pace.damage_per_minute * pace.minutes for pace in paces) / minutes,
+            seconds_without_hit=sum(pace.seconds_without_hit * pace.games for pace in paces) / games,
+        )
 
 
 class Play(BaseModel, frozen=True, extra="forbid"):

@@ -81,7 +81,7 @@ def test_a_critic_that_learns_alone_has_time():
         ({}, ["stalling"]),
         ({"finished": 0.49, "stocks": 0.49}, ["stalling"]),
         ({"finished": 0.5}, []),
-        ({"stocks": 0.5}, []),  # nobody can finish games within a short cap
+        ({"stocks": 0.5}, []),  # a short cap ends games before a player is out of stocks
         ({"kind": "scripted"}, []),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from envs.melee import bots
 from scripts.studies.combat.__main__ import BARS, BEFORE, CANDIDATES, FINALISTS, missed, preset_text
-from scripts.studies.combat.measure import mirror, pace
+from scripts.studies.combat.measure import mirror, quarters
 from selfplay.checkpoint import RunDir
 from selfplay.config.fighting_cli import parse
 from selfplay.policy.policy import load_policy
@@ -43,12 +43,12 @@ def test_the_pace_of_quarters_weighs_by_time(tmp_path):
     run = RunDir(tmp_path)
     rows = [
         {"total_steps": step, "minutes/mirror": minutes, "games/mirror": 1, "finished/mirror": 0.5,
-         "stocks_per_minute/mirror": stocks, "damage_per_minute/mirror": 10.0}
+         "stocks_per_minute/mirror": stocks, "damage_per_minute/mirror": 10.0, "seconds_without_hit/mirror": 5.0}
         for step, minutes, stocks in [(10, 1.0, 1.0), (20, 3.0, 2.0), (60, 1.0, 3.0), (100, 1.0, 4.0)]
     ]  # fmt: skip
     run.metrics.write_text("".join(json.dumps(row) + "\n" for row in [{"total_steps": 5}, *rows]))
-    assert [quarter["stocks_per_minute"] for quarter in pace(run)] == [1.75, 3.0, 4.0]
-    assert pace(run)[0]["finished"] == 0.5
+    assert [quarter.stocks_per_minute for quarter in quarters(run)] == [1.75, 3.0, 4.0]
+    assert quarters(run)[0].finished == 0.5
 
 
 @pytest.mark.parametrize(

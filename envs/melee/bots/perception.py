@@ -85,12 +85,6 @@ def is_off_stage(p, stage):
 
 
 @rule
-def is_away(p):
-    """Dead or on the respawn platform."""
-    return p.action <= a.REBIRTH_WAIT
-
-
-@rule
 def is_attacking(p):
     """From the start to the end of an attack or a grab."""
     return a.JAB_1 <= p.action <= a.DAIR or p.action == a.CATCH or p.action == a.CATCH_DASH

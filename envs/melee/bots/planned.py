@@ -28,7 +28,6 @@ from envs.melee.bots.perception import (
     GROUND_MOVES,
     distance,
     flies_free,
-    is_away,
     is_off_stage,
     is_shielding,
     moves,
@@ -40,6 +39,7 @@ from envs.melee.bots.perception import (
 from envs.melee.bots.reflexes import cushion, recover, reflexes
 from envs.melee.controller import BUTTON_A
 from envs.melee.phase import busy_for
+from envs.melee.physics.actions.death import is_away
 from envs.melee.physics.motion import sign
 
 ANY_TIME = 60.0

@@ -6,8 +6,9 @@ from envs.compile import rule
 from envs.melee import actions as a
 from envs.melee.bots.attack import strike
 from envs.melee.bots.controls import change_level, dash, draw, drift, face, flick_x, jump, perform, walk
-from envs.melee.bots.perception import AERIALS, distance, flies_free, is_away, moves, side_of, stands_free
+from envs.melee.bots.perception import AERIALS, distance, flies_free, moves, side_of, stands_free
 from envs.melee.bots.reflexes import recover, reflexes
+from envs.melee.physics.actions.death import is_away
 
 POKES = moves(a.JAB_1, a.FTILT, a.DTILT)
 ANY_TIME = 60.0

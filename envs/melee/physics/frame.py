@@ -12,7 +12,7 @@ import numpy as np
 from envs.compile import compiled, rule
 from envs.melee import actions as a
 from envs.melee.physics.actions.act import decide
-from envs.melee.physics.actions.death import STOCKS, check_blast_zones, is_over
+from envs.melee.physics.actions.death import STOCKS, check_blast_zones, is_away, is_over
 from envs.melee.physics.actions.shield import FULL_SHIELD, heal_shield
 from envs.melee.physics.change import lean, rest_hull
 from envs.melee.physics.hits.damage import shield_influence, smash_influence, start_launch
@@ -156,5 +156,4 @@ def tick(m):
 def update_invulnerable(p, m, tables):
     entry = tables.actions[m.character_row, p.action]
     by_action = entry.intangible_to > 0 and entry.intangible_from <= p.action_frame <= entry.intangible_to
-    away = p.action <= a.REBIRTH_WAIT
-    p.invulnerable = 1 if by_action or away or m.intangible > 0.0 else 0
+    p.invulnerable = 1 if by_action or is_away(p) or m.intangible > 0.0 else 0

@@ -1,6 +1,7 @@
-"""Choose the incentives of fights by measurement: do policies fight, and how strong are they? Writes docs/combat.md.
+"""Choose the incentives of fights by measurement: do policies fight, and how strong are they? Writes docs/learning.md.
 
-Candidates train for 2 million steps, one seed each; finalists for 12 million, three seeds each. What is finished is
+Candidates train for 2 million steps, one seed each; the preset, which is one of them, and the finalist for 12 million
+steps, three seeds each. What is finished is
 kept in docs/data/combat/ and not trained again; delete a file to repeat it.
 """
 
@@ -16,7 +17,7 @@ from envs.melee import bots
 from envs.melee.physics import RULES_VERSION
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, train_if_missing
-from scripts.studies.combat.measure import mirror, pace, scores
+from scripts.studies.combat.measure import mirror, quarters, scores
 from scripts.studies.command_line import Command, chosen, tell
 from scripts.studies.pages import measured_here, put_between, table
 from selfplay.checkpoint import RunDir
@@ -32,7 +33,8 @@ GAMES: Final = 200  # half as many of candidates
 SHORT: Final = ("--timesteps", "2000000")
 LONG: Final = ("--timesteps", "12000000")
 BEFORE: Final = Path(__file__).parent / "before"
-"""Last generations of the preset before this study: no imitation, entropy bonus 2.5e-3, zero-sum, same steps."""
+"""Last generation of the preset before this study, by seed: no imitation, bonus 2.5e-3, zero-sum, 12 M steps."""
+PARTS: Final = ("candidates", "finalists", "preset", "page")
 LATEST: Final = ("--mode", "latest")
 PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
 
@@ -65,7 +67,7 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "from scratch, all costs": ("--pretrained", "none", *ALL),
 }
 """Settings by name; where they say nothing of opponents a policy meets only itself."""
-FINALISTS: Final = ("floor, all costs, 20% scripted players", "floor, stalling 0.5 after 3 s")
+FINALISTS: Final = ("floor, stalling 1, lingering 1",)  # beside the preset, which has "all costs, 20% scripted players"
 DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
@@ -102,7 +104,7 @@ def train_and_measure(name: str, arguments: Sequence[str], seed: int, games: int
         "training_s": summary["elapsed_s"],
         "total_steps": summary["total_steps"],
         **measured(contender(str(summary["newest"]), run), games, seed),
-        "quarters": pace(run),
+        "quarters": [quarter.model_dump() for quarter in quarters(run)],
     }
 
 
@@ -146,11 +148,11 @@ def _row(cell: Cell) -> tuple[object, ...]:
 
 def missed(cell: Cell) -> list[str]:
     """The ``BARS`` that a run of the preset misses, with its figures."""
-    results, quarters = cell["scores"], cell["quarters"]
+    results, (_, _, third, last) = cell["scores"], cell["quarters"]
     figures = {
         **cell["mirror"],
         "last quarter's stocks a minute, share of the third's":
-            quarters[3]["stocks_per_minute"] / quarters[2]["stocks_per_minute"],
+            last["stocks_per_minute"] / third["stocks_per_minute"],
         "worst score but all_rounder": min(results[name]["score"] for name in bots.LADDER if name != "all_rounder"),
         "score against all_rounder": results["all_rounder"]["score"],
         "score against the preset before": min(_against_before(cell), default=1.0),
@@ -177,7 +179,7 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("combat", __doc__)
     command.add_seeds()
-    command.add_parts(("candidates", "finalists", "preset", "page"))
+    command.add_parts(PARTS)
     command.add_argument("--only", help="names of candidates or finalists, with commas (default: all)")
     command.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "combat", help="where the runs go")
     command.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "combat", help="where figures go")
@@ -186,7 +188,7 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    parts = chosen("--parts", options.parts, ("candidates", "finalists", "preset", "page"))
+    parts = chosen("--parts", options.parts, PARTS)
     cells = Cells(options.out)
     names = chosen("--only", options.only, CANDIDATES) if options.only else list(CANDIDATES)
     plan: list[tuple[str, str, int, tuple[str, ...]]] = []  # part, name, seed, arguments

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.lib.recfunctions import structured_to_unstructured
 
-from envs.melee.state import STOCKS
+from envs.melee.state import NUM_SEATS, STOCKS
 from scripts.studies.play_style.statistics import STYLE, statistics
 from selfplay.commands.evaluation import evaluate
+from selfplay.report.metrics import MIRROR, Pace
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.imitation.recording import pairings_of, recorded
 
@@ -43,7 +44,7 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     for start in range(0, games, BLOCK):
         for replay in recorded(matchups[start : start + BLOCK], {policy.id: policy}, rules):
             made.append(statistics(replay.state, replay.end))
-            percents.extend(killed_at(replay))
+            percents.extend(killed_at(replay, made[-1]["stocks_lost"]))
     sums = structured_to_unstructured(np.stack(made)).sum((0, 1))
     total = dict(zip(STYLE.names or (), sums.tolist(), strict=True))
     return {
@@ -59,19 +60,19 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     }
 
 
-def killed_at(replay: Replay) -> Iterator[float]:
-    """Percent of the victim at every lost stock."""
+def killed_at(replay: Replay, lost: NDArray[np.float64]) -> Iterator[float]:
+    """Percent of the victim at every lost stock.
+
+    Args:
+        replay: A recorded game, whose last frame is missing.
+        lost: Stocks that each seat has lost in it, [2].
+    """
     players = replay.state.players
-    for seat in range(2):
+    for seat in range(NUM_SEATS):
         stocks, percent = players["stocks"][:, seat], players["percent"][:, seat]
         yield from percent[:-1][np.diff(stocks) < 0].tolist()
-        if stocks[-1] == 1 and replay.end is not None and _lost(replay, seat):
+        if stocks[-1] == 1 and lost[seat] == STOCKS:  # the last one on the missing frame
             yield float(percent[-1])
-
-
-def _lost(replay: Replay, seat: int) -> bool:
-    """Whether a seat lost its last stock on the frame after the last recorded one."""
-    return bool(statistics(replay.state, replay.end)["stocks_lost"][seat] == STOCKS)
 
 
 def scores(
@@ -86,22 +87,11 @@ def scores(
     return {other.id: asdict(evaluate(policy, other, games, characters, rules, seed)) for other in opponents}
 
 
-def pace(run: RunDir) -> list[dict[str, float]]:
-    """Mirror games of a training in quarters of its steps: stocks and damage a minute of a player, share finished."""
+def quarters(run: RunDir) -> list[Pace]:
+    """Mirror games of a training in quarters of its steps."""
     rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if "minutes/mirror" in row]
-    last = max((row["total_steps"] for row in rows), default=0)
-    quarters: list[list[dict[str, float]]] = [[], [], [], []]
-    for row in rows:
-        quarters[min(4 * row["total_steps"] // max(last, 1), 3)].append(row)
-    return [_pace(quarter) for quarter in quarters if quarter]
-
-
-def _pace(rows: Sequence[dict[str, float]]) -> dict[str, float]:
-    minutes = sum(row["minutes/mirror"] for row in rows)
-    games = sum(row["games/mirror"] for row in rows)
-    means = {
-        name: sum(row[f"{name}/mirror"] * row["minutes/mirror"] for row in rows) / minutes
-        for name in ("stocks_per_minute", "damage_per_minute")
-    }
-    return {**means, "finished": sum(row["finished/mirror"] * row["games/mirror"] for row in rows) / games}
+    ended = [(row["total_steps"], made) for row in rows if (made := Pace.from_row(row, MIRROR)) is not None]
+    parts: list[list[Pace]] = [[], [], [], []]
+    for steps, made in ended:
+        parts[min(4 * steps // max(ended[-1][0], 1), 3)].append(made)
+    return [Pace.joined(part) for part in parts if part]

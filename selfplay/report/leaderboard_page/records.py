@@ -96,9 +96,9 @@ def _report(row: JsonRow) -> IterationReport | None:
     """The part of a report that the health rules read; None if a value was not finite."""
     names = ("entropy", "approx_kl", "clip_fraction", "explained_variance", "grad_norm", "skipped")
     update = {name: row.get(f"losses/{name}") for name in names}
-    pace = {name: row.get(f"{name}/{MIRROR}") for name in Pace.model_fields}
     losses = {f"{name}_loss": row.get(f"losses/{name}") for name in ("policy", "value")}
     try:
+        pace = Pace.from_row(row, MIRROR)
         return IterationReport.model_validate(
             {
                 "iteration": row["iteration"],
@@ -117,7 +117,7 @@ def _report(row: JsonRow) -> IterationReport | None:
                 "play": {
                     "episodes": row.get("play/episodes", 0),
                     "draws": row.get("play/draws", 0),
-                    "pace": {MIRROR: pace} if all(value is not None for value in pace.values()) else {},
+                    "pace": {} if pace is None else {MIRROR: pace},
                 },
                 "common_gain": row.get("reward/common_gain"),
                 "restarts": row.get("runners/restarts", 0),

@@ -1,4 +1,4 @@
-"""Records games of the mock in memory: who meets whom, and the frames of each game as a ``Replay``."""
+"""Records games of the mock in memory: the schedule of the games, and the frames of each as a ``Replay``."""
 
 from __future__ import annotations
 

@@ -70,6 +70,12 @@ def _reset(p, m):
 
 
 @rule
+def is_away(p):
+    """Dead or on the respawn platform."""
+    return p.action <= a.REBIRTH_WAIT
+
+
+@rule
 def is_dead(p):
     """Whether the player waits for its respawn."""
     return p.action < a.REBIRTH
