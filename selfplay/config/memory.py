@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from selfplay.config.fighting import Config
 
 MB: Final = 1 << 20
-BASE_MB: Final = 410
+FILES_MB: Final = 177  # pages of the libraries' files (RssFile) that a trainer has mapped; the kernel may drop them
+BASE_MB: Final = 233 + FILES_MB
 """Of libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
 426 MB in the mock (Linux, Python 3.11)."""
 IMITATION_MB: Final = 850  # of a process that imitates scripted players first: its peak with the defaults is 832 MB
