@@ -14,6 +14,7 @@ from envs.melee import bot_names, rated
 from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
 from envs.melee.features import ENCODER_VERSION, OBS_WIDTH
+from envs.melee.short_names import TITLES, full_name
 from envs.melee.tables import names_of
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.solved.block import TableGame
@@ -70,7 +71,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function whose module, which loads Numba, is loaded by the first call: the registry answers questions at once."""
+    """A function whose module loads Numba, and is loaded by the first call, so that the registry itself is cheap."""
     return lambda *args, **options: getattr(import_module(module), name)(*args, **options)
 
 
@@ -139,8 +140,39 @@ def find_game(name: str) -> GameEntry:
     if name in DIALOGUE:
         raise GameError(f"{name} is a dialogue game, which is not played here (valid: {', '.join(sorted(GAMES))})")
     if name not in GAMES:
-        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE))
+        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE), "mock" if "melee" in name.lower() else None)
     return GAMES[name]
+
+
+def find_character(game: GameEntry, name: str) -> str:
+    """The name of a character of a fight, which may be given by a short name.
+
+    Raises:
+        UnknownNameError: there is none.
+        GameError: only the real game has it.
+    """
+    full = full_name(name)
+    if full not in game.characters and full in _DOLPHIN.characters:
+        title = TITLES.get(full, full)
+        raise GameError(
+            f"the mock has no data of {title}, only real games have (--game-type dolphin) "
+            f"(valid: {', '.join(sorted(game.characters))})"
+        )
+    if full not in game.characters:
+        raise UnknownNameError("character", name, game.characters)
+    return full
+
+
+def find_stage(game: GameEntry, name: str) -> str:
+    """The name of a stage of a fight, which may be given by a short name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    full = full_name(name)
+    if full not in game.stages:
+        raise UnknownNameError("stage", name, game.stages)
+    return full
 
 
 def find_dialogue(name: str) -> DialogueEntry:

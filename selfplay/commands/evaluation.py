@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.rated import FINISHED
-from selfplay.errors import ConfigError
+from selfplay.commands.named_players import check_games
 from selfplay.league.ratings import elo_of_score
 from selfplay.league.records import ResultRule, scores
 from selfplay.league.schedule import Matchup
@@ -87,8 +87,7 @@ def evaluate(
     Raises:
         ConfigError: fewer than two games.
     """
-    if games < 2:
-        raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
+    check_games(games)
     mine, other = characters
     each = len(Matchup(("A", "B")).games(mine, other))
     rounds = -(-games // each)

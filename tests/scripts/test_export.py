@@ -45,8 +45,8 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
     [
         (["nowhere/gen_1", "--format", "torch", "--out", "a.pt2"], "nowhere/gen_1 holds no policy"),
         (["nosuch", "--format", "onnx", "--out", "a.onnx"], "nosuch holds no policy"),
-        (["RUN", "--format", "tflite", "--out", "a.pt2"], "invalid choice: 'tflite'"),
-        (["RUN", "--format", "torch"], "the following arguments are required: --out"),
+        (["RUN", "--format", "tflite", "--out", "a.pt2"], "--format tflite: unknown"),
+        (["RUN", "--format", "torch"], "--out is missing: file to write"),
         (["RUN", "--format", "torch", "--out", "RUN"], "it is a folder"),
         (["RUN", "--format", "torch", "--out", "a.pt2", "--check", "0"], "--check 0: at least 1 observation"),
     ],

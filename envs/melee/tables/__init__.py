@@ -169,5 +169,3 @@ def _rows_of(ids: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     rows = np.full(NUM_IDS, -1, np.int32)
     rows[ids] = np.arange(len(ids))
     return rows
-
-

@@ -12,7 +12,7 @@ from selfplay.config.command_line import Parser, run_command
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
-    made.add_argument("b", metavar="B", help="its opponent")
+    made.add_argument("b", metavar="B", help="opponent of A: policy folder, run folder or scripted player")
     made.add_argument(
         "--games",
         type=int,
@@ -37,12 +37,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from selfplay.commands.named_players import check_games, choices, game_for
+
+    check_games(options.games)
+    game = game_for((options.a, options.b), options.game_type)
+    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    choices(*given, game=game)
     from selfplay.commands.evaluation import evaluate
     from selfplay.commands.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
 
-    (a, b), game = contenders((options.a, options.b), options.game_type)
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    (a, b), game = contenders((options.a, options.b), game)
     (mine, other), rules = chosen_rules((a, b), *given, game=game, greedy=options.greedy)
     bounds = SprtBounds(*options.sprt)
     result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
