@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from pathlib import Path
 
 from selfplay.config.command_line import Parser, run_command
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> None:
     check_recording(options.players or (), options.games)
     from selfplay.commands import record as recording
     from selfplay.commands.players import chosen_rules
+    from selfplay.report.ticker import time_left
     from selfplay.train.imitation.recording import pairings_of
 
     load = {"bot": recording.bot, "policy": recording.policy}
@@ -65,10 +67,11 @@ def run(options: argparse.Namespace) -> None:
     pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
     there = sum(order.path.exists() for order in orders)
-    frames = 0
+    frames, started = 0, time.monotonic()
     for progress in recording.record(orders, everybody, rules):
         frames = progress.frames
-        print(f"{progress.files} of {len(orders)} games, {frames:,} frames", flush=True)
+        left = time_left(time.monotonic() - started, progress.files - there, len(orders) - there)
+        print(f"{progress.files} of {len(orders)} games, {frames:,} frames{left}", flush=True)
     print(
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -36,16 +37,20 @@ def run(options: argparse.Namespace) -> int:
     for game in games:
         check_name("--games", game, SOLVED)
     from selfplay.commands.selfcheck import CASES, check
+    from selfplay.report.ticker import Ticker
 
     started = time.monotonic()
     found: list[SelfcheckResult] = []
     if not options.json:
         print(f"{'game':<8} {'seed':>4} {'last':>7} {'average':>8} {'recommended':>12} {'band':>6}")
-    for game in games:
-        for seed in seeds:
-            found.append(check(game, CASES[game], seed))
-            if not options.json:
-                print(row(found[-1]), flush=True)
+    total, before = sum(CASES[game].steps for game in games) * len(seeds), 0
+    with Ticker(sys.stderr, "Training, steps", total) as ticker:
+        for game in games:
+            for seed in seeds:
+                found.append(check(game, CASES[game], seed, ticker.at, before))
+                before += CASES[game].steps
+                if not options.json:
+                    print(row(found[-1]), flush=True)
     seconds = time.monotonic() - started
     passed = all(finding.passed for finding in found)
     if options.json:
