@@ -186,7 +186,6 @@ def rate_run(
             if not fixtures:
                 break
             played += ledger.append(play_matchups(fixtures, contenders, settings, iteration, play=way.play))
-            tell(
-                f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, budget - budget % settings.games_each)}"
-            )
+            whole = budget - budget % settings.games_each
+            tell(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
     return played
