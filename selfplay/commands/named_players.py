@@ -44,7 +44,7 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Pat
     if folder is None and GENERATION_ID.fullmatch(name):
         if run is None:
             raise ConfigError(f"{name} is a generation of a run: name its folder, such as RUN/generations/{name}")
-        raise ConfigError(f"{run.path} has no {name}; {generations_of(run)}")
+        raise ConfigError(f"{run.path} has no {name}; {generations_of(run)}; scripted players: {', '.join(players)}")
     if folder is None:
         raise ConfigError(f"{UnknownNameError('player', name, players)}; or name the folder of a policy")
     folder = resolve_policy(folder)

@@ -36,7 +36,10 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
     assert call(monkeypatch, trained, "--format", "onnx", "--out", tmp_path / "policy.onnx") == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == (f"export.py: an ONNX file needs {name}, which is not installed: pip install -e '.[export]'\n")
+    assert told.err == (
+        f"export.py: an ONNX file needs {name}, which is not installed: pip install -e '.[export]'; "
+        "--format torch needs nothing more\n"
+    )
     assert not (tmp_path / "policy.onnx").exists()
 
 

@@ -169,7 +169,7 @@ def test_the_newest_run_is_resumed_by_default(first, folder, path, monkeypatch, 
     ("arguments", "words"),
     [
         (["--timestep", "9"], ["unknown flag --timestep", "did you mean --timesteps?"]),
-        (["--num-games", "0"], ["--num-games 0", "greater than or equal to 1"]),
+        (["--num-games", "0"], ["--num-games 0", "at least 1 is needed"]),
         (["--mode", "best"], ["--mode best", "simple_mix", "latest"]),
         (["--preset", "desktop"], ["--preset desktop", "laptop"]),
         (["--gamma"], ["--gamma needs a value: F"]),
