@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 NAME: Final = "selfplay-arena"
 """On the package index, ``selfplay`` is another project."""
@@ -32,6 +32,14 @@ def requirements(extra: str = "") -> list[str] | None:
     return found
 
 
+def version() -> str:
+    """The version of this project: of the checkout that runs, else of the installation."""
+    try:
+        return str(_project()["version"])
+    except (FileNotFoundError, ModuleNotFoundError):
+        return importlib.metadata.version(NAME)
+
+
 def install_command(extra: str = "") -> str:
     """How a user installs this project with what an extra needs."""
     name = "." if CHECKOUT.is_file() else NAME
@@ -41,12 +49,21 @@ def install_command(extra: str = "") -> str:
 
 def _of_checkout(extra: str) -> list[str] | None:
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10, which is too old for this project
-        return None
-    try:
-        project = tomllib.loads(CHECKOUT.read_text(encoding="utf-8"))["project"]
-    except FileNotFoundError:
+        project = _project()
+    except (FileNotFoundError, ModuleNotFoundError):
         return None
     found: list[str] = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    return found
+
+
+def _project() -> dict[str, Any]:
+    """The description of the project in a checkout.
+
+    Raises:
+        FileNotFoundError: this is no checkout.
+        ModuleNotFoundError: Python 3.10, which is too old for this project and cannot read it.
+    """
+    import tomllib
+
+    found: dict[str, Any] = tomllib.loads(CHECKOUT.read_text(encoding="utf-8"))["project"]
     return found

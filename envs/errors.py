@@ -11,8 +11,9 @@ GameError            a game was used or fed wrongly; the message names what, whe
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from envs.spelling import nearest
 
 
 class GameError(Exception):
@@ -26,10 +27,10 @@ class ActionError(GameError):
 class UnknownNameError(GameError):
     """A name that is not in a registry."""
 
-    def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, valid: Iterable[str], meant: str | None = None) -> None:
         names = sorted(valid)
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = meant or nearest(name, names)
+        hint = f"; did you mean {near!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}{hint} (valid: {', '.join(names)})")
 
 
@@ -46,10 +47,10 @@ class TableError(GameError):
 
 
 class ReplayError(GameError):
-    """A replay file that cannot be read: what file, at which byte, and why."""
+    """A replay file that cannot be read: what file, at which byte (None: it cannot be opened), and why."""
 
-    def __init__(self, file: str, offset: int, reason: str) -> None:
-        super().__init__(f"{file}: byte {offset}: {reason}")
+    def __init__(self, file: str, offset: int | None, reason: str) -> None:
+        super().__init__(f"{file}: byte {offset}: {reason}" if offset is not None else f"{file}: {reason}")
         self.file = file
         self.offset = offset
         self.reason = reason

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 LEDGE_GRAB_LIMIT: Final = 60  # of fights, see ``MeleeGame``
+ENDED_BY: Final = ("stocks", "timer", "cap")
+"""Endings of a fight, by their number in its stats."""
 FINISHED: Final = 0
 """Number, in the stats of a fight, of the ending in which a player is out of stocks: the fight was finished."""
 

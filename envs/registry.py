@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs.distribution import install_command
 from envs.errors import DolphinError, GameError, UnknownNameError
-from envs.melee import bots, external_frames, mock, rated
+from envs.melee import bot_names, rated
 from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
-from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
-from envs.melee.tables import CHARACTERS, STAGES
+from envs.melee.features import ENCODER_VERSION, OBS_WIDTH
+from envs.melee.short_names import TITLES, full_name
+from envs.melee.tables import names_of
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.solved.block import TableGame
 from envs.solved.kuhn import Kuhn
@@ -45,7 +47,7 @@ class GameEntry:
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating
-    characters: Mapping[str, int] = field(default_factory=dict)  # of a fight, by name
+    characters: Collection[str] = ()  # of a fight
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
@@ -68,6 +70,11 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
     )
 
 
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function whose module loads Numba, and is loaded by the first call, so that the registry itself is cheap."""
+    return lambda *args, **options: getattr(import_module(module), name)(*args, **options)
+
+
 def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     """The real game; what drives it is loaded only here."""
     try:
@@ -78,19 +85,19 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
 
 
 _MOCK: Final = GameEntry(
-    make=mock.MockMelee,
+    make=_later("envs.melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
     actions=ACTION_SPEC,
     encoder_version=ENCODER_VERSION,
-    ladder=bots.LADDER,
+    ladder=bot_names.LADDER,
     fighter=True,
     rated=rated.MOCK,
-    starts_at_once=mock.rules_are_compiled,
-    prepare=mock.compile_rules,
+    starts_at_once=_later("envs.melee.mock", "rules_are_compiled"),
+    prepare=_later("envs.melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),
     imitated_players=("edge_guarder", "counter_hitter", "rusher"),  # never all_rounder: it stays unknown to training
-    characters=CHARACTERS,
-    stages=STAGES,
+    characters=names_of("characters"),
+    stages=names_of("stages"),
     action_parts=FIELDS,
 )
 _DOLPHIN: Final = replace(  # all that policies see and do is the same
@@ -99,11 +106,11 @@ _DOLPHIN: Final = replace(  # all that policies see and do is the same
     rated=rated.DOLPHIN,
     ladder=("random", *roster.CPU),
     # A scripted player only needs a controller. A computer player of the game is chosen in a menu before an episode.
-    training_players=bots.LADDER,
-    starts_at_once=external_frames.rules_are_compiled,
-    prepare=external_frames.compile_rules,
+    training_players=bot_names.LADDER,
+    starts_at_once=_later("envs.melee.external_frames", "rules_are_compiled"),
+    prepare=_later("envs.melee.external_frames", "compile_rules"),
     live=True,
-    characters=roster.CHARACTERS,
+    characters=tuple(roster.CHARACTERS),
 )
 _KUHN: Final = Kuhn()
 _MIXUP: Final = MixUp()
@@ -133,8 +140,39 @@ def find_game(name: str) -> GameEntry:
     if name in DIALOGUE:
         raise GameError(f"{name} is a dialogue game, which is not played here (valid: {', '.join(sorted(GAMES))})")
     if name not in GAMES:
-        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE))
+        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE), "mock" if "melee" in name.lower() else None)
     return GAMES[name]
+
+
+def find_character(game: GameEntry, name: str) -> str:
+    """The name of a character of a fight, which may be given by a short name.
+
+    Raises:
+        UnknownNameError: there is none.
+        GameError: only the real game has it.
+    """
+    full = full_name(name)
+    if full not in game.characters and full in _DOLPHIN.characters:
+        title = TITLES.get(full, full)
+        raise GameError(
+            f"the mock has no data of {title}, only real games have (--game-type dolphin) "
+            f"(valid: {', '.join(sorted(game.characters))})"
+        )
+    if full not in game.characters:
+        raise UnknownNameError("character", name, game.characters)
+    return full
+
+
+def find_stage(game: GameEntry, name: str) -> str:
+    """The name of a stage of a fight, which may be given by a short name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    full = full_name(name)
+    if full not in game.stages:
+        raise UnknownNameError("stage", name, game.stages)
+    return full
 
 
 def find_dialogue(name: str) -> DialogueEntry:

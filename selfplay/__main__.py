@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from importlib import import_module
 from pathlib import Path
 
+from envs.distribution import version
+from envs.spelling import nearest
 from selfplay import console
-from selfplay.verbs import COMMANDS, SCRIPTS, VERBS
+from selfplay.verbs import COMMANDS, SCRIPTS, VERBS, WORDS
 
 
 @console.command
@@ -19,7 +20,11 @@ def main() -> int:
     if verb in ("--help", "-h"):
         width = max(map(len, VERBS))
         verbs = "\n".join(f"  {name:<{width}}  {text}" for name, text in VERBS.items())
-        sys.stdout.write(f"usage: {command} VERB ...\n\n{verbs}\n\n{command} VERB --help lists the flags of a verb.\n")
+        more = f"{command} VERB --help lists the flags of a verb, {command} --version the version."
+        sys.stdout.write(f"usage: {command} VERB ...\n\n{verbs}\n\n{more}\n")
+        return 0
+    if verb == "--version":
+        sys.stdout.write(f"selfplay {version()}\n")
         return 0
     if verb not in VERBS:
         sys.stderr.write(f"{command}: {verb!r} is no verb{_nearest(verb)}\n")
@@ -32,8 +37,8 @@ def main() -> int:
 def _nearest(name: str) -> str:
     """What to say of an unknown verb: the verb of a script of that name, or the nearest verb."""
     stem = Path(name).stem
-    near = [SCRIPTS[stem]] if stem in SCRIPTS else difflib.get_close_matches(stem, VERBS, n=1)
-    return f", did you mean {near[0]}?" if near else "; see --help"
+    near = SCRIPTS.get(stem) or WORDS.get(stem) or nearest(stem, VERBS)
+    return f", did you mean {near}?" if near else "; see --help"
 
 
 if __name__ == "__main__":

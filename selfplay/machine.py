@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,9 +13,25 @@ from typing import Final
 
 from selfplay.errors import ConfigError
 
+DRIVERS: Final = ("/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/nvgpu", "/dev/dxg", "/dev/kfd")
+"""Device files of the drivers that torch uses as CUDA: NVIDIA's, also on Jetson and below Windows, and AMD's."""
 CUBLAS: Final = "CUBLAS_WORKSPACE_CONFIG"
 WORKSPACES: Final = (":4096:8", ":16:8")
 """Its values with which torch takes cuBLAS for deterministic; cuBLAS reads it when it begins."""
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that cannot be on this machine, without torch, which takes seconds to load.
+
+    Raises:
+        ConfigError: no name of a device, or one of CUDA on a machine without a driver for it.
+    """
+    if name in ("auto", "cpu"):
+        return
+    if not re.fullmatch(r"cuda(:\d+)?", name):
+        raise ConfigError(f"--device {name}: unknown (valid: auto, cpu, cuda, cuda:N)")
+    if not any(Path(path).exists() for path in DRIVERS):
+        raise ConfigError(f"--device {name}: not on this machine (valid: auto, cpu)")
 
 
 def pick_device(name: str) -> str:

@@ -44,6 +44,18 @@ _SCRIPTS: Final = {
 }
 SCRIPTS: Final = {_SCRIPTS.get(verb, verb.replace("-", "_")): verb for verb in VERBS}
 """Verbs by the names of their scripts."""
+WORDS: Final = {
+    "eval": "evaluate",
+    "enjoy": "watch",
+    "play": "watch",
+    "replay": "watch",
+    "render": "watch",
+    "ratings": "leaderboard",
+    "elo": "leaderboard",
+    "fit": "train",
+    "bc": "imitate",
+}
+"""Verbs by words that other programs have for them."""
 COMMANDS: Final = ("selfplay", "python -m selfplay")
 
 

@@ -24,7 +24,6 @@ from envs.rated import FINISHED
 SPAWN_JITTER: Final = 8.0  # units; both seats start that much nearer or farther at most, so that games differ
 WIDTH: Final = ACTION_SPEC.width  # as plain numbers, which compiled rules can read
 NUM_BUTTONS: Final = ACTION_SPEC.binary
-ENDED_BY: Final = ("stocks", "timer", "cap")
 
 
 @compiled

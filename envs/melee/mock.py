@@ -16,9 +16,10 @@ from envs.compile import is_compiled
 from envs.melee.arrays import STATS
 from envs.melee.base import MeleeGame
 from envs.melee.controller import NEUTRAL
-from envs.melee.episodes import ENDED_BY, play_games, start_episode, step_games
+from envs.melee.episodes import play_games, start_episode, step_games
 from envs.melee.observation import encode_games
 from envs.melee.state import NUM_SEATS
+from envs.rated import ENDED_BY
 from envs.snapshots import copied, put_back
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 Each seat sees itself first, and sees the game mirrored where that puts its opponent on the right. Left and right,
 and the two seats, are therefore the same to a policy; its actions are given in the same view (``controller.mirror``).
-Features are scaled to be of the order of 1; the list in ``feature_names`` is the layout. The traits of
+Features are scaled to be of the order of 1; the list in ``features.feature_names`` is the layout. The traits of
 a character without a table are 0; see ``phase`` for its other features.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from envs.compile import compiled, rule
 from envs.errors import GameError
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.features import BODY, ENCODER_VERSION, OBS_WIDTH, PLATFORMS, PLAYER, TRAITS, feature_names
 from envs.melee.phase import NO_HIT, busy_for, character_row, next_hit
 from envs.melee.state import NUM_SEATS
 from envs.melee.tables.layout import FOUNTAIN, NUM_IDS
@@ -24,37 +25,10 @@ if TYPE_CHECKING:
     from envs.melee.state import GameState
     from envs.melee.tables import Tables
 
-ENCODER_VERSION: Final = 1  # of the layout: raise it with every change, policies of another version are refused
+__all__ = ["ENCODER_VERSION", "OBS_WIDTH", "encode", "encode_games", "encode_one", "encode_seat", "feature_names"]
 
-_BODY: Final = (
-    "x", "y", "speed_x", "speed_y", "knockback_x", "knockback_y", "facing", "percent", "shield", "hitlag", "hitstun",
-    "action_frame", "busy", "hitting", "stocks", "jumps_left", "on_ground", "invulnerable", "edge_distance",
-)  # fmt: skip
-_TRAITS: Final = ("weight", "gravity", "fall_speed", "run_max", "air_max", "full_hop")
-_PLAYER: Final = (*_BODY, *_TRAITS, *(f"is_{name}" for name in CATEGORIES))
-_RELATION: Final = ("gap_x", "gap_y", "gap_x_near", "gap_y_near")
-_PLATFORMS: Final = 3
-_STAGE: Final = (
-    "edge", "blast_top", "blast_side", "blast_bottom",
-    *(f"platform_{i}_{part}" for i in range(_PLATFORMS) for part in ("y", "left", "right")),
-)  # fmt: skip
-_CONTROLLER: Final = ("A", "B", "X", "Y", "Z", "L", "R", "D_UP", "main_x", "main_y", "c_x", "c_y", "shoulder")
-
-_N_BODY, _N_PLAYER, _N_CATEGORIES = len(_BODY), len(_PLAYER), len(CATEGORIES)
-_N_TRAITS, _NUM_ACTIONS = len(_TRAITS), len(CATEGORY_OF)
-
-
-def feature_names() -> list[str]:
-    return [
-        *(f"self_{name}" for name in _PLAYER),
-        *(f"other_{name}" for name in _PLAYER),
-        *_RELATION,
-        *_STAGE,
-        *(f"last_{name}" for name in _CONTROLLER),
-    ]
-
-
-OBS_WIDTH: Final = len(feature_names())
+_N_BODY, _N_PLAYER, _N_CATEGORIES = len(BODY), len(PLAYER), len(CATEGORIES)
+_N_TRAITS, _NUM_ACTIONS = len(TRAITS), len(CATEGORY_OF)
 
 
 @rule
@@ -81,7 +55,7 @@ def encode_seat(game, me, other, controller, tables, out):
     out[at + 3] = min(max(gap_y * 0.05, -1.0), 1.0)
     at += 4
     _stage(game, stage, side, out, at)
-    at += 4 + 3 * _PLATFORMS
+    at += 4 + 3 * PLATFORMS
     for i in range(8):
         out[at + i] = (controller.buttons >> i) & 1
     out[at + 8] = side * controller.main_x
@@ -144,9 +118,9 @@ def _stage(game, stage, side, out, at):
     out[at + 1] = stage.blast_top * 0.005
     out[at + 2] = stage.blast_right * 0.005
     out[at + 3] = stage.blast_bottom * 0.005
-    for i in range(at + 4, at + 4 + 3 * _PLATFORMS):
+    for i in range(at + 4, at + 4 + 3 * PLATFORMS):
         out[i] = 0.0
-    last = min(stage.num_surfaces - 1, _PLATFORMS)  # a fourth platform, Yoshi's Story's cloud, is left out
+    last = min(stage.num_surfaces - 1, PLATFORMS)  # a fourth platform, Yoshi's Story's cloud, is left out
     for i in range(1, last + 1):
         order = _order(stage, i, side, last)
         place = at + 4 + 3 * order

@@ -126,7 +126,7 @@ def save_replay(path: str | Path, replay: Replay, started: datetime | None = Non
     try:
         replace_file(path, data)
     except OSError as error:
-        raise ReplayError(str(path), 0, error.strerror or str(error)) from error
+        raise ReplayError(str(path), None, error.strerror or str(error)) from error
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -143,7 +143,7 @@ def _load(path: Path) -> bytes:
     try:
         return read_plain(path, MAX_FILE_BYTES, follow=True)
     except OSError as error:
-        raise ReplayError(str(path), 0, error.strerror or str(error)) from error
+        raise ReplayError(str(path), None, error.strerror or str(error)) from error
 
 
 def _seat(start: PortStart, character: int, names: dict[int, dict[str, str]]) -> Seat:

@@ -30,7 +30,14 @@ from selfplay.checkpoint.learner_state import (
 from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
 from selfplay.checkpoint.policies import find_policies, is_policy, resolve_policy
 from selfplay.checkpoint.retention import Retention
-from selfplay.checkpoint.run_dir import RunDir, check_folder, check_new_run, create_run, resolve_run
+from selfplay.checkpoint.run_dir import (
+    RunDir,
+    check_folder,
+    check_new_run,
+    check_writable_folder,
+    create_run,
+    resolve_run,
+)
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 
 __all__ = [
@@ -45,6 +52,7 @@ __all__ = [
     "RunDir",
     "check_folder",
     "check_new_run",
+    "check_writable_folder",
     "create_run",
     "find_policies",
     "group",

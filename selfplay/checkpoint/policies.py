@@ -15,6 +15,7 @@ BEST: Final = "best"
 OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
 SHARED_NAME: Final = "imitation_{}_policy"  # copy in the folder above
 PREDECESSOR_SUFFIXES: Final = (".bin", ".axon")
+SHOWN: Final = 12  # generations that a message lists
 _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one level more
 
 
@@ -42,6 +43,8 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     for name in (OWN_NAME, SHARED_NAME):
         if is_policy(imitated := path / name.format(BEST)):
             return imitated
+    if path.parent.name == "generations":
+        raise NotARunError(f"{path} holds no policy; {generations_of(RunDir(path.parent.parent))}")
     raise NotARunError(f"{path} holds no policy; {_nearest(path, root)}")
 
 
@@ -56,8 +59,17 @@ def is_policy(path: Path) -> bool:
         return (path / POLICY_FILE).is_file() and (path / MANIFEST).is_file()
 
 
+def generations_of(run: RunDir) -> str:
+    """What there is in place of a generation that is missing, for a message."""
+    names = [generation.id for generation in list_generations(run)]
+    if not names:
+        return f"{run.path} has no generations"
+    shown = names if len(names) <= SHOWN else [*names[: SHOWN // 2], "...", *names[-SHOWN // 2 :]]
+    return f"its generations: {', '.join(shown)}"
+
+
 def _nearest(path: Path, root: Path) -> str:
-    """A hint: the policy whose name, or whose run's name, is closest to the path."""
+    """A hint: the policy whose name, or whose run's name, is close to the path, else the newest."""
     candidates: dict[str, Path] = {}
     for policy in find_policies(root):  # newest first: the newest generation represents its run
         owner = policy.parent.parent if policy.parent.name == "generations" else policy
@@ -65,5 +77,7 @@ def _nearest(path: Path, root: Path) -> str:
     if not candidates:
         return f"there is no policy folder below {root} yet, train_self_play.py makes them"
     wanted = str(path.with_suffix(""))
-    best = difflib.get_close_matches(wanted, candidates, n=1, cutoff=0.0)[0]
-    return f"the nearest policy folder is {candidates[best]}"
+    near = difflib.get_close_matches(wanted, candidates, n=1)
+    if not near:
+        return f"the newest policy folder is {next(iter(candidates.values()))}"
+    return f"the nearest policy folder is {candidates[near[0]]}"

@@ -178,6 +178,18 @@ def check_folder(path: Path, flag: str) -> None:
                 raise ConfigError(f"{flag} {path}: {place} is a file, a folder is needed")
 
 
+def check_writable_folder(path: Path, flag: str) -> None:
+    """Check before long work that ``path`` is a folder that can be written to, or can be created.
+
+    Raises:
+        ConfigError: as of ``check_folder``, or it cannot be written to.
+    """
+    check_folder(path, flag)
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigError(f"{flag} {path}: {there} is not writable")
+
+
 def create_run(path: Path, is_default: bool = False) -> RunDir:
     """Create the folder of a new run; nothing is overwritten.
 

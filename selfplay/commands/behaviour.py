@@ -16,6 +16,7 @@ from envs.melee.behaviour import BEHAVIOUR, COUNTS, behaviour
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS
 from selfplay.errors import ConfigError
+from selfplay.replays.folder import replay_files
 from selfplay.replays.games import is_player
 from selfplay.seeding import derive
 from selfplay.train.imitation.recording import blocks, pairings_of, recorded
@@ -73,9 +74,7 @@ def folder_games(folder: Path, character: str | None = None, player: str | None 
     """
     if character is not None and character not in CHARACTERS:
         raise UnknownNameError("character", character, CHARACTERS)
-    files = sorted(folder.rglob("*.slp")) if folder.is_dir() else []
-    if not files:
-        raise ConfigError(f"--replays {folder}: no .slp file is there; scripts/record_replays.py makes some")
+    files = replay_files(folder)
     found, names = Folder(), set[str]()
     for path in files:
         try:

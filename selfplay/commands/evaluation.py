@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.rated import FINISHED
-from selfplay.errors import ConfigError
+from selfplay.commands.named_players import check_games
 from selfplay.league.ratings import elo_of_score
 from selfplay.league.records import ResultRule, scores
 from selfplay.league.schedule import Matchup
@@ -81,14 +81,16 @@ def evaluate(
     seed: int = 0,
     rule: ResultRule = "stocks_percent",
     bounds: SprtBounds | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> Evaluation:
     """Play ``games`` games, every seed from both seats (and with two characters, both ways round). Blocks.
+
+    ``progress`` is called with the games played and ``games``, now and then.
 
     Raises:
         ConfigError: fewer than two games.
     """
-    if games < 2:
-        raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
+    check_games(games)
     mine, other = characters
     each = len(Matchup(("A", "B")).games(mine, other))
     rounds = -(-games // each)
@@ -96,7 +98,10 @@ def evaluate(
         game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(mine, other)
     ][:games]
     players = {"A": a, "B": b}
-    results = [result for i in range(0, games, BLOCK) for result in play(matchups[i : i + BLOCK], players, rules)]
+    results: list[MatchResult] = []
+    for start in range(0, games, BLOCK):
+        results += play(matchups[start : start + BLOCK], players, rules)
+        progress(len(results), games)
     flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
     points = _points(results, ordered, flipped, rule)

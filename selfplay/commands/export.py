@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.registry import GAMES, GameEntry
 from selfplay.checkpoint.store import write_file
+from selfplay.commands.export_request import check_request
 from selfplay.commands.parity import largest_difference, seen_in_games
-from selfplay.errors import CheckpointError, ConfigError, boundary
-from selfplay.policy.formats import FORMATS, check_onnx
-from selfplay.policy.policy import game_of, load_policy
-from selfplay.report.fight.saving import check_writable
+from selfplay.errors import CheckpointError, boundary
+from selfplay.policy.formats import FORMATS
+from selfplay.policy.played_game import game_of
+from selfplay.policy.policy import load_policy
 
 if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
@@ -46,15 +47,8 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
         ConfigError: no fight, a file that cannot be written, no observation, or packages that are missing.
         CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
     """
-    if observations < 1:
-        raise ConfigError(f"--check {observations}: at least 1 observation is needed")
-    check_writable(out)
-    policy = load_policy(path)
-    if not GAMES[game_of(policy.meta)].fighter:
-        raise ConfigError(f"{path} plays {game_of(policy.meta)}; only policies of fights are exported")
-    if kind == "onnx":
-        check_onnx()
-    return write(policy, kind, out, observations)
+    check_request(path, kind, out, observations)
+    return write(load_policy(path), kind, out, observations)
 
 
 def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:

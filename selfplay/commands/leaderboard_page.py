@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,7 @@ from selfplay.league.ledger import read_records
 from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
+from selfplay.report.ticker import time_left
 from selfplay.report.transcripts import read_transcripts
 from selfplay.verbs import quoted, respelled
 
@@ -58,7 +60,8 @@ def replays_of(
         return [], [f"No rated game can be played again: {error}"]
     found: list[PageReplay] = []
     failed: dict[str, str] = {}
-    for candidates in kinds:
+    started = time.monotonic()
+    for number, candidates in enumerate(kinds):
         for one in candidates:
             match = one.game.match
             if (
@@ -67,7 +70,8 @@ def replays_of(
                 or any(match in replay.command for replay in found)
             ):
                 continue
-            tell(f"playing {match} again: {one.kind.lower()}")
+            left = time_left(time.monotonic() - started, number, len(kinds))
+            tell(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
             try:
                 film = replayer.film(one.game)
             except IncompatibleError as error:

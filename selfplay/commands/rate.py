@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -24,6 +25,7 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
+from selfplay.report.ticker import time_left
 from selfplay.runner.match import Contender, play
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups
@@ -139,9 +141,11 @@ def round_robin(
         Matchup((a, b), seed=derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
     ]  # every pair again and again, so that a batch has long and short games
     records: list[MatchRecord | RewardRecord] = []
+    started = time.monotonic()
     for start in range(0, len(fixtures), at_once):
         records += play_some(fixtures[start : start + at_once])
-        tell(f"{len(records):,} of {len(fixtures) * settings.games_each:,}")
+        done, total = len(records), len(fixtures) * settings.games_each
+        tell(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
     ratings = rate(GameTable.of(records), players=settings.anchors)
     return AnchorTable(
         settings=settings.settings,
@@ -173,7 +177,7 @@ def rate_run(
     players = [*generations, *settings.anchors]
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
-    played = 0
+    played, started = 0, time.monotonic()
     with Ledger.open(run.ledger) as ledger:
         tell(f"{budget:,} games, {way.batch} side by side")
         while budget - played >= settings.games_each:
@@ -182,5 +186,6 @@ def rate_run(
             if not fixtures:
                 break
             played += ledger.append(play_matchups(fixtures, contenders, settings, iteration, play=way.play))
-            tell(f"{played:,} of {budget:,} games")
+            whole = budget - budget % settings.games_each
+            tell(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
     return played

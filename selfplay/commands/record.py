@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from envs.errors import UnknownNameError
-from envs.melee import bots
 from envs.melee.replay import save_replay
+from selfplay.commands.named_players import check_scripted
 from selfplay.commands.players import contender
-from selfplay.errors import ConfigError
 from selfplay.policy.policy import load_fighter
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.imitation.recording import blocks, recorded
@@ -48,13 +46,8 @@ class Progress:
 
 
 def bot(name: str) -> Contender:
-    """The scripted player of this name.
-
-    Raises:
-        ConfigError: there is none; lists all.
-    """
-    if name not in bots.NAMES:
-        raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, bots.NAMES)}")
+    """The scripted player of this name; ConfigError as of ``check_scripted``."""
+    check_scripted(name)
     return Contender(name)
 
 

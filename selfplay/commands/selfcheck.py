@@ -9,7 +9,7 @@ styles beat each other in a ring.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ import numpy as np
 from envs.registry import find_game
 from envs.solved.exact import Floats, nash_conv, payoffs
 from selfplay.checkpoint import RunDir, list_generations
+from selfplay.commands.training_progress import followed
 from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError
 from selfplay.league.nash import equilibrium
@@ -36,6 +37,11 @@ class Case:
 
     band: float
     settings: Mapping[str, Mapping[str, Any]]  # of the configuration, by group
+
+    @property
+    def steps(self) -> int:
+        """Training steps of a run."""
+        return int(self.settings["run"]["timesteps"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +89,12 @@ CASES: Final[Mapping[str, Case]] = {
 """Each game's settings, in the order in which they are checked."""
 
 
-def check(game: str, case: Case, seed: int) -> SelfcheckResult:
+def check(
+    game: str, case: Case, seed: int, progress: Callable[[int], object] = lambda done: None, before: int = 0
+) -> SelfcheckResult:
     """Train one run in a folder that is gone afterwards, and judge it.
+
+    ``progress`` is called with the training steps that are done, ``before`` included, from another thread.
 
     Raises:
         ConfigError: the game has no known answer.
@@ -100,7 +110,9 @@ def check(game: str, case: Case, seed: int) -> SelfcheckResult:
                 "run": {**case.settings["run"], "seed": seed, "checkpoint": str(run.path)},
             }
         )
-        if train(config, explicit={"run.checkpoint": str(run.path)}, stream=io.StringIO()):
+        with followed(run, progress, before):
+            code = train(config, explicit={"run.checkpoint": str(run.path)}, stream=io.StringIO())
+        if code:
             raise KeyboardInterrupt
         policies = [load_policy(generation.path) for generation in list_generations(run)]
     return judge(game, case.band, seed, policies)

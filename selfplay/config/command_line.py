@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
+from envs.distribution import version
 from envs.errors import GameError
 from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
+from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import Group
 from selfplay.config.options import Option, field_of, flag_of, groups, value_of
+from selfplay.config.words import meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
 
     from selfplay.config.presets import Presets
 
 Settings = TypeVar("Settings", bound=Group)
+
+SENTENCES: Final = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number is needed"),
+    **dict.fromkeys(("int_parsing_size", "finite_number"), "a finite number is needed"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number is needed"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false is needed"),
+    "greater_than_equal": "at least {ge} is needed",
+    "greater_than": "more than {gt} is needed",
+    "less_than_equal": "at most {le} is possible",
+    "less_than": "less than {lt} is needed",
+    "too_long": "at most {max_length} values are possible",
+    "too_short": "at least {min_length} values are needed",
+    "tuple_type": "values with commas between them are needed",
+    "string_type": "a text is needed",
+}
+"""What is said of a value, by pydantic's type of the error, with its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +71,93 @@ class Program(Generic[Settings]):
     imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
     check: Callable[[Settings], None]  # ConfigError for names that only other packages know
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # flags that mean nothing here: whose they are
+    words: Mapping[str, str] = field(default_factory=dict)  # words that are no flags: what to type in their place
 
 
 class Parser(argparse.ArgumentParser):
-    """One clear line for a mistake, with the nearest valid name, and exit code 2."""
+    """One clear line for a mistake, with the name that was meant, and exit code 2.
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401
+    Args:
+        words: Words that are no flags here, without dashes: what to type in their place.
+        elsewhere: Flags that mean nothing here: whose they are.
+        **settings: Of ``argparse.ArgumentParser``.
+    """
+
+    def __init__(
+        self,
+        *,
+        words: Mapping[str, str] | None = None,
+        elsewhere: Mapping[str, str] | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> None:
         named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
         super().__init__(**named)
+        self._words, self._elsewhere = words or {}, elsewhere or {}
+        self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version")
+
+    def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:  # noqa: ANN401
+        found, unknown = self.parse_known_args(None if args is None else list(args), namespace)
+        if unknown:
+            self.error(self.unknown(unknown))
+        return found
+
+    def unknown(self, arguments: Sequence[str]) -> str:
+        """What to say of arguments that are none of this command."""
+        word = next((word for word in arguments if word.startswith("-")), arguments[0])
+        flag = word.partition("=")[0]
+        if flag in self._elsewhere:
+            return f"{flag} is a flag of {self._elsewhere[flag]}"
+        instead = self._words.get(flag.lstrip("-"))
+        if not flag.startswith("-"):
+            return f"{word!r} is not a flag{f': did you mean {instead}?' if instead else '; see --help'}"
+        hint = f": did you mean {instead}?" if instead else meant(flag, self._option_string_actions)
+        return f"unknown flag {flag}{hint}"
 
     def error(self, message: str) -> NoReturn:
-        unknown = next((word for word in sys.argv[1:] if word.startswith("--") and word in message), "")
-        near = difflib.get_close_matches(unknown, self._option_string_actions, n=1)
-        self.exit(2, f"{self.prog}: {message}{f'; did you mean {near[0]}?' if near and unknown != near[0] else ''}\n")
+        self.exit(2, f"{self.prog}: {self._plain(message)}\n")
+
+    def _plain(self, message: str) -> str:
+        """A sentence of argparse in plain words."""
+        if found := _MISSING.fullmatch(message):
+            return "; ".join(map(self._missing, found["names"].split(", ")))
+        if found := _ONE_OF.fullmatch(message):
+            return f"{' or '.join(found['names'].split())} is needed"
+        if found := _NO_NUMBER.fullmatch(message):
+            return f"{found['flag']} {found['value']}: a {_NUMBERS[found['kind']]} is needed"
+        if found := _NO_CHOICE.fullmatch(message):
+            valid = re.findall("'([^']*)'", found["valid"])
+            return unknown_name(found["flag"], found["value"], valid)
+        if found := _NO_VALUE.fullmatch(message):
+            action = self._option_string_actions.get(found["flag"])
+            metavar = action.metavar if action is not None else None
+            return f"{found['flag']} needs a value{f': {metavar}' if isinstance(metavar, str) else ''}"
+        return message.removeprefix("argument ")
+
+    def _missing(self, name: str) -> str:
+        action = next((a for a in self._actions if name in (a.metavar, a.dest, "/".join(a.option_strings))), None)
+        about = "" if action is None or action.help is None else f": {action.help}"
+        return f"{name} is missing{about}"
+
+
+_MISSING: Final = re.compile(r"the following arguments are required: (?P<names>.*)")
+_ONE_OF: Final = re.compile(r"one of the arguments (?P<names>.*) is required")
+_NO_NUMBER: Final = re.compile(r"argument (?P<flag>\S+): invalid (?P<kind>int|float) value: '(?P<value>.*)'")
+_NO_CHOICE: Final = re.compile(r"argument (?P<flag>\S+): invalid choice: '(?P<value>.*)' \(choose from (?P<valid>.*)\)")
+_NO_VALUE: Final = re.compile(r"argument (?P<flag>\S+): expected one argument")
+_NUMBERS: Final = {"int": "whole number", "float": "number"}
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        sys.stdout.write(f"selfplay {version()}\n")
+        sys.exit(0)
 
 
 def make_parser(program: Program[Settings]) -> Parser:
     """All flags, in sections; those that are not given leave no trace."""
     parser = Parser(
+        words=program.words,
+        elsewhere=program.elsewhere,
         description=program.description,
         epilog=verbs.respelled(program.epilog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -142,7 +231,7 @@ def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Se
     parser = make_parser(program)
     found, unknown = parser.parse_known_args(arguments)
     if unknown:
-        raise ConfigError(_unknown_flag(unknown[0], parser, program.elsewhere))
+        raise ConfigError(parser.unknown(unknown))
     given = vars(found)
     preset, resume = given.pop("preset", None), bool(given.pop("resume", False))
     chosen = _preset(program, preset)
@@ -226,7 +315,8 @@ def _from_text(program: Program[Settings], text: str) -> dict[str, Any]:
 def _known(program: Program[Settings], path: str, where: str) -> str:
     valid = [f"{group}.{name}" for group, model in groups(program.settings).items() for name in model.model_fields]
     if path not in valid:
-        raise ConfigError(f"{where}: unknown setting {path!r}{nearest(path, valid)}")
+        flags = {option.flag: option.path for option in program.options}
+        raise ConfigError(f"{where}: unknown setting {path!r}{setting_meant(path, valid, flags)}")
     return path
 
 
@@ -238,13 +328,21 @@ def _validate(program: Program[Settings], flat: Mapping[str, Any]) -> Settings:
     try:
         return program.settings.model_validate(values)
     except ValidationError as error:
-        problem = error.errors()[0]
-        path = ".".join(str(part) for part in problem["loc"][:2])
-        message = problem["msg"].removeprefix("Value error, ")
-        if not problem["loc"]:
-            raise ConfigError(message) from error
-        message = message[0].lower() + message[1:]
-        raise ConfigError(f"{flag_of(program.options, path)} {shown(problem['input'])}: {message}") from error
+        raise ConfigError(_plain(program, error.errors()[0])) from error
+
+
+def _plain(program: Program[Settings], problem: ErrorDetails) -> str:
+    """What is wrong with the settings, in plain words and by the name of the flag."""
+    place, bounds = problem["loc"], problem.get("ctx", {})
+    message = problem["msg"].removeprefix("Value error, ")
+    if len(place) < 2:  # of a group: its validators name the flags
+        return message
+    flag, value = flag_of(program.options, ".".join(map(str, place[:2]))), shown(problem["input"])
+    if problem["type"] == "literal_error":
+        return unknown_name(flag, value, re.findall("'([^']*)'", str(bounds["expected"])))
+    if problem["type"] in SENTENCES:
+        message = SENTENCES[problem["type"]].format_map({name: shown(bound) for name, bound in bounds.items()})
+    return f"{flag} {value}: {message[0].lower()}{message[1:]}"
 
 
 def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
@@ -254,19 +352,9 @@ def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
         ConfigError: it is none; None passes.
     """
     if name is not None and name not in valid:
-        raise ConfigError(f"{flag} {name}: unknown{nearest(name, valid)} (valid: {', '.join(valid)})")
+        raise ConfigError(unknown_name(flag, name, valid))
 
 
-def _unknown_flag(argument: str, parser: argparse.ArgumentParser, elsewhere: Mapping[str, str]) -> str:
-    flag = argument.partition("=")[0]
-    if flag in elsewhere:
-        return f"{flag} is a flag of {elsewhere[flag]}"
-    if not flag.startswith("-"):
-        return f"{argument!r} is not a flag; see --help"
-    return f"unknown flag {flag}{nearest(flag, list(parser._option_string_actions))}; see --help"
-
-
-def nearest(name: str, valid: Sequence[str]) -> str:
-    """What to say of a mistyped name: the nearest valid one; nothing where none is near."""
-    near = difflib.get_close_matches(name, valid, n=1, cutoff=0.4)
-    return f", did you mean {near[0]}?" if near else ""
+def unknown_name(flag: str, name: str, valid: Sequence[str]) -> str:
+    near = nearest(name, valid)
+    return f"{flag} {name}: unknown{f', did you mean {near}?' if near else ''} (valid: {', '.join(valid)})"

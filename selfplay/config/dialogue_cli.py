@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from envs.registry import DIALOGUE, GAMES
+from envs.registry import GAMES
 from selfplay.config import command_line, presets
-from selfplay.config.command_line import Invocation, Program, check_name
+from selfplay.config.command_line import Invocation, Program
 from selfplay.config.dialogue import OPTIONS, DialogueConfig
 from selfplay.config.fighting import OPTIONS as OF_FIGHTS
+from selfplay.config.fighting_cli import check_game
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import FORCED, parse_plan
 
@@ -25,7 +26,7 @@ FIGHTS: Final = f"the other games: --game-type {', '.join(GAMES)}"
 def _limits(explicit: dict[str, Any]) -> None:
     """With a limit of turns or time only, the number of games has no limit."""
     if isinstance(name := explicit.get("game.type"), str):
-        check_name("--game-type", name, [*GAMES, *DIALOGUE])
+        check_game(name)
     if {"run.max_minutes", "run.timesteps"} & explicit.keys() and "run.games" not in explicit:
         explicit["run.games"] = None
 

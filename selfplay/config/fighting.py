@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from envs.melee.short_names import full_name
 from envs.rated import LEDGE_GRAB_LIMIT
 from envs.registry import GAMES, SOLVED
 from selfplay.config.base import (
@@ -59,6 +60,11 @@ class GameConfig(Group):
     iso: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
         None, description="Melee 1.02 disc image"
     )
+
+    @field_validator("character", "opponent_character", "stage")
+    @classmethod
+    def _full(cls, name: str | None) -> str | None:
+        return None if name is None else full_name(name)
 
     @field_validator("type")
     @classmethod

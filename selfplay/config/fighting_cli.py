@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from envs.errors import GameError, UnknownNameError
 from envs.melee.tables import check_readable
-from envs.registry import DIALOGUE, GAMES, find_game
+from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting import OPTIONS, RANDOM, Config
+from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 
 EPILOG: Final = """for the flags of dialogue games: --game-type matching --help
@@ -24,10 +26,24 @@ examples:
 """
 
 
+MELEE: Final = "--game-type mock, or dolphin for the real game"
+
+
+def check_game(name: str) -> None:
+    """Refuse a game that does not exist.
+
+    Raises:
+        ConfigError: with the nearest and all others.
+    """
+    if "melee" in name.lower():
+        raise ConfigError(f"--game-type {name}: did you mean {MELEE}?")
+    check_name("--game-type", name, [*GAMES, *DIALOGUE])
+
+
 def _imply(explicit: dict[str, Any]) -> None:
     """Check the game before types are validated, which would not name the nearest; a time limit alone ends a run."""
     if isinstance(name := explicit.get("game.type"), str):
-        check_name("--game-type", name, [*GAMES, *DIALOGUE])
+        check_game(name)
     if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
         explicit["run.timesteps"] = None
 
@@ -36,13 +52,23 @@ def _check_names(config: Config) -> None:
     game = find_game(config.game.type)
     if game.fighter:
         check_readable(config.game.character, config.game.opponent_character, config.game.stage)
-        cast = [*sorted(game.characters), RANDOM]
-        check_name("--character", config.game.character, cast)
-        check_name("--opponent-character", config.game.opponent_character, cast)
+        _check_character("--character", config.game.character, game)
+        _check_character("--opponent-character", config.game.opponent_character, game)
         check_name("--stage", config.game.stage, [*sorted(game.stages), RANDOM])
     check_name("--mode", config.league.mode, sorted(MODES))
     for name in config.league.held_out or ():
         check_name("--held-out", name, tuple(game.rated.players))
+
+
+def _check_character(flag: str, name: str | None, game: GameEntry) -> None:
+    if name in (None, RANDOM):
+        return
+    try:
+        find_character(game, name)
+    except UnknownNameError:
+        check_name(flag, name, [*sorted(game.characters), RANDOM])
+    except GameError as error:
+        raise ConfigError(f"{flag} {name}: {error}") from error
 
 
 PROGRAM: Final = Program(
@@ -55,6 +81,7 @@ PROGRAM: Final = Program(
     resume="continue the run of --checkpoint, or the newest",
     imply=_imply,
     check=_check_names,
+    words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
     elsewhere={
         option.flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
         for option in dialogue.OPTIONS

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, field_validator, model_validator
 
+from envs.melee.short_names import full_name
 from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
 from selfplay.config.options import flags, options
 
@@ -31,6 +32,11 @@ class DataConfig(Group):
         20.0, description="Size limit of the cache in gigabytes"
     )
     no_cache: Changeable[bool] = Field(False, description="Parse the replays again in every pass")
+
+    @field_validator("character")
+    @classmethod
+    def _full(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(full_name, names))
 
     @field_validator("val_split")
     @classmethod

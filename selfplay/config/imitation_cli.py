@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from envs.melee.tables import CHARACTERS, check_readable
+from envs.melee.tables import check_readable, names_of
 from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.imitation import OPTIONS, ImitationConfig, NetworkConfig
@@ -31,7 +31,7 @@ def _check_backbone(explicit: dict[str, Any]) -> None:
 def _check_names(config: ImitationConfig) -> None:
     for name in config.data.character:
         check_readable(name)
-        check_name("--character", name, sorted(CHARACTERS))
+        check_name("--character", name, names_of("characters"))
 
 
 PROGRAM: Final = Program(

@@ -11,7 +11,8 @@ from selfplay.config.fighting import OPTIONS, SCRIPTED, Config, NetConfig
 from selfplay.config.network import network_spec
 from selfplay.config.options import flag_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
-from selfplay.policy.policy import can_play, game_of, load_policy
+from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.policy import load_policy
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import NetworkSpec, PolicyMeta

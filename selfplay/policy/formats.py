@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 from torch import Tensor, nn
 
-from envs.distribution import install_command
-from selfplay.errors import ConfigError
+from selfplay.policy.onnx_extra import check_onnx
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -106,22 +105,6 @@ def read_onnx(data: bytes, memory_width: int) -> Decide:
         return found if memory_width else (*found, memory)
 
     return decide
-
-
-def check_onnx() -> None:
-    """Whether an ONNX file can be made here.
-
-    Raises:
-        ConfigError: see ``to_onnx``.
-    """
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-        import onnxscript  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"an ONNX file needs {error.name}, which is not installed: {install_command('export')}"
-        ) from error
 
 
 def _recorded(network: ActorCritic) -> ExportedProgram:

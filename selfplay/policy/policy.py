@@ -16,6 +16,7 @@ from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.network import ActorCritic, build_network, check_weights
+from selfplay.policy.played_game import game_of
 from selfplay.policy.recurrent_state import RecurrentState, Rows
 
 
@@ -110,19 +111,6 @@ def frozen_copy(network: ActorCritic) -> ActorCritic:
     twin = copy.deepcopy(network)
     twin.requires_grad_(requires_grad=False)
     return twin.eval()
-
-
-def game_of(meta: PolicyMeta) -> str:
-    """Name of the game that a policy plays: what it was trained on, or, where nothing is said of that, the mock."""
-    game = meta.config.get("game")
-    name = game.get("type") if isinstance(game, dict) else None
-    return name if isinstance(name, str) and name in GAMES else "mock"
-
-
-def can_play(meta: PolicyMeta, game: str) -> bool:
-    """Whether a policy plays a game: its own, or another fight, since all fights have one encoder and controller."""
-    own = game_of(meta)
-    return own == game or (GAMES[own].fighter and GAMES[game].fighter)
 
 
 def load_policy(path: str | Path, device: str = "cpu") -> Policy:

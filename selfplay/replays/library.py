@@ -18,6 +18,7 @@ from envs.melee.state import NUM_SEATS
 from envs.melee.tables import CHARACTERS, load_tables
 from selfplay.errors import ConfigError
 from selfplay.replays.cache import LIMIT_BYTES, Cache, FileNote, format_key
+from selfplay.replays.folder import check_replays
 from selfplay.replays.games import MAX_REASON, Game, Note, SeatInfo, is_player, note_of
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ class Library:
         Raises:
             ConfigError: no such folder, or no usable game.
         """
-        if not self.folder.is_dir():
-            raise ConfigError(f"{self.folder}: no such folder of replays")
+        check_replays(self.folder)
         paths = sorted(self.folder.rglob("*.slp"))
         before = self._cache.known_files(self.folder) if self._cache else {}
         files = {name: note for path in paths if (note := before.get(name := self._name(path)))}

@@ -194,7 +194,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Deterministic", run.deterministic or None),
         ("Chaos", run.chaos),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
-        ("Host", f"{run.host}, {len(session.blocks)} runners"),
+        ("Host", f"{run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),
         ("Run folder", session.run.path),
         ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
     ]  # fmt: skip

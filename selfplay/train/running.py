@@ -16,6 +16,7 @@ from selfplay.errors import SelfPlayError, boundary
 from selfplay.train.monitoring.abandoned_limit import AbandonedLimit
 from selfplay.train.monitoring.crash_log import CrashLog
 from selfplay.train.monitoring.watchdog import Watchdog
+from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
@@ -63,7 +64,7 @@ async def run_tree(
     limit = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
     tree.announcer.listeners += [crash_log.on_report, limit.on_report]
     ended = "failed"
-    with signals(stop, feed) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
+    with signals(stop, feed, run) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
         try:
             await _to_its_end(tree, finish)
             code = signalled()
@@ -94,8 +95,10 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
 
 
 @contextmanager
-def signals(stop: asyncio.Event, feed: Feed) -> Iterator[Callable[[], int]]:
+def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[], int]]:
     """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
+
+    The second one names the last checkpoint.
 
     Gives a function that says what exit code follows from the first one: 0 where there was none.
     """
@@ -109,6 +112,7 @@ def signals(stop: asyncio.Event, feed: Feed) -> Iterator[Callable[[], int]]:
     def on_signal(number: int, frame: FrameType | None) -> None:
         nonlocal first
         if first:
+            os.write(2, f"{_last_checkpoint(run)}\n".encode())
             os._exit(128 + number)  # processes of games end with their pipes
         else:
             first = 128 + number
@@ -120,6 +124,13 @@ def signals(stop: asyncio.Event, feed: Feed) -> Iterator[Callable[[], int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _last_checkpoint(run: RunDir) -> str:
+    states = sorted(run.learner.glob("iter_*"), key=lambda path: path.stat().st_mtime_ns)
+    if not states:
+        return f"Stopped at once, before the first checkpoint of {run.path}"
+    return f"Stopped at once; the last checkpoint is {states[-1]}: --resume --checkpoint {quoted(run.path)} continues"
 
 
 @contextmanager

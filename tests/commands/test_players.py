@@ -28,7 +28,7 @@ def test_policies_by_generation_folder_and_run(run):
     ("name", "kind", "words"),
     [
         ("rushr", ConfigError, "did you mean 'rusher'"),
-        ("gen_7", ConfigError, "name the folder of a policy"),
+        ("gen_7", ConfigError, "has no gen_7; its generations: gen_0, .*gen_5"),
         ("no/such/folder", NotARunError, "holds no policy"),
         ("old.bin", ConfigError, "predecessor"),
     ],

@@ -127,11 +127,11 @@ def test_help_shows_every_flag_with_its_default(capsys):
         (["--opponent-character", "mewto"], ["--opponent-character mewto", "did you mean mewtwo?"]),
         (["--stage", "battlefeld"], ["--stage battlefeld", "did you mean battlefield?", "final_destination"]),
         (["--held-out", "rusher,randm"], ["--held-out randm", "did you mean random?"]),
-        (["--game-type", "melee"], ["--game-type melee", "mock", "dolphin", "matching"]),
-        (["--host", "thraed"], ["--host thraed", "'thread'", "'process'"]),
+        (["--game-type", "melee"], ["--game-type melee", "did you mean --game-type mock", "dolphin"]),
+        (["--host", "thraed"], ["--host thraed", "did you mean thread?", "process"]),
         (["--set", "ppo.gama=0.9"], ["ppo.gama", "did you mean ppo.gamma?"]),
         (["--set", "ppo.gamma"], ["NAME=VALUE"]),
-        (["--set", "ppo.gamma=2"], ["--gamma 2", "less than or equal to 1"]),
+        (["--set", "ppo.gamma=2"], ["--gamma 2", "at most 1 is possible"]),
     ],
 )
 def test_unknown_names_get_the_nearest_valid_one(arguments, words):
@@ -142,34 +142,34 @@ def test_unknown_names_get_the_nearest_valid_one(arguments, words):
 @pytest.mark.parametrize(
     ("flag", "value", "words"),
     [
-        ("--num-games", "0", "greater than or equal to 1"),
-        ("--num-games", "-4", "greater than or equal to 1"),
-        ("--num-games", "2.5", "valid integer"),
-        ("--timesteps", "0", "greater than or equal to 1"),
-        ("--timesteps", "many", "valid integer"),
-        ("--learning-rate", "0", "greater than 0"),
+        ("--num-games", "0", "at least 1 is needed"),
+        ("--num-games", "-4", "at least 1 is needed"),
+        ("--num-games", "2.5", "a whole number is needed"),
+        ("--timesteps", "0", "at least 1 is needed"),
+        ("--timesteps", "many", "a whole number is needed"),
+        ("--learning-rate", "0", "more than 0 is needed"),
         ("--learning-rate", "nan", "finite number"),
-        ("--learning-rate", "fast", "valid number"),
-        ("--gamma", "1.01", "less than or equal to 1"),
-        ("--gae-lambda", "-0.1", "greater than or equal to 0"),
+        ("--learning-rate", "fast", "a number is needed"),
+        ("--gamma", "1.01", "at most 1 is possible"),
+        ("--gae-lambda", "-0.1", "at least 0 is needed"),
         ("--ppo-clip", "1", "less than 1"),
-        ("--ppo-epochs", "0", "greater than or equal to 1"),
-        ("--batch-size", "0", "greater than or equal to 1"),
-        ("--rollout-length", "0", "greater than or equal to 1"),
-        ("--save-interval", "0", "greater than or equal to 1"),
-        ("--max-episode-frames", "0", "greater than or equal to 1"),
-        ("--max-minutes", "0", "greater than 0"),
+        ("--ppo-epochs", "0", "at least 1 is needed"),
+        ("--batch-size", "0", "at least 1 is needed"),
+        ("--rollout-length", "0", "at least 1 is needed"),
+        ("--save-interval", "0", "at least 1 is needed"),
+        ("--max-episode-frames", "0", "at least 1 is needed"),
+        ("--max-minutes", "0", "more than 0 is needed"),
         ("--max-minutes", "inf", "finite number"),
-        ("--frame-skip", "31", "less than or equal to 30"),
-        ("--delay", "-1", "greater than or equal to 0"),
-        ("--seed", "-1", "greater than or equal to 0"),
-        ("--rating-share", "1.5", "less than or equal to 1"),
-        ("--collect-timeout", "0", "greater than 0"),
-        ("--hidden", "64,x", "valid integer"),
-        ("--hidden", "0", "greater than or equal to 1"),
-        ("--hidden", "5000000000", "less than or equal to 8192"),
-        ("--hidden", "8192,8193", "less than or equal to 8192"),
-        ("--hidden", "8," * 64 + "8", "at most 64 items"),
+        ("--frame-skip", "31", "at most 30 is possible"),
+        ("--delay", "-1", "at least 0 is needed"),
+        ("--seed", "-1", "at least 0 is needed"),
+        ("--rating-share", "1.5", "at most 1 is possible"),
+        ("--collect-timeout", "0", "more than 0 is needed"),
+        ("--hidden", "64,x", "a whole number is needed"),
+        ("--hidden", "0", "at least 1 is needed"),
+        ("--hidden", "5000000000", "at most 8192 is possible"),
+        ("--hidden", "8192,8193", "at most 8192 is possible"),
+        ("--hidden", "8," * 64 + "8", "at most 64 values"),
     ],
 )
 def test_impossible_values_name_flag_value_and_what_is_valid(flag, value, words):
@@ -185,7 +185,7 @@ def test_a_flag_without_its_value_is_one_line(flag, capsys, monkeypatch):
     with pytest.raises(SystemExit) as end:
         parse([flag])
     assert end.value.code == 2
-    assert capsys.readouterr().err == f"train_self_play.py: argument {flag}: expected one argument\n"
+    assert capsys.readouterr().err.startswith(f"train_self_play.py: {flag} needs a value: ")
 
 
 def test_settings_that_exclude_each_other():

@@ -1,6 +1,5 @@
 """The option tables of the pages are those of the parsers. ``python -m tests.config.test_guide`` writes them anew."""
 
-import argparse
 import re
 from pathlib import Path
 
@@ -17,12 +16,12 @@ MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end
 
 
 def sections(page):
-    """Flags of the parser of a page by section, ``--help`` and the automatic ``--no-...`` left out."""
+    """Flags of the parser of a page by section; ``--help``, ``--version`` and the automatic ``--no-...`` left out."""
     groups = {group.title: group._group_actions for group in make_parser(PAGES[page].PROGRAM)._action_groups}
     return {
-        title: [action for action in actions if not isinstance(action, argparse._HelpAction)]
+        title: left
         for title, actions in groups.items()
-        if any(not isinstance(action, argparse._HelpAction) for action in actions)
+        if (left := [action for action in actions if action.dest not in ("help", "version")])
     }
 
 

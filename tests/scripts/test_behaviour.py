@@ -83,7 +83,7 @@ def test_flags_have_an_effect(folder, trained, monkeypatch, capsys):
         (["--policy", "RUN", "--opponent", "rushr"], "did you mean 'rusher'"),
         (["--policy", "RUN", "--player", "rusher"], "--replays is missing"),
         (["--replays", "FOLDER", "--opponent", "rusher"], "--policy is missing"),
-        (["--write"], "unrecognized arguments: --write"),
+        (["--write"], "unknown flag --write"),
     ],
 )
 def test_mistakes_are_one_clear_line(folder, trained, monkeypatch, capsys, arguments, words):

@@ -68,7 +68,7 @@ def test_other_settings_and_no_states(tmp_path, monkeypatch, capsys):
     ("words", "message"),
     [
         (("--size", 9), "matching: size is 9 (valid: 2 to 8)"),
-        (("--size", "x"), "argument --size: invalid int value: 'x'"),
+        (("--size", "x"), "--size x: a whole number is needed"),
         (("--num_train", -1), "--num_train -1: must be at least 0"),
         (("--num_test", -2), "--num_test -2: must be at least 0"),
         (("--set", "known"), "--set known: NAME=VALUE is needed"),
@@ -76,8 +76,8 @@ def test_other_settings_and_no_states(tmp_path, monkeypatch, capsys):
         (("--set", "knwn=1"), "unknown setting of matching 'knwn'; did you mean 'known'?"),
         (("--set", "hardness=NaN"), "matching: hardness is nan (valid: at least 1)"),
         (("--size", 3, "--set", "known=1"), "matching: no state is as hard as 1.25 with known 1"),
-        (("--rows", "game"), "argument --rows: invalid choice: 'game'"),
-        (("--num-train", 1), "unrecognized arguments: --num-train 1"),
+        (("--rows", "game"), "--rows game: unknown (valid: state, player)"),
+        (("--num-train", 1), "unknown flag --num-train: did you mean --num_train?"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, words, message):

@@ -36,7 +36,10 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
     assert call(monkeypatch, trained, "--format", "onnx", "--out", tmp_path / "policy.onnx") == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == (f"export.py: an ONNX file needs {name}, which is not installed: pip install -e '.[export]'\n")
+    assert told.err == (
+        f"export.py: an ONNX file needs {name}, which is not installed: pip install -e '.[export]'; "
+        "--format torch needs nothing more\n"
+    )
     assert not (tmp_path / "policy.onnx").exists()
 
 
@@ -45,8 +48,8 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
     [
         (["nowhere/gen_1", "--format", "torch", "--out", "a.pt2"], "nowhere/gen_1 holds no policy"),
         (["nosuch", "--format", "onnx", "--out", "a.onnx"], "nosuch holds no policy"),
-        (["RUN", "--format", "tflite", "--out", "a.pt2"], "invalid choice: 'tflite'"),
-        (["RUN", "--format", "torch"], "the following arguments are required: --out"),
+        (["RUN", "--format", "tflite", "--out", "a.pt2"], "--format tflite: unknown"),
+        (["RUN", "--format", "torch"], "--out is missing: file to write"),
         (["RUN", "--format", "torch", "--out", "RUN"], "it is a folder"),
         (["RUN", "--format", "torch", "--out", "a.pt2", "--check", "0"], "--check 0: at least 1 observation"),
     ],

@@ -80,7 +80,7 @@ def test_what_is_there_is_kept(tmp_path, monkeypatch, capsys):
         (["--bot", "idle", "--max-episode-frames", "0"], "--max-episode-frames 0: at least 1 is needed"),
         (["--bot", "idle", "--max-episode-frames", "-5"], "--max-episode-frames -5: at least 1 is needed"),
         (["--bot", "idle", "--out", __file__], "--out " + __file__ + ": "),
-        (["--bots", "idle"], "unrecognized arguments: --bots"),
+        (["--bots", "idle"], "unknown flag --bots: did you mean --bot?"),
     ],
 )
 def test_mistakes_are_one_clear_line(tmp_path, monkeypatch, capsys, arguments, words):

@@ -9,7 +9,7 @@ from selfplay.commands.selfcheck import SelfcheckResult
 def fake(monkeypatch, recommended):
     """Runs that are judged at once."""
 
-    def check(game, case, seed):
+    def check(game, case, seed, progress, before):
         return SelfcheckResult(game, seed, case.band, 1.0, 0.5, recommended.get((game, seed), 0.0), 9)
 
     monkeypatch.setattr("selfplay.commands.selfcheck.check", check)

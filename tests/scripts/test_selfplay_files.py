@@ -120,7 +120,7 @@ def call(monkeypatch, module, *words):
         (generate_selfplay_games, ("--num-games", "1"), "--num-games 1: "),
         (generate_selfplay_games, ("--games-per-state", "1"), "one game's pair has one reward, and so advantage zero"),
         (generate_selfplay_games, ("--game", "chess"), "--game chess: "),
-        (generate_selfplay_games, ("--games", "1"), "unrecognized arguments: --games 1"),
+        (generate_selfplay_games, ("--games", "1"), "unknown flag --games: did you mean"),
         (convert_selfplay_to_verl, (), "selfplay_games.jsonl: no games; run_selfplay_generation.sh plays them"),
         (train_dialogue, (), "no data to train on; run_selfplay_generation.sh makes it"),
         (train_dialogue, ("--kl", "much"), "--kl much: "),

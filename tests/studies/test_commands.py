@@ -66,7 +66,7 @@ def test_a_documented_command_starts(name, monkeypatch, capsys):
         ("kill_resume", "--kills 0", "--kills is 0; valid: 1 or more"),
         ("soak", "--minutes 0", "--minutes must be above 0"),
         ("soak", "--folder .", "exists; name a new one"),
-        ("soak", "--game-type chess", "invalid choice: 'chess'"),
+        ("soak", "--game-type chess", "--game-type chess: unknown"),
         ("soak", "--chaos fire=1", "valid kinds"),
         ("soak", "--game-type kuhn_text --chaos kill=0.1", "in processes of their own"),
     ],

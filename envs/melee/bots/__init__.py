@@ -10,6 +10,7 @@ from typing import Final
 
 from envs.compile import rule
 from envs.melee import actions as a
+from envs.melee.bot_names import FRAME_SKIP, LADDER, NAMES, VERSION
 from envs.melee.bots.controls import BOT, C_HELD, release
 from envs.melee.bots.footwork import finish_wavedash, idle_footwork
 from envs.melee.bots.perception import stands_free
@@ -19,11 +20,7 @@ from envs.melee.rng import mix, unit
 
 __all__ = ["BOT", "FRAME_SKIP", "LADDER", "NAMES", "VERSION", "decide", "start_bot"]
 
-VERSION: Final = 7  # part of every rating's settings: raise it when a bot changes
-FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
-NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder", "all_rounder")
 IDLE, RANDOM, WALKER, RUSHER, SHIELD_GRABBER, COUNTER_HITTER, EDGE_GUARDER, ALL_ROUNDER = range(8)
-LADDER: Final = NAMES[1:]  # from the weakest to the strongest
 
 # Probability that a bot on the ground moves about idly for LAPSE_FRAMES frames, by kind.
 LAPSES: Final = (0.0, 0.0, 0.0, 0.825, 0.52, 0.5, 0.58, 0.0)

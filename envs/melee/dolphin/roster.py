@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from envs.melee import bots
+from envs.melee.bot_names import NAMES
 
 _BY_NUMBER: Final = (
     *("mario", "fox", "cptfalcon", "dk", "kirby", "bowser", "link", "sheik", "ness", "peach", "popo", "nana"),
@@ -19,13 +19,13 @@ LEVELS: Final = range(1, 10)
 CPU: Final = tuple(f"cpu_{level}" for level in LEVELS)
 """The game's own computer players by level: the ladder of the real game."""
 
-PLAYERS: Final = (*bots.NAMES, *CPU)
+PLAYERS: Final = (*NAMES, *CPU)
 """Players that can take a seat instead of a policy: scripted players, then computer players."""
 
 
 def level_of(player: int) -> int:
     """Level of the computer player at an index of ``PLAYERS``, 0 for other players."""
-    return max(player - len(bots.NAMES) + 1, 0)
+    return max(player - len(NAMES) + 1, 0)
 
 
 @dataclass(frozen=True, slots=True)

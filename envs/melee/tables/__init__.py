@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import numpy as np
 
@@ -22,11 +22,31 @@ from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_ID
 from envs.melee.tables.poses import poses_of, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
-__all__ = ["CHARACTERS", "STAGES", "UNREADABLE", "Tables", "check_readable", "load_tables"]
+__all__ = ["CHARACTERS", "STAGES", "Tables", "check_readable", "load_tables", "names_of"]
 
 _FOLDER = Path(__file__).resolve().parent
-UNREADABLE: Final[dict[str, str]] = {}
-"""Characters and stages of the game that are left out because their files cannot be read: name -> why."""
+_READ: Final[dict[str, Callable[[Path], CharacterFile | StageFile]]] = {
+    "characters": read_character,
+    "stages": read_stage,
+}
+CHARACTERS: dict[str, int]
+"""Numbers of the characters whose files can be read, by name; all files are read when this is first asked for."""
+STAGES: dict[str, int]
+"""The same of the stages."""
+
+
+def __getattr__(name: str) -> dict[str, int]:
+    if name not in ("CHARACTERS", "STAGES"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    characters, stages = _read(_FOLDER)
+    globals()["CHARACTERS"] = {character.name: character.id for character in characters}
+    globals()["STAGES"] = {stage.name: stage.id for stage in stages}
+    return cast("dict[str, int]", globals()[name])
+
+
+def names_of(kind: str) -> tuple[str, ...]:
+    """Names of all files of the game of a kind, ``characters`` or ``stages``, whether they can be read or not."""
+    return tuple(path.stem for path in sorted(_FOLDER.glob(f"{kind}/*.toml")))
 
 
 @cache
@@ -42,14 +62,18 @@ def load_tables(folder: Path | None = None) -> Tables:
 
 
 def check_readable(*names: str | None) -> None:
-    """Refuse characters and stages whose files could not be read.
+    """Refuse characters and stages whose files cannot be read.
 
     Raises:
         TableError: a name is among them; the message names the file, the row and the field.
     """
-    for name in names:
-        if name in UNREADABLE:
-            raise TableError(UNREADABLE[name])
+    for kind, read in _READ.items():
+        for name in set(names) & set(names_of(kind)):
+            path = _FOLDER / kind / f"{name}.toml"
+            try:
+                read(path)
+            except TableError as error:
+                raise TableError(f"{path}: {error}") from error
 
 
 @cache
@@ -76,7 +100,6 @@ def _read_all(folder: Path, kind: str, read: Callable[[Path], _File]) -> tuple[_
         except TableError as error:
             if folder != _FOLDER:
                 raise
-            UNREADABLE[path.stem] = f"{path}: {error}"
             warnings.warn(f"{kind}/{error}; {path.stem} is left out", stacklevel=2)
     return tuple(found)
 
@@ -146,7 +169,3 @@ def _rows_of(ids: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     rows = np.full(NUM_IDS, -1, np.int32)
     rows[ids] = np.arange(len(ids))
     return rows
-
-
-CHARACTERS: dict[str, int] = {character.name: character.id for character in _read(_FOLDER)[0]}
-STAGES: dict[str, int] = {stage.name: stage.id for stage in _read(_FOLDER)[1]}

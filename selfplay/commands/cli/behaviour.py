@@ -37,7 +37,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    from selfplay.commands import behaviour as behaving
+    from envs.registry import find_character, find_game
+    from selfplay.checkpoint import resolve_policy
+    from selfplay.commands.named_players import MOCK, policy_folder
+    from selfplay.replays.folder import replay_files
 
     if options.replays is None and options.policy is None:
         raise ConfigError("nothing to count: --replays, --policy or both are needed")
@@ -45,6 +48,16 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(f"--player {options.player}: it picks seats of files, --replays is missing")
     if options.opponent is not None and options.policy is None:
         raise ConfigError(f"--opponent {options.opponent}: it meets a policy, --policy is missing")
+    if options.character is not None:
+        options.character = find_character(find_game(MOCK), options.character)
+    if options.replays is not None:
+        replay_files(options.replays)
+    if options.policy is not None:
+        resolve_policy(Path(options.policy))
+    if options.opponent is not None:
+        policy_folder(options.opponent)
+    from selfplay.commands import behaviour as behaving
+
     columns, unreadable = [], []
     if options.replays is not None:
         folder = behaving.folder_games(options.replays, options.character, options.player)

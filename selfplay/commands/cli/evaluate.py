@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from selfplay.config.command_line import Parser, run_command
@@ -12,7 +13,7 @@ from selfplay.config.command_line import Parser, run_command
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
-    made.add_argument("b", metavar="B", help="its opponent")
+    made.add_argument("b", metavar="B", help="opponent of A: policy folder, run folder or scripted player")
     made.add_argument(
         "--games",
         type=int,
@@ -37,15 +38,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from selfplay.commands.named_players import check_games, choices, game_for
+
+    check_games(options.games)
+    game = game_for((options.a, options.b), options.game_type)
+    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    choices(*given, game=game)
     from selfplay.commands.evaluation import evaluate
     from selfplay.commands.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
+    from selfplay.report.ticker import Ticker
 
-    (a, b), game = contenders((options.a, options.b), options.game_type)
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    (a, b), game = contenders((options.a, options.b), game)
     (mine, other), rules = chosen_rules((a, b), *given, game=game, greedy=options.greedy)
     bounds = SprtBounds(*options.sprt)
-    result = evaluate(a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
+    with Ticker(sys.stderr, "Playing games", options.games) as ticker:
+        fight = (a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
+        result = evaluate(*fight, progress=ticker.at)
     names = Path(options.a).name, Path(options.b).name
     verdict = result.verdict(*(names if names[0] != names[1] else (options.a, options.b)))
     if options.json:
@@ -57,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
     print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{finished}")
     if result.damage is not None:
-        print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s a game")
+        print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s of game time each")
     if result.stocks_per_minute is not None and result.damage_per_minute is not None:
         (stocks, other_stocks), (damage, other_damage) = result.stocks_per_minute, result.damage_per_minute
         print(f"  a minute: {stocks:.2f} to {other_stocks:.2f} stocks, {damage:.0f}% to {other_damage:.0f}% damage")

@@ -12,7 +12,12 @@ from selfplay.config.command_line import Parser, run_command
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("policy", metavar="POLICY", help="policy folder, or run folder")
-    made.add_argument("--format", required=True, choices=("onnx", "torch"), help="onnx needs the extra 'export'")
+    made.add_argument(
+        "--format",
+        required=True,
+        choices=("onnx", "torch"),
+        help="onnx (needs the extra 'export') or torch",
+    )
     made.add_argument("--out", required=True, type=Path, metavar="FILE", help="file to write; FILE.json describes it")
     made.add_argument(
         "--check",
@@ -25,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from selfplay.commands.export_request import check_request
+
+    check_request(options.policy, options.format, options.out, options.check)
     from selfplay.commands.export import TOLERANCE, export
 
     done = export(options.policy, options.format, options.out, options.check)

@@ -28,11 +28,19 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, checkpoints: Path) -> None:
-    from envs.registry import find_game
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.named_runs import resolve_run
-    from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
     from selfplay.config.family import is_dialogue_run
+
+    if (options.games is not None or options.ship) and not options.calibrate:
+        raise ConfigError("--games and --ship go with --calibrate; without it --budget says how many games are played")
+    for flag, games in (("--budget", options.budget), ("--games", options.games)):
+        if games is not None and games < 1:
+            raise ConfigError(f"{flag} {games}: at least 1 is needed")
+    folder = RunDir(resolve_run(options.run, checkpoints))
+    words = is_dialogue_run(folder)
+    from envs.registry import find_game
+    from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
     from selfplay.league.anchors import FILE_NAME, FOLDER
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import read_games
@@ -41,13 +49,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.report.rating_events import write_ratings
     from selfplay.train.fighting.rating import config_of, settings_of
 
-    if (options.games is not None or options.ship) and not options.calibrate:
-        raise ConfigError("--games and --ship go with --calibrate; without it --budget says how many games are played")
-    if options.budget < 1 or (options.games is not None and options.games < 1):
-        raise ConfigError("a number of games must be at least 1")
-    folder = RunDir(resolve_run(options.run, checkpoints))
     given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
-    words = is_dialogue_run(folder)
     if given and (words or not find_game(config_of(folder).game.type).live):
         raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
     if words:

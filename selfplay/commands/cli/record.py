@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from pathlib import Path
 
 from selfplay.config.command_line import Parser, run_command
@@ -38,25 +39,39 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    from selfplay.checkpoint import check_folder
+    from selfplay.checkpoint import check_writable_folder, resolve_policy
+    from selfplay.commands.named_players import check_scripted, choices, policy_folder
+    from selfplay.train.imitation.recording_request import check_recording
+
+    check_writable_folder(options.out, "--out")
+    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
+    choices(*given)
+    for kind, name in options.players or ():
+        if kind == "bot":
+            check_scripted(name)
+        else:
+            resolve_policy(Path(name))
+    for name in options.opponent:
+        policy_folder(name)
+    check_recording(options.players or (), options.games)
     from selfplay.commands import record as recording
     from selfplay.commands.players import chosen_rules
+    from selfplay.report.ticker import time_left
     from selfplay.train.imitation.recording import pairings_of
 
-    check_folder(options.out, "--out")
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
     opponents = [recording.opponent(name) for name in options.opponent]
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
     characters, rules = chosen_rules((*players, *opponents), *given)
     everybody = {player.id: player for player in (*players, *opponents)}
     pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
     there = sum(order.path.exists() for order in orders)
-    frames = 0
+    frames, started = 0, time.monotonic()
     for progress in recording.record(orders, everybody, rules):
         frames = progress.frames
-        print(f"{progress.files} of {len(orders)} games, {frames:,} frames", flush=True)
+        left = time_left(time.monotonic() - started, progress.files - there, len(orders) - there)
+        print(f"{progress.files} of {len(orders)} games, {frames:,} frames{left}", flush=True)
     print(
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from selfplay import console
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog=program(), description=__doc__)
+    made = Parser(description=__doc__)
     made.add_argument("files", nargs="+", type=Path, metavar="FILE", help=".slp file")
     return made
 
@@ -19,10 +19,11 @@ def parser() -> argparse.ArgumentParser:
 @console.command
 def main() -> int:
     """Print a paragraph for each file; exit code 2 if one cannot be read."""
+    files = parser().parse_args().files
     from envs.melee.replay import ReplayError, read_replay
 
     code = 0
-    for path in parser().parse_args().files:
+    for path in files:
         try:
             replay = read_replay(path)
         except ReplayError as error:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.config.command_line import Parser, check_name, run_command
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(description=__doc__)
+    from envs.registry import SOLVED
+
+    made = Parser(description=__doc__, words={game: f"--games {game}" for game in SOLVED})
     made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="seeds of the runs (default: %(default)s)")
     made.add_argument("--games", metavar="NAME,NAME", help="only these (default: all)")
     made.add_argument("--json", action="store_true", help="as JSON")
@@ -25,23 +28,29 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Train, judge, print; 1 where a recommended player lies outside its band."""
-    from selfplay.commands.selfcheck import CASES, check
+    from envs.registry import SOLVED
 
     seeds = [int(seed) for seed in options.seeds.split(",") if seed.isdigit()]
-    games = options.games.split(",") if options.games else list(CASES)
+    games = options.games.split(",") if options.games else list(SOLVED)
     if not seeds or ",".join(map(str, seeds)) != options.seeds:
         raise ConfigError(f"--seeds {options.seeds}: whole numbers are needed, with commas between them")
-    if unknown := [game for game in games if game not in CASES]:
-        raise ConfigError(f"--games {unknown[0]}: unknown (valid: {', '.join(CASES)})")
+    for game in games:
+        check_name("--games", game, SOLVED)
+    from selfplay.commands.selfcheck import CASES, check
+    from selfplay.report.ticker import Ticker
+
     started = time.monotonic()
     found: list[SelfcheckResult] = []
     if not options.json:
         print(f"{'game':<8} {'seed':>4} {'last':>7} {'average':>8} {'recommended':>12} {'band':>6}")
-    for game in games:
-        for seed in seeds:
-            found.append(check(game, CASES[game], seed))
-            if not options.json:
-                print(row(found[-1]), flush=True)
+    total, before = sum(CASES[game].steps for game in games) * len(seeds), 0
+    with Ticker(sys.stderr, "Training, steps", total) as ticker:
+        for game in games:
+            for seed in seeds:
+                found.append(check(game, CASES[game], seed, ticker.at, before))
+                before += CASES[game].steps
+                if not options.json:
+                    print(row(found[-1]), flush=True)
     seconds = time.monotonic() - started
     passed = all(finding.passed for finding in found)
     if options.json:

@@ -17,6 +17,7 @@ APPS = {
 def run(family: str) -> int:
     """Parse the arguments, then load torch and train; the exit code."""
     call = import_module(f"selfplay.config.{family}_cli").parse(sys.argv[1:])
+    import_module("selfplay.config.call").check_call(call)
     train = import_module(APPS[family]).train
     code: int = train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)
     return code

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from envs.errors import GameError
 from selfplay import console
+from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.verbs import program
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog=program(), description=__doc__)
+    made = Parser(description=__doc__)
     made.add_argument(
         "what",
         nargs="?",
@@ -56,9 +57,10 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
     from selfplay.checkpoint import is_policy
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
-    from selfplay.commands.watch import fight
 
     folder = resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
+    from selfplay.commands.watch import fight
+
     seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
     if options.game is not None:
         film = _rated(folder, options)

@@ -40,9 +40,9 @@ def check_writable(path: Path) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
+    if path.is_dir():
+        raise ConfigError(f"cannot write {path}: it is a folder")
     with boundary(ConfigError, f"cannot write {path}"):
-        if path.is_dir():
-            raise IsADirectoryError("it is a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(f"nothing may be written in {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"cannot write {path}: {path.parent} is not writable")

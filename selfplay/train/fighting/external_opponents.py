@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir, load_generation, resolve_policy, save_policy
 from selfplay.errors import ConfigError
-from selfplay.policy.policy import can_play, game_of, load_policy
+from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.policy import load_policy
 from selfplay.train.fighting.archive import GUEST
 
 if TYPE_CHECKING:

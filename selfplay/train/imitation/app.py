@@ -18,9 +18,10 @@ from selfplay.errors import ConfigError
 from selfplay.machine import processor, usable_cores
 from selfplay.policy.heads import Heads
 from selfplay.report import header
+from selfplay.report.ticker import Ticker
 from selfplay.train.imitation.data import Games, open_library
 from selfplay.train.imitation.export import LATEST, exported, owner_of_best
-from selfplay.train.imitation.report import Reports, Ticker, table
+from selfplay.train.imitation.report import Reports, table
 from selfplay.train.imitation.standing import (
     Standing,
     find_training,

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from envs.melee import bots
 from envs.melee.mock import ENDED_BY
 from envs.melee.physics.actions.death import TIMER
 from envs.melee.replay import Replay, end_of, replay_of, seat_of
 from envs.melee.state import CONTROLLER, GAME, NUM_SEATS, PLAYER, GameState
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.errors import ConfigError
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, Rules, play
 from selfplay.seeding import derive
+from selfplay.train.imitation.recording_request import check_recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,10 +46,7 @@ def pairings_of(
     Raises:
         ConfigError: no player, or fewer than one game.
     """
-    if not players:
-        raise ConfigError(f"at least one player is needed, --bot or --policy (scripted: {', '.join(bots.NAMES)})")
-    if games < 1:
-        raise ConfigError(f"--games {games}: at least 1 is needed")
+    check_recording(players, games)
     players, opponents = list(dict.fromkeys(players)), list(dict.fromkeys(opponents))
     if opponents:
         meetings = list(itertools.product(players, opponents))

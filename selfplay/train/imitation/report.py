@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from envs.melee.controller import BUTTONS, FIELDS
 from selfplay.report.outputs import reporters
-from selfplay.report.plain import PlainReporter, StreamSink
+from selfplay.report.ticker import Ticker
 
 if TYPE_CHECKING:
     from selfplay.learner.imitation_metrics import ImitationMetrics
     from selfplay.train.imitation.standing import Sums
 
-LINE_EVERY_S: Final = 30.0  # without a terminal
 SHOWN_BAD: Final = 3  # files that the terminal names
 ALIKE: Final = 0.02  # share of the player's distinct actions below which a policy counts as collapsed
 VARIED: Final = 50  # minimum of the player's distinct actions for this check
@@ -164,33 +159,3 @@ class Reports:
     def close(self) -> None:
         for reporter in self._reporters.values():
             reporter.close()
-
-
-class Ticker:
-    """A progress bar in a terminal, else a line every ``LINE_EVERY_S``. Nothing else may write while it is open."""
-
-    def __init__(self, stream: TextIO, label: str, total: int = 0) -> None:
-        self._label, self._total = label, total
-        self._lines = PlainReporter(StreamSink(stream))
-        self._next = time.monotonic() + LINE_EVERY_S
-        console = Console(file=stream)
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            console=console, transient=True, disable=not console.is_terminal or console.is_dumb_terminal,
-        )  # fmt: skip
-        self._task = self._bar.add_task(label, total=total or None)
-
-    def __enter__(self) -> Ticker:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def at(self, done: int, total: int | None = None) -> None:
-        """Show that ``done`` of ``total`` are done; None: the same total as before."""
-        self._total = self._total if total is None else total
-        self._bar.update(self._task, completed=done, total=total)
-        if self._bar.disable and time.monotonic() >= self._next:
-            self._next = time.monotonic() + LINE_EVERY_S
-            self._lines.notice(f"{self._label}: {done:,} of {self._total:,}")

@@ -151,10 +151,10 @@ def test_files_that_are_too_large_are_refused(made, monkeypatch):
 
 def test_a_pointer_of_git_lfs_is_told(tmp_path):
     (tmp_path / "a.slp").write_bytes(LFS_POINTER)
-    with pytest.raises(ReplayError, match=r"a\.slp: byte 0: is a Git LFS pointer .* `git lfs pull`"):
+    with pytest.raises(ReplayError, match=r"a\.slp: is a Git LFS pointer .* `git lfs pull`"):
         read_replay(tmp_path / "a.slp")
 
 
 def test_a_missing_file_is_an_error_with_its_name(tmp_path):
-    with pytest.raises(ReplayError, match=r"gone.slp: byte 0: No such file"):
+    with pytest.raises(ReplayError, match=r"gone.slp: No such file"):
         read_replay(tmp_path / "gone.slp")

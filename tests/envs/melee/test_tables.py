@@ -303,7 +303,8 @@ for name in [name for name in sys.modules if name.split(".")[0] == "envs"]:
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     from envs.melee import tables
-print([str(warning.message) for warning in caught], sorted(tables.CHARACTERS))
+    names = sorted(tables.CHARACTERS)
+print([str(warning.message) for warning in caught], names)
 try:
     tables.check_readable("marth", "fox")
 except tables.TableError as error:

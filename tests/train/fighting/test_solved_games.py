@@ -20,7 +20,8 @@ from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_games
 from selfplay.policy.opponent import load_opponent
-from selfplay.policy.policy import game_of, load_fighter, load_policy
+from selfplay.policy.played_game import game_of
+from selfplay.policy.policy import load_fighter, load_policy
 from selfplay.report.health import ENOUGH, Health
 from selfplay.train.fighting.rating import config_of
 from tests.report.make import report

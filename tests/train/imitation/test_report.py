@@ -6,8 +6,9 @@ import pytest
 
 from envs.melee.controller import BUTTONS, FIELDS
 from selfplay.learner.imitation_metrics import ImitationMetrics, Mean
-from selfplay.train.imitation import report
-from selfplay.train.imitation.report import EpochReport, Reports, Ticker, table, warnings
+from selfplay.report import ticker
+from selfplay.report.ticker import Ticker
+from selfplay.train.imitation.report import EpochReport, Reports, table, warnings
 from selfplay.train.imitation.standing import Sums
 
 FOUND = ImitationMetrics(
@@ -79,12 +80,16 @@ def test_files_left_out_are_counted_and_named(tmp_path, bad, told):
 
 
 def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch, tmp_path):
-    monkeypatch.setattr(report, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(ticker, "FIRST_S", 0.0)
+    monkeypatch.setattr(ticker, "EVERY_S", 0.0)
     stream = io.StringIO()
-    with Ticker(stream, "Counting", 2000) as ticker:
-        ticker.at(1000)
-        ticker.at(3, 4)
-    assert [line[11:] for line in stream.getvalue().splitlines()] == ["Counting: 1,000 of 2,000", "Counting: 3 of 4"]
+    with Ticker(stream, "Counting", 2000) as opened:
+        opened.at(1000)
+        opened.at(3, 4)
+    assert [line[11:] for line in stream.getvalue().splitlines()] == [
+        "Counting: 1,000 of 2,000, about 0 s left",
+        "Counting: 3 of 4, about 0 s left",
+    ]
     reports = Reports(tmp_path, stream)
     reports.epoch(replace(EPOCH, metrics=replace(FOUND, distinct=(1, 100))))
     reports.close()

@@ -9,7 +9,8 @@ from selfplay.config.fighting import Config
 from selfplay.config.imitation_cli import parse
 from selfplay.config.pretrained import with_pretrained
 from selfplay.errors import ConfigError, NotARunError, RunLockedError
-from selfplay.policy.policy import game_of, load_policy
+from selfplay.policy.played_game import game_of
+from selfplay.policy.policy import load_policy
 from selfplay.train.imitation.standing import find_training
 from selfplay.train.imitation.training import Training
 from tests.replays.replay_folders import write_game

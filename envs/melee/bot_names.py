@@ -1,0 +1,10 @@
+"""Names of the scripted players and what ratings know of them; loads no compiled rules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+VERSION: Final = 7  # part of every rating's settings: raise it when a bot changes
+FRAME_SKIP: Final = 4  # frames between two decisions, in rating games and as a Gymnasium opponent
+NAMES: Final = ("idle", "random", "walker", "rusher", "shield_grabber", "counter_hitter", "edge_guarder", "all_rounder")
+LADDER: Final = NAMES[1:]  # from the weakest to the strongest

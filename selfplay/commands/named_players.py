@@ -1,0 +1,152 @@
+"""Players as a person names them, and what is chosen for their games, checked before torch is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envs.errors import UnknownNameError
+from envs.registry import GAMES, find_character, find_game, find_stage
+from selfplay.checkpoint import resolve_policy
+from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.checkpoint.policies import generations_of
+from selfplay.checkpoint.schema import GENERATION_ID
+from selfplay.config.fighting import GameConfig
+from selfplay.errors import ConfigError
+from selfplay.policy.played_game import can_play, game_of
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import PolicyMeta, RunDir
+
+MOCK = GameConfig().type
+"""Game of scripted players for which no game is named, and of policies that were trained in real time."""
+
+
+def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Path | None:
+    """The policy folder of the player called ``name``; None for a scripted player.
+
+    Args:
+        name: ``gen_N`` of ``run``, a folder, or a scripted player's name.
+        run: Where generations are looked for.
+        game: Name of the game to be played.
+
+    Raises:
+        ConfigError: no player of that name (lists the scripted players, or the generations of the run), or a policy of
+            another game.
+        CheckpointError: a folder that holds no policy, or a damaged one.
+    """
+    players = find_game(game).rated.players
+    if name in players:
+        return None
+    folder = _folder(name, run)
+    if folder is None and GENERATION_ID.fullmatch(name):
+        if run is None:
+            raise ConfigError(f"{name} is a generation of a run: name its folder, such as RUN/generations/{name}")
+        raise ConfigError(f"{run.path} has no {name}; {generations_of(run)}; scripted players: {', '.join(players)}")
+    if folder is None:
+        raise ConfigError(f"{UnknownNameError('player', name, players)}; or name the folder of a policy")
+    folder = resolve_policy(folder)
+    meta = read_policy_meta(folder)
+    if not can_play(meta, game):
+        raise ConfigError(f"{name} plays {game_of(meta)}, not {game}")
+    return folder
+
+
+def game_for(names: Sequence[str], game: str | None = None) -> str:
+    """The game of these players: ``game``, by default that of the first policy, else the mock. Each is checked.
+
+    Raises:
+        ConfigError: as of ``policy_folder``, or ``game`` is played in real time.
+        CheckpointError: as of ``policy_folder``.
+        GameError: ``game`` is not known.
+    """
+    scripted = {name for entry in GAMES.values() for name in entry.rated.players}
+    folders = [folder for name in names if name not in scripted and (folder := _folder(name)) is not None]
+    if game is None:
+        game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else MOCK
+    elif find_game(game).live:
+        raise ConfigError(f"--game-type {game}: its policies are compared in the {MOCK}, not in real time")
+    for name in names:
+        policy_folder(name, game=game)
+    return game
+
+
+def check_games(games: int) -> None:
+    """Refuse to judge a player by fewer than two games.
+
+    Raises:
+        ConfigError: so few.
+    """
+    if games < 2:
+        raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
+
+
+def check_scripted(name: str) -> None:
+    """Refuse a name that is no scripted player of the mock.
+
+    Raises:
+        ConfigError: there is none; lists all.
+    """
+    players = find_game(MOCK).rated.players
+    if name not in players:
+        raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, players)}")
+
+
+def home_game(meta: PolicyMeta) -> str:
+    """The game in which a policy is compared with others: its own, or the mock where its own runs in real time."""
+    game = game_of(meta)
+    return MOCK if find_game(game).live else game
+
+
+def _folder(name: str, run: RunDir | None = None) -> Path | None:
+    """The folder that a name stands for; None where it can only be the name of a scripted player."""
+    if run is not None and (run.generations / name).is_dir():
+        return run.generations / name
+    path = Path(name)
+    return path if path.exists() or "/" in name or path.suffix else None
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person chose for a fight, by full names; None: as in training."""
+
+    character: str | None
+    opponent_character: str | None
+    stage: str | None
+    max_episode_frames: int | None
+
+
+def choices(
+    character: str | None = None,
+    opponent_character: str | None = None,
+    stage: str | None = None,
+    max_episode_frames: int | None = None,
+    *,
+    game: str = MOCK,
+) -> Choices:
+    """Check what was chosen; short names of characters and stages are valid.
+
+    Raises:
+        ConfigError: a cap of no frame, or a setting of fights for another game.
+        GameError: an unknown character or stage.
+    """
+    given = {
+        "--character": character,
+        "--opponent-character": opponent_character,
+        "--stage": stage,
+        "--max-episode-frames": max_episode_frames,
+    }
+    entry = find_game(game)
+    unused = [flag for flag, value in given.items() if value is not None and not entry.fighter]
+    if unused:
+        raise ConfigError(f"{unused[0]} is a setting of fights; {game} has no use for it")
+    if max_episode_frames is not None and max_episode_frames < 1:
+        raise ConfigError(f"--max-episode-frames {max_episode_frames}: at least 1 is needed")
+    return Choices(
+        character and find_character(entry, character),
+        opponent_character and find_character(entry, opponent_character),
+        stage and find_stage(entry, stage),
+        max_episode_frames,
+    )

@@ -1,0 +1,81 @@
+"""Words of other programs of the field for flags and settings of this one, and what is said of unknown ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from envs.spelling import nearest, plain
+
+FOLDERS: Final = ("--checkpoint", "--out", "--folder")
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("lr", "alpha", "step_size"), ("--learning-rate",)),
+    **dict.fromkeys(("n_steps", "num_steps", "rollout_steps", "horizon", "unroll_length"), ("--rollout-length",)),
+    **dict.fromkeys(("clip", "clip_range", "clip_coef", "clip_param", "clip_epsilon", "clip_ratio"), ("--ppo-clip",)),
+    **dict.fromkeys(("n_epochs", "num_epochs", "update_epochs"), ("--ppo-epochs", "--epochs")),
+    **dict.fromkeys(("ent_coef", "entropy_coef", "entropy_coeff"), ("--entropy",)),
+    **dict.fromkeys(("minibatch_size", "batch"), ("--batch-size", "--batch-rows")),
+    **dict.fromkeys(("discount", "gamma"), ("--gamma",)),
+    **dict.fromkeys(("lam", "lambda", "gae"), ("--gae-lambda",)),
+    **dict.fromkeys(("env", "env_id", "env_name", "gym_id", "environment", "game"), ("--game-type", "--game")),
+    "games": ("--num-games", "--budget"),
+    **dict.fromkeys(("num_envs", "n_envs", "envs", "n_games"), ("--num-games", "--games")),
+    **dict.fromkeys(("total_timesteps", "total_steps", "num_timesteps", "steps"), ("--timesteps", "--steps")),
+    **dict.fromkeys(("episodes", "num_episodes", "n_episodes", "matches"), ("--games", "--num-games")),
+    **dict.fromkeys(("gpu", "cuda"), ("--device cuda",)),
+    "cpu": ("--device cpu",),
+    **dict.fromkeys(("log_dir", "logdir", "output", "output_dir", "save_dir", "save_path", "out", "dir"), FOLDERS),
+    **dict.fromkeys(("run", "run_name", "name", "exp_name"), FOLDERS),
+    **dict.fromkeys(("load", "load_model", "pretrain", "init_from", "policy", "model"), ("--pretrained", "--policy")),
+    **dict.fromkeys(("restore", "continue"), ("--resume",)),
+    **dict.fromkeys(("arch", "network"), ("--backbone",)),
+    **dict.fromkeys(("hidden_size", "hidden_sizes", "layers"), ("--hidden",)),
+    **dict.fromkeys(("char", "fighter"), ("--character",)),
+    **dict.fromkeys(("map", "level"), ("--stage",)),
+    **dict.fromkeys(("elo", "rate", "eval"), ("--track-elo",)),
+    **dict.fromkeys(("max_time", "minutes", "time_limit"), ("--max-minutes",)),
+    **dict.fromkeys(("render", "human", "show"), ("--terminal",)),
+}
+"""Flags that a word without its dashes may stand for, the first that a command has; with a value where it needs one."""
+SETTINGS: Final[Mapping[str, str]] = {
+    "vf_coef": "ppo.value_coefficient",
+    "value_coef": "ppo.value_coefficient",
+    "clip_range_vf": "ppo.value_clip",
+    "max_grad": "ppo.max_grad_norm",
+}
+"""Settings without a flag."""
+ABSENT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("wandb", "wandb_project", "track", "tensorboard"),
+        "each run writes TensorBoard files: tensorboard --logdir checkpoints",
+    ),
+    **dict.fromkeys(("quiet", "silent", "q"), "send the output to a file instead: > log.txt"),
+}
+"""What to do in place of a flag that no command has."""
+
+
+def meant(word: str, flags: Collection[str]) -> str:
+    """What to say of an unknown flag: ``: did you mean ...?``, what to do instead, or ``; see --help``."""
+    name = plain(word)
+    found = next((flag for flag in WORDS.get(name, ()) if flag.split()[0] in flags), None) or nearest(word, flags)
+    if found is not None:
+        return f": did you mean {found}?"
+    return f": {ABSENT[name]}" if name in ABSENT else "; see --help"
+
+
+def setting_meant(path: str, settings: Collection[str], flags: Mapping[str, str]) -> str:
+    """The same of an unknown setting ``group.name``.
+
+    Args:
+        path: What the user gave.
+        settings: All settings, by dotted name.
+        flags: Setting of each flag.
+    """
+    name = plain(path.rpartition(".")[2])
+    if within := [setting for setting in settings if setting.startswith(f"{path}.")]:
+        return f": it is a group of settings such as {within[0]}"
+    same = [setting for setting in settings if setting.rpartition(".")[2] == name]
+    by_word = [flags[flag] for flag in WORDS.get(name, ()) if flag in flags]
+    by_name = [SETTINGS[name]] if SETTINGS.get(name) in settings else []
+    found = next(iter((*same, *by_word, *by_name)), None) or nearest(path, settings)
+    return "" if found is None else f", did you mean {found}?"

@@ -1,0 +1,20 @@
+"""What a recording is asked for, checked before torch is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envs.melee.bot_names import NAMES
+from selfplay.errors import ConfigError
+
+
+def check_recording(players: Sequence[object], games: int) -> None:
+    """Refuse a recording without a player or a game.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if not players:
+        raise ConfigError(f"at least one player is needed, --bot or --policy (scripted: {', '.join(NAMES)})")
+    if games < 1:
+        raise ConfigError(f"--games {games}: at least 1 is needed")
