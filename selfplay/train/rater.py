@@ -13,7 +13,7 @@ from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import repeat
-from selfplay.report.metrics import GateReport
+from selfplay.report.metrics import GateReport, RatingReport
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.seeding import derive
@@ -114,6 +114,7 @@ class Rater:
         self.gate = plan.gate
         self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.by_frames, cost_s=plan.cost_s)
         self.newest_elo: float | None = None
+        self.rating: RatingReport | None = None
         self._run = run
         self._plan = plan
         self._ledger = ledger
@@ -195,8 +196,18 @@ class Rater:
             board, decided = await self._ledger.work(self._judge, await self._ledger.games())
             if decided is not None:
                 self._notify(decided)
-            self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
-            await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
+            row = next((row for row in board.rows if row.policy == progress.newest), None)
+            if row is not None:
+                self.newest_elo = row.elo
+                self.rating = RatingReport(
+                    generation=row.policy,
+                    elo=row.elo,
+                    low=row.elo if row.low is None else row.low,
+                    high=row.elo if row.high is None else row.high,
+                    iteration=progress.iteration,
+                    elapsed_s=progress.elapsed_s,
+                )
+            await self._ledger.work(self._publish, board, progress.total_steps)
         finally:  # tables take the longer the more games there are
             self.budget.pay(0, time.monotonic() - started)
 
@@ -221,13 +232,13 @@ class Rater:
         decided = None if self.gate is None else self._decide(self.gate, games)
         return build(games, run=self._run.path), decided
 
-    def _publish(self, board: Leaderboard, steps_per_iteration: int) -> None:
-        """Write which generation is best, and the curves of TensorBoard. Blocks."""
+    def _publish(self, board: Leaderboard, total_steps: int) -> None:
+        """Write which generation is best, and the table of TensorBoard. Blocks."""
         run = self._run
         if self.gate is not None:
             run.write_best(self.gate.state.model_dump(mode="json"))
         with writing(f"cannot write {run.rating_events}"):
-            write_ratings(run.rating_events, board, steps_per_iteration)
+            write_ratings(run.rating_events, board, total_steps)
 
     def _decide(self, gate: Gate, games: GameTable) -> str | None:
         best = gate.state.best
