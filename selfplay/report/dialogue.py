@@ -107,6 +107,8 @@ class DialogueReport(BaseModel):
             f"approx_kl={self.update['approx_kl']:.4f}{start}, clipped={self.update['clip_fraction']:.1%}, "
             f"groups of one reward {self.zero_variance:.0%}; {self.games_per_s:,.0f} games/s"
         )
+        if self.rating is not None:
+            learned += f", Elo {self.rating.elo:.0f} ({self.rating.low:.0f} to {self.rating.high:.0f})"
         if self.remaining_s is not None:
             learned += f", ETA {duration(self.remaining_s)}"
         return played, learned
