@@ -262,6 +262,9 @@ class RunConfig(SelfPlaySettings):
     process_mb: Changeable[Natural] = Field(
         PROCESS_MB, description="MB that the process of a block of games may allocate (Linux); 0 = no limit"
     )
+    verbose: Changeable[bool] = Field(
+        False, description="Write two lines for every iteration to the log, and details with each line of progress"
+    )
     chaos: Changeable[str | None] = Field(None, description=CHAOS)
     pretrained: str | None = Field(
         None,
@@ -371,6 +374,7 @@ OPTIONS: Final = options(
             *PLACE_FLAGS,
             ("--collect-timeout", "run.collect_timeout", "S"),
             ("--deterministic", "run.deterministic", ""),
+            ("--verbose", "run.verbose", ""),
             *FAULT_FLAGS,
         ),
     },

@@ -1,6 +1,7 @@
 """The live view of a run in a terminal.
 
-A thread of rich redraws it ``REFRESH_HZ`` times a second from the last report. Notices scroll above the view.
+A thread of rich redraws it ``REFRESH_HZ`` times a second from the last report, in the size that the terminal then has.
+Notices scroll above the view.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -19,20 +19,24 @@ from rich.table import Table
 from rich.text import Text
 
 from envs.files import printable
+from selfplay.report.listing import Listing, side_by_side
 from selfplay.report.plain import duration
-from selfplay.report.recent import Recent
+from selfplay.report.recent import Recent, TimeShares
+from selfplay.report.screen import Scrollback
 
 if TYPE_CHECKING:
-    from selfplay.report.metrics import IterationReport
+    from selfplay.report.metrics import IterationReport, RatingReport, ScoreAgainst
 
 REFRESH_HZ = 4
 HISTORY = 16  # iterations in a sparkline
+RATINGS = 48  # in a sparkline, at most
+BORDER = (4, 2)  # columns and lines of the panel
 OPPONENTS = 9  # rows at most
 BARS = "▁▂▃▄▅▆▇█"
 PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save": "green"}
 
 
-Parts = tuple[RenderableType, Sequence[Table], Sequence[Text]]  # progress, tables and warnings
+Parts = tuple[RenderableType, Sequence[Listing], Sequence[Text]]  # progress, tables and warnings
 
 
 class LiveView:
@@ -43,6 +47,7 @@ class LiveView:
 
     _report: Any = None  # the last one; set here, since the view draws at once
     _trend: tuple[float, ...] = ()  # of the last iterations, for a sparkline
+    _ratings: tuple[RatingReport, ...] = ()  # the last ones
 
     def __init__(
         self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
@@ -51,17 +56,23 @@ class LiveView:
         self._now = now
         self._clock = clock
         self._reported_at = clock()
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=REFRESH_HZ, transient=True)
+        self._time = TimeShares()
+        self._above = Scrollback(console, self._fitting)
+        self._live = Live(console=console, get_renderable=self._fitting, refresh_per_second=REFRESH_HZ, transient=True)
 
     def header(self, lines: Sequence[str]) -> None:
-        self._console.print(Text("\n".join(lines)))
+        self._above.print("\n".join(lines))
+        self._above.start()
         self._live.start()
 
     def iteration(self, report: Any) -> None:  # noqa: ANN401
+        self._time.add(report.phase_s)
+        if report.rating not in (None, *self._ratings[-1:]):
+            self._ratings = (*self._ratings, report.rating)[-RATINGS:]
         self._report, self._reported_at = report, self._clock()
 
     def notice(self, text: str) -> None:
-        self._console.print(Text(f"[{self._now():%H:%M:%S}] {printable(text)}"), soft_wrap=True)
+        self._above.print(f"[{self._now():%H:%M:%S}] {printable(text)}")
 
     def leaderboard(self, text: str) -> None:
         """End the live view, leave its last state on the screen and show the table."""
@@ -74,16 +85,28 @@ class LiveView:
     def _end(self) -> None:
         if self._live.is_started:
             self._live.stop()
-            self._console.print(self._render())
+            self._above.stop()
+            self._console.print(self._render(None))
 
-    def _render(self) -> RenderableType:
+    def _fitting(self) -> RenderableType:
+        """The view on the screen of now; one line stays for the last notice."""
+        return self._render(self._console.height - 1)
+
+    def _render(self, height: int | None) -> RenderableType:
+        """The view in at most this number of lines; None: with everything."""
         report, since = self._report, self._clock() - self._reported_at
         if report is None:
             return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
         progress, tables, warnings = self._parts(report, since)
-        footer = Text(" ").join(warnings)
-        parts = Group(progress, _phases(report.phase_s), Columns(tables, padding=(0, 2)), footer)
-        return Panel(parts, title="Self-play")
+        width = self._console.width - BORDER[0]
+        parts = [progress, *_elo(self._ratings, report.elapsed_s + since, width), _phases(report.phase_s, self._time)]
+        footer = [Text(" ").join(warnings)] if warnings else []
+        if height is not None:
+            options = self._console.options.update(width=width)
+            height -= len(self._console.render_lines(Group(*parts, *footer), options)) + BORDER[1] + 1
+        if self._ratings:
+            tables = (_beats(self._ratings[-1].beats), *tables)
+        return Panel(Group(*parts, Text(), side_by_side(tables, width, height), *footer), title="Self-play")
 
     def _parts(self, report: Any, since: float) -> Parts:  # noqa: ANN401
         """The contents of the view, ``since`` seconds after the report."""
@@ -106,9 +129,8 @@ class DashboardReporter(LiveView):
         super().iteration(report)
 
     def _parts(self, report: IterationReport, since: float) -> Parts:
-        tables = [_losses(report), _play(report, self._recent, self._trend), _opponents(self._recent)]
-        if self._recent.pace:
-            tables.append(_pace(self._recent))
+        recent = self._recent
+        tables = [_play(report, recent, self._trend), _pace(recent), _losses(report), _opponents(recent)]
         return _progress(report, self._recent.steps_per_s, since), tables, _warnings(report)
 
 
@@ -131,20 +153,39 @@ def bar(done: float, left_s: float | None, where: str, speed: str) -> Renderable
     return grid
 
 
-def _phases(phase_s: Mapping[str, float]) -> Text:
-    total = sum(phase_s.values())
-    parts = [
-        Text(f"{name} {seconds / (total or 1.0):.0%}", style=PHASE_STYLES.get(name, ""))
-        for name, seconds in phase_s.items()
-    ]
-    return Text.assemble(f"Iteration {total:.1f} s: ", Text("  ").join(parts))
+def _phases(phase_s: Mapping[str, float], time: TimeShares) -> Text:
+    """Seconds of the last iteration, and how the last minute was spent."""
+    parts = [Text(f"{name} {share:.0%}", style=PHASE_STYLES.get(name, "")) for name, share in time.shares.items()]
+    seconds = f"{sum(phase_s.values()):.2f} s an iteration: "
+    return Text.assemble(seconds, Text("  ").join(parts), no_wrap=True, overflow="ellipsis")
 
 
-def _losses(report: IterationReport) -> Table:
+def _elo(ratings: Sequence[RatingReport], elapsed_s: float, width: int) -> list[Text]:
+    """The last rating with its interval and age, and those before as a sparkline as long as there is room."""
+    if not ratings:
+        return []
+    last = ratings[-1]
+    age = duration(max(elapsed_s - last.elapsed_s, 0.0))
+    text = f"Elo {last.elo:.0f} ({last.low:.0f} to {last.high:.0f})  {last.generation}, {age} ago  "
+    room = max(width - len(text), 0)
+    history = sparkline([rating.elo for rating in ratings[-room:]]) if room else ""
+    return [Text.assemble((text, "bold"), (history, "yellow"), no_wrap=True, overflow="ellipsis")]
+
+
+def _beats(scores: Sequence[ScoreAgainst]) -> Listing:
+    rows = []
+    for score in scores:
+        style = "green" if score.low > 0.5 else "red" if score.high < 0.5 else "yellow"
+        interval = f"{100 * score.low:.0f} to {score.high:.0%}"
+        rows.append((score.player, Text(f"{score.score:.0%}", style=style), interval, f"{score.games:,}"))
+    return Listing(("Beats", "score", "95%", "games"), tuple(rows))
+
+
+def _losses(report: IterationReport) -> Listing:
     update = report.update
-    return figures(
-        "Learner",
-        [
+    return Listing(
+        ("Learner",),
+        (
             ("loss", f"{update.loss:.4f}"),
             ("policy", f"{update.policy_loss:.4f}"),
             ("value", f"{update.value_loss:.4f}"),
@@ -154,47 +195,45 @@ def _losses(report: IterationReport) -> Table:
             ("explained var.", f"{update.explained_variance:.2f}"),
             ("gradient norm", f"{update.grad_norm:.2f}"),
             *([("KL to teacher", f"{update.teacher_kl:.3f}")] if update.teacher_kl > 0 else []),
-        ],
+        ),
     )
 
 
-def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> Table:
+def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> Listing:
     forms = {
         "return_mean": ("return", "{:+.2f}"),
-        "episode_length": ("length, frames", "{:.0f}"),
         "decisive_share": ("decisive", "{:.0%}"),
         "stocks_taken": ("stocks taken", "{:.2f}"),
         "damage": ("damage", "{:.0f}%"),
         "self_destructs": ("self-destructs", "{:.2f}"),
+        "episode_length": ("length, frames", "{:.0f}"),
     }
     rows = [(label, form.format(recent.play[name])) for name, (label, form) in forms.items() if name in recent.play]
     if returns:
         rows.insert(0, ("trend", sparkline(returns)))
-    if report.elo is not None:
-        rows.append(("Elo", f"{report.elo:.0f}"))
     if report.gate is not None:
         gate = report.gate
-        rows.append((f"Gate {gate.candidate}", f"{gate.llr:+.2f} ({gate.low:.1f}, {gate.high:+.1f})"))
-    return figures("Play", rows)
+        rows.insert(0, (f"Gate {gate.candidate}", f"{gate.llr:+.2f} ({gate.low:.1f}, {gate.high:+.1f})"))
+    return Listing(("Play",), tuple(rows))
 
 
-def _opponents(recent: Recent) -> Table:
+def _opponents(recent: Recent) -> Listing:
     """The most recent opponents, with the mean score against each."""
     latest = list(recent.win_rate.items())[-OPPONENTS:]
-    return figures("Win rate", [(name, f"{share:.0%}") for name, share in reversed(latest)])
+    return Listing(("Win rate",), tuple((name, f"{share:.0%}") for name, share in reversed(latest)))
 
 
-def _pace(recent: Recent) -> Table:
+def _pace(recent: Recent) -> Listing:
     """How fights end and how fast they are, a column for each kind of opponent."""
     forms = {
         "finished": ("finished", "{:.0%}"),
-        "stocks_per_minute": ("stocks a minute", "{:.2f}"),
-        "damage_per_minute": ("damage a minute", "{:.0f}%"),
-        "seconds_without_hit": ("without a hit, s", "{:.0f}"),
+        "stocks_per_minute": ("stocks/min", "{:.2f}"),
+        "damage_per_minute": ("damage/min", "{:.0f}%"),
+        "seconds_without_hit": ("no hit, s", "{:.0f}"),
     }
     kinds = sorted(recent.pace)
     rows = [(label, *(form.format(recent.pace[kind][name]) for kind in kinds)) for name, (label, form) in forms.items()]
-    return figures("Fights", [("", *kinds), *rows])
+    return Listing(("Fights", *kinds), tuple(rows) if kinds else ())
 
 
 def _warnings(report: IterationReport) -> list[Text]:
@@ -210,17 +249,6 @@ def _warnings(report: IterationReport) -> list[Text]:
     if report.cuda_used is not None and report.cuda_peak is not None:
         found.append(Text(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB."))
     return found
-
-
-def figures(title: str, rows: Sequence[tuple[str, ...]]) -> Table:
-    """Labels and their figures; rows are of one length."""
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    for _ in range(max(map(len, rows), default=2) - 1):
-        table.add_column(justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def sparkline(values: Sequence[float]) -> str:

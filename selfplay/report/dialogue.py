@@ -8,6 +8,7 @@ from typing import Annotated, Any, TextIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay.report.dialogue_dashboard import DialogueDashboard
+from selfplay.report.metrics import RatingReport, rated_now
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, duration
 from selfplay.report.reporter import Tee
@@ -43,7 +44,7 @@ class DialogueReport(BaseModel):
     shared: bool = True  # whether both seats share one reward
     timesteps: int | None = None  # planned turns
     limit_s: float | None = None  # --max-minutes
-    elo: float | None = None  # of the newest rated generation
+    rating: RatingReport | None = None  # the last one
 
     @property
     def seconds(self) -> float:
@@ -68,7 +69,7 @@ class DialogueReport(BaseModel):
 
     def flat(self) -> dict[str, float]:
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
-        games = max(self.games, 1)
+        games, elo = max(self.games, 1), rated_now(self)
         return {
             "play/reward": self.reward,
             "play/reward_seat_0": self.seat_rewards[0],
@@ -83,12 +84,12 @@ class DialogueReport(BaseModel):
             "losses/zero_variance": self.zero_variance,
             "charts/rows": self.rows,
             "charts/games_per_s": self.games_per_s,
-            "charts/collected_games_per_s": self.games / collecting,
+            "charts/games_per_s_collecting": self.games / collecting,
             "charts/tokens_per_s": self.tokens / collecting,
             "charts/games": self.total_games,
             "charts/restarts": self.restarts,
             **({} if self.tasks is None else {"runners/tasks": self.tasks}),
-            **({} if self.elo is None else {"charts/elo": self.elo}),
+            **({} if elo is None else {"charts/elo": elo}),
             **{f"time/{name}": value for name, value in self.phase_s.items()},
         }
 
@@ -106,6 +107,8 @@ class DialogueReport(BaseModel):
             f"approx_kl={self.update['approx_kl']:.4f}{start}, clipped={self.update['clip_fraction']:.1%}, "
             f"groups of one reward {self.zero_variance:.0%}; {self.games_per_s:,.0f} games/s"
         )
+        if self.rating is not None:
+            learned += f", Elo {self.rating.elo:.0f} ({self.rating.low:.0f} to {self.rating.high:.0f})"
         if self.remaining_s is not None:
             learned += f", ETA {duration(self.remaining_s)}"
         return played, learned

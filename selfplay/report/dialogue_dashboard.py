@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, figures, sparkline
+from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, sparkline
+from selfplay.report.listing import Listing
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from selfplay.report.dialogue import DialogueReport
 
 
@@ -31,22 +30,20 @@ class DialogueDashboard(LiveView):
         return bar(report.done, left, where, f"{report.games_per_s:,.0f} games/s"), tables, _warnings(report)
 
 
-def _play(report: DialogueReport, rewards: Sequence[float]) -> Table:
+def _play(report: DialogueReport, rewards: Sequence[float]) -> Listing:
     games = max(report.games, 1)
-    rows = [
+    rows = (
         ("trend", sparkline(rewards)),
         *([("reward", f"{report.reward:.3f}"), ("agreed", f"{report.agreement:.1%}")] if report.shared else ()),
         ("seat 0, seat 1", f"{report.seat_rewards[0]:+.3f}, {report.seat_rewards[1]:+.3f}"),
         ("refused a game", f"{report.refused:.3f}"),
         ("turns", f"{report.turns / games:.1f}"),
         ("tokens", f"{report.tokens / games:.0f}"),
-    ]
-    if report.elo is not None:
-        rows.append(("Elo", f"{report.elo:.0f}"))
-    return figures("Play", rows)
+    )
+    return Listing(("Play",), rows)
 
 
-def _learner(report: DialogueReport) -> Table:
+def _learner(report: DialogueReport) -> Listing:
     update = report.update
     rows = [
         ("loss", f"{update['loss']:.4f}"),
@@ -57,13 +54,13 @@ def _learner(report: DialogueReport) -> Table:
         ("one reward", f"{report.zero_variance:.0%} of groups"),
         ("gradient norm", f"{update['grad_norm']:.2f}"),
     ]
-    return figures("Learner", [row for row in rows if row[0] != "KL to start" or update["kl"] > 0])
+    return Listing(("Learner",), tuple(row for row in rows if row[0] != "KL to start" or update["kl"] > 0))
 
 
-def _endings(report: DialogueReport) -> Table:
+def _endings(report: DialogueReport) -> Listing:
     games = max(report.games, 1)
     ordered = sorted(report.endings.items(), key=lambda item: -item[1])
-    return figures("Endings", [(reason, f"{count / games:.1%}") for reason, count in ordered])
+    return Listing(("Endings",), tuple((reason, f"{count / games:.1%}") for reason, count in ordered))
 
 
 def _warnings(report: DialogueReport) -> list[Text]:

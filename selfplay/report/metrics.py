@@ -113,6 +113,27 @@ class RatingReport(BaseModel, frozen=True, extra="forbid"):
     elapsed_s: Seconds  # of the run, when it was made
     beats: tuple[ScoreAgainst, ...] = ()  # scripted players with enough games, the strongest first
 
+    @property
+    def beaten(self) -> ScoreAgainst | None:
+        """The strongest scripted player that it beats for sure; None without one."""
+        return next((score for score in self.beats if score.low > 0.5), None)
+
+
+class WithRating(Protocol):
+    """The part of a report that says how strong the run's policy is."""
+
+    @property
+    def iteration(self) -> int: ...
+
+    @property
+    def rating(self) -> RatingReport | None: ...
+
+
+def rated_now(report: WithRating) -> float | None:
+    """Elo of a rating that was made in this iteration, so that curves have a point for each rating."""
+    rating = report.rating
+    return rating.elo if rating is not None and rating.iteration == report.iteration else None
+
 
 class IterationReport(BaseModel, frozen=True, extra="forbid"):
     """One iteration of a run. Totals count from the start of the run, across resumptions."""
@@ -138,7 +159,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
     dropped: Count | None = None  # segments that were too late to use, in this session
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
-    elo: float | None = None  # of the newest rated generation
+    rating: RatingReport | None = None  # the last one
     gate: GateReport | None = None
 
     @property
@@ -175,7 +196,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
             "charts/steps_per_s": self.steps_per_s,
             "charts/experiences": self.experiences,
             "charts/learning_rate": update.learning_rate,
-            "charts/elo": self.elo,
+            "charts/elo": rated_now(self),
             "gate/llr": None if self.gate is None else self.gate.llr,
             **update.losses(),
             "reward/common_gain": self.common_gain,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -13,6 +14,7 @@ from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_met
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 
 if TYPE_CHECKING:
+    from selfplay.report.plain import Sink
     from selfplay.report.reporter import Reporter
 
 
@@ -22,7 +24,7 @@ def reporters(
     *,
     live: bool | None = None,
     resumed: tuple[int, int] | None = None,
-    lines: type[PlainReporter] = PlainReporter,
+    lines: Callable[[Sink], PlainReporter] = PlainReporter,
     view: type[LiveView] = DashboardReporter,
 ) -> dict[str, Reporter]:
     """The reporters of the run in ``folder``, by name.
@@ -32,7 +34,7 @@ def reporters(
         stream: output for the terminal reporter.
         live: whether to show the live view instead of plain lines; default: if ``stream`` is a terminal.
         resumed: (iteration, total steps) of the checkpoint that the run resumes from.
-        lines: writes the log, and to a terminal without a live view.
+        lines: makes what writes the log, and to a terminal without a live view.
         view: the live view.
     """
     console = Console(file=stream)

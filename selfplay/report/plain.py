@@ -2,6 +2,10 @@
 
 [03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)
 [03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123
+
+Each session starts with these two lines an iteration. Then they come with the line of progress, every ``EVERY_S``:
+
+[03:05:05] Progress: iteration 41, 41,984 steps, 512 steps/s, Elo 2103 (1953 to 2253), beats walker 97%, ...
 """
 
 from __future__ import annotations
@@ -16,13 +20,16 @@ from envs.files import printable
 from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
-from selfplay.report.metrics import PHASES
+from selfplay.report.metrics import MIRROR, PHASES
 from selfplay.report.recent import Recent
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
-SUMMARY_EVERY_S = 15.0
+EVERY_S = 15.0
+FIRST = 10  # iterations of a session whose lines are all written
+SHORT = 100  # planned iterations of a run whose lines are all written
+BOTH_SEATS = "Experiences: one for each step and seat that learns, so a game against itself gives two a step"
 LOG_BYTES = 5_000_000
 LOG_FILES = 3
 
@@ -38,12 +45,20 @@ class Sink(Protocol):
 
 
 class PlainReporter:
-    """Writes one line per event. ``clock`` returns local time."""
+    """Writes one line per event.
 
-    def __init__(self, sink: Sink, clock: Callable[[], datetime] = datetime.now) -> None:
+    Args:
+        sink: where to.
+        clock: returns local time.
+        verbose: whether to write the lines of all iterations, and details with each line of progress.
+    """
+
+    def __init__(self, sink: Sink, clock: Callable[[], datetime] = datetime.now, *, verbose: bool = False) -> None:
         self._sink = sink
         self._clock = clock
-        self._next_summary = clock()
+        self._verbose = verbose
+        self._next_progress = clock()
+        self._iterations = 0  # of this session
         self._recent = Recent()
 
     def header(self, lines: Sequence[str]) -> None:
@@ -54,20 +69,29 @@ class PlainReporter:
         self._sink.write(f"{_stamp(self._clock())} {text}")
 
     def iteration(self, report: IterationReport) -> None:
-        """Write two lines, and a summary of one or two lines at most every ``SUMMARY_EVERY_S`` seconds."""
+        """Write the iteration's two lines if they are due, and a line of progress at most every ``EVERY_S`` seconds."""
         self._recent.add(report)
+        self._iterations += 1
         now = self._clock()
+        due = now >= self._next_progress
+        short = report.iterations is not None and report.iterations <= SHORT
+        if due or short or self._verbose or self._iterations <= FIRST:
+            self._write_iteration(report, now)
+        if self._iterations == 1 and report.experiences > report.steps:
+            self._sink.write(f"{_stamp(now)}   {BOTH_SEATS}")
+        if due:
+            self._next_progress = now + timedelta(seconds=EVERY_S)
+            self._sink.write(f"{_stamp(now)} {progress_line(report, self._recent)}")
+            if self._verbose:
+                self._sink.write(f"{_stamp(now)}   {details_line(self._recent)}")
+
+    def _write_iteration(self, report: IterationReport, now: datetime) -> None:
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
         updated = now - after_update
         collected = updated - timedelta(seconds=report.phase_s.get("update", 0.0))
         line = f"Collected {report.experiences} experiences ({report.total_steps} total steps)"
         self._sink.write(f"{_stamp(collected)} Iter {report.iteration}: {line}")
         self._sink.write(f"{_stamp(updated)}   {update_line(report)}")
-        if now >= self._next_summary:
-            self._next_summary = now + timedelta(seconds=SUMMARY_EVERY_S)
-            self._sink.write(f"{_stamp(now)}   {summary_line(report, self._recent)}")
-            if self._recent.pace:
-                self._sink.write(f"{_stamp(now)}   {pace_line(self._recent)}")
 
     def leaderboard(self, text: str) -> None:
         for line in ("", *text.splitlines()):
@@ -142,14 +166,21 @@ def update_line(report: IterationReport) -> str:
     return line
 
 
-def summary_line(report: IterationReport, recent: Recent) -> str:
-    parts = [f"Speed: {recent.steps_per_s:,.0f} steps/s ({time_split(report)}), {report.done:.0%} done"]
+def progress_line(report: IterationReport, recent: Recent) -> str:
+    parts = [f"iteration {report.iteration:,}", f"{report.total_steps:,} steps", f"{recent.steps_per_s:,.0f} steps/s"]
+    if (rating := report.rating) is not None:
+        parts.append(f"Elo {rating.elo:.0f} ({rating.low:.0f} to {rating.high:.0f})")
+        if rating.beaten is not None:
+            parts.append(f"beats {rating.beaten.player} {rating.beaten.score:.0%}")
+    if recent.pace:
+        kind = MIRROR if MIRROR in recent.pace else min(recent.pace)
+        pace = recent.pace[kind]
+        parts.append(f"{kind} games: {pace['stocks_per_minute']:.2f} stocks a minute, {pace['finished']:.0%} finished")
+    elif "return_mean" in recent.play:
+        parts.append(f"return {recent.play['return_mean']:+.2f}")
+    parts.append(f"{report.done:.0%} done")
     if (left := report.remaining_s(recent.steps_per_s)) is not None:
         parts.append(f"ETA {duration(left)}")
-    if "return_mean" in recent.play:
-        parts.append(f"return {recent.play['return_mean']:+.2f}")
-    if recent.win_rate:
-        parts.append("wins " + ", ".join(f"{name} {share:.0%}" for name, share in sorted(recent.win_rate.items())))
     if (gate := report.gate) is not None:
         parts.append(f"{gate.candidate} against {gate.best} LLR {gate.llr:+.2f} of {gate.low:.1f} to {gate.high:.1f}")
     if report.restarts or report.abandoned:
@@ -158,22 +189,22 @@ def summary_line(report: IterationReport, recent: Recent) -> str:
         parts.append(f"segments late {report.late}, too late {report.dropped}")
     if report.cuda_used is not None and report.cuda_peak is not None:
         parts.append(f"CUDA {report.cuda_used / 2**20:,.0f} MiB, peak {report.cuda_peak / 2**20:,.0f} MiB")
-    return ", ".join(parts)
+    return f"Progress: {', '.join(parts)}"
 
 
-def pace_line(recent: Recent) -> str:
-    """How fights end and how fast they are, by kind of opponent."""
-    parts = (
-        f"{kind} {pace['finished']:.0%} ({pace['stocks_per_minute']:.2f} stocks and {pace['damage_per_minute']:.0f}% "
-        f"damage a minute, {pace['seconds_without_hit']:.0f} s without a hit)"
+def details_line(recent: Recent) -> str:
+    """How the time is spent, and results by opponent."""
+    parts = [f"time: {', '.join(f'{name} {share:.0%}' for name, share in recent.time.shares.items())}"]
+    if "return_mean" in recent.play:
+        parts.append(f"return {recent.play['return_mean']:+.2f}")
+    if recent.win_rate:
+        parts.append(f"wins: {', '.join(f'{name} {share:.0%}' for name, share in sorted(recent.win_rate.items()))}")
+    parts += [
+        f"{kind} games: {pace['finished']:.0%} finished, {pace['stocks_per_minute']:.2f} stocks and "
+        f"{pace['damage_per_minute']:.0f}% damage a minute, {pace['seconds_without_hit']:.0f} s without a hit"
         for kind, pace in sorted(recent.pace.items())
-    )
-    return f"Finished games: {', '.join(parts)}"
-
-
-def time_split(report: IterationReport) -> str:
-    total = report.seconds or 1.0
-    return ", ".join(f"{name} {seconds / total:.0%}" for name, seconds in report.phase_s.items())
+    ]
+    return f"Details: {'; '.join(parts)}"
 
 
 def duration(seconds: float) -> str:

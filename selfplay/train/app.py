@@ -142,7 +142,8 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
     if session.config.league.gate != "none":
         prepare_best(session.run, resumed)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
-    reporter = Tee(list(reporters(session.run.path, stream, resumed=place).values()))
+    lines_of = partial(PlainReporter, verbose=session.config.run.verbose)
+    reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of).values()))
     lines = header.lines("Self-Play Training", _header(session, preset))
     return run_to_end(session, partial(FightingFamily, session), reporter, lines, notices)
 
@@ -188,7 +189,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Max episode frames", game.max_episode_frames),
         ("Pretrained", f"{SCRIPTED} ({imitated})" if run.pretrained == SCRIPTED else run.pretrained),
         ("Teacher", _beside_teacher(ppo) if run.pretrained else None),
-        ("Track Elo", f"yes, {league.rating_share:.0%} of the time" if league.track_elo else False),
+        ("Track Elo", f"yes, for up to {league.rating_share:.0%} of the time" if league.track_elo else False),
         ("Gate", None if league.gate == "none" else gate),
         ("Seed", str(run.seed)),
         ("Deterministic", run.deterministic or None),

@@ -224,7 +224,7 @@ class Rater:
             if decided is not None:
                 self._notify(decided)
             self.rating = _rating(board, beats, progress) or self.rating
-            await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
+            await self._ledger.work(self._publish, board, progress.total_steps)
         finally:  # tables take the longer the more games there are
             self.budget.pay(0, time.monotonic() - started)
 
@@ -259,13 +259,13 @@ class Rater:
         ]
         return board, decided, tuple(beats)
 
-    def _publish(self, board: Leaderboard, steps_per_iteration: int) -> None:
-        """Write which generation is best, and the curves of TensorBoard. Blocks."""
+    def _publish(self, board: Leaderboard, total_steps: int) -> None:
+        """Write which generation is best, and the table of TensorBoard. Blocks."""
         run = self._run
         if self.gate is not None:
             run.write_best(self.gate.state.model_dump(mode="json"))
         with writing(f"cannot write {run.rating_events}"):
-            write_ratings(run.rating_events, board, steps_per_iteration)
+            write_ratings(run.rating_events, board, total_steps)
 
     def _decide(self, gate: Gate, games: GameTable) -> str | None:
         best = gate.state.best

@@ -168,7 +168,7 @@ def nodes(environment, tmp_path):
 def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp_path):
     run = tmp_path / "run"
     place = ("--host", "ray", "--ray-address", nodes.address, "--workers", 2, "--checkpoint", run)
-    command = [*TRAIN, *map(str, (*SMALL, "--timesteps", 6 * 32 * 3000, *place))]
+    command = [*TRAIN, *map(str, (*SMALL, "--timesteps", 6 * 32 * 3000, "--verbose", *place))]
     with logging(command, nodes.environment, tmp_path / "log") as (trainer, text):
         assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
         hosted = processes("BlockServer")

@@ -1,6 +1,6 @@
 """Reports for tests."""
 
-from selfplay.report.metrics import IterationReport, Pace, Play
+from selfplay.report.metrics import IterationReport, Pace, Play, RatingReport, ScoreAgainst
 from selfplay.update_metrics import UpdateMetrics
 
 UPDATE = UpdateMetrics(
@@ -32,6 +32,21 @@ PLAY = Play(
     reward_terms={"damage": 0.5},
     pace={"mirror": PACE},
 )
+
+BEATS = tuple(
+    ScoreAgainst(player=player, games=games, score=score, low=low, high=high)
+    for player, games, score, low, high in (
+        ("all_rounder", 16, 0.0, 0.0, 0.17), ("rusher", 24, 0.61, 0.43, 0.79), ("walker", 16, 0.97, 0.79, 1.0)
+    )
+)  # fmt: skip
+
+
+def rating(iteration=3, elo=1555.0, beats=BEATS):
+    """Made after this iteration, with an interval of 300 Elo."""
+    return RatingReport(
+        generation=f"gen_{iteration}", elo=elo, low=elo - 150, high=elo + 150,
+        iteration=iteration, elapsed_s=4.0 * iteration, beats=beats,
+    )  # fmt: skip
 
 
 def report(iteration=1, **changes):

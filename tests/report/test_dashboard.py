@@ -5,20 +5,30 @@ import pytest
 from rich.console import Console
 
 from selfplay.report.dashboard import DashboardReporter, sparkline
+from selfplay.report.listing import Listing, arranged
 from selfplay.report.metrics import Play
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter
-from tests.report.make import PACE, PLAY, report
+from tests.report.make import PACE, PLAY, rating, report
 
 
 class Screen:
     """A terminal of 100 columns and a clock that stands still."""
 
-    def __init__(self, width=100):
+    def __init__(self, width=100, height=25):
         self.stream = io.StringIO()
         self.time = 0.0
-        console = Console(file=self.stream, force_terminal=True, width=width, color_system=None, legacy_windows=False)
-        self.reporter = DashboardReporter(console, lambda: datetime(2026, 1, 2, 3, 5, 5), lambda: self.time)
+        self.console = Console(
+            file=self.stream, force_terminal=True, width=width, height=height, color_system=None, legacy_windows=False
+        )
+        self.reporter = DashboardReporter(self.console, lambda: datetime(2026, 1, 2, 3, 5, 5), lambda: self.time)
+
+    def lines(self):
+        """The view that is drawn now, by line."""
+        self.stream.truncate(0)
+        self.stream.seek(0)
+        self.console.print(self.reporter._live.get_renderable())
+        return self.stream.getvalue().splitlines()
 
     def final(self):
         """What stays on the screen when the view ends."""
@@ -30,10 +40,95 @@ class Screen:
 def test_shows_progress_speed_losses_and_opponents(width):
     screen = Screen(width)
     screen.reporter.header(["═══ Self-Play Training ═══"])
-    screen.reporter.iteration(report(3, restarts=2, elo=1555.0))
+    screen.reporter.iteration(report(3, restarts=2, rating=rating()))
     text = screen.final()
     words = ["30%", "0:00:28", "3,072", "256 steps/s", "0.1234", "75%", "random", "restarts 2", "1555", "+1.50"]
     assert [word for word in words if word not in text] == []
+
+
+MODES = {
+    "latest": {"pace": {"mirror": PACE}, "win_rate": {}},
+    "simple_mix": {"pace": dict.fromkeys(("mirror", "generation", "scripted"), PACE)},
+    "opponents": {"pace": {}, "win_rate": {"guest": 0.25}},
+}
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 30), (200, 50)])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_view_fits_and_has_no_empty_table(width, height, mode):
+    screen = Screen(width, height)
+    for i in range(1, 9):
+        made = rating(i, 1500.0 + 10 * i)
+        screen.reporter.iteration(report(i, play=PLAY.model_copy(update=MODES[mode]), rating=made, restarts=1))
+    lines = screen.lines()
+    assert len(lines) < height
+    assert {len(line) for line in lines} == {width}
+    text = "\n".join(lines)
+    words = [
+        "Elo 1580 (1430 to 1730)  gen_8, 0:00:00 ago  ▁▂▃▄▅▆▇█", "Play", "Learner", "loss", "restarts 1",
+        "Beats        score         95%  games", "walker         97%  79 to 100%     16",
+    ]  # fmt: skip
+    assert [word for word in words if word not in text] == []
+    assert ("Win rate" in text) == (mode != "latest")
+    assert ("Fights" in text) == (mode != "opponents")
+
+
+def test_a_terminal_without_room_shows_what_matters_most():
+    screen = Screen(80, 12)
+    screen.reporter.iteration(report(3, rating=rating()))
+    text = "\n".join(screen.lines())
+    assert len(screen.lines()) < 12
+    assert "Elo 1555" in text
+    assert "walker" in text
+    assert "gradient norm" not in text
+
+
+def test_what_was_not_rated_has_no_elo():
+    screen = Screen()
+    screen.reporter.iteration(report(3))
+    text = "\n".join(screen.lines())
+    assert "Elo" not in text
+    assert "Beats" not in text
+
+
+def test_a_rating_is_told_once_and_grows_old():
+    screen = Screen()
+    for i in (3, 4, 5):
+        screen.reporter.iteration(report(i, rating=rating(3)))
+    screen.time = 10.0
+    assert "gen_3, 0:00:18 ago  ▁ " in "\n".join(screen.lines())
+
+
+def test_a_new_size_clears_the_screen_and_keeps_the_last_notices():
+    screen = Screen(120, 30)
+    screen.reporter.header(["first"])
+    screen.reporter.iteration(report(3))
+    for i in range(20):
+        screen.reporter.notice(f"Notice {i}")
+    before = len(screen.stream.getvalue())
+    screen.console.size = (80, 24)
+    screen.reporter.notice("Notice 20")
+    after = screen.stream.getvalue()[before:]
+    screen.reporter.close()
+    assert "\x1b[H\x1b[2J" in after
+    shown = after.partition("\x1b[2J")[2].splitlines()
+    kept = [line for line in shown if "Notice" in line]
+    assert kept[-1].endswith("Notice 20")
+    assert 1 < len(kept) < 20
+    assert max(len(line) for line in shown) <= 80 + len("\x1b[2K")
+    assert "\x1b[2J" not in screen.stream.getvalue()[before + len(after) :]
+
+
+def test_listings_go_side_by_side_then_below_then_lose_rows():
+    first, second, third = (
+        Listing((name,), tuple((f"{name} {i}", "1.00") for i in range(5))) for name in ("a", "b", "c")
+    )
+    assert first.width == len("a 0  1.00")
+    assert arranged([first, second, third], 33, 9) == [[first], [second], [third]]
+    below = arranged([first, second, third], 32, 10)
+    assert below == [[first, Listing(third.head, third.rows[:2])], [second]]
+    assert arranged([first, second, third], 5, None) == [[first, second, third]]
+    assert arranged([first, second], 5, 1) == []
 
 
 def test_shows_how_fights_end_by_kind_of_opponent():

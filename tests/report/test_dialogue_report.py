@@ -8,6 +8,7 @@ from tensorboard.backend.event_processing.event_file_loader import LegacyEventFi
 
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.dialogue_dashboard import DialogueDashboard
+from tests.report.make import rating
 from tests.report.talks import UPDATE, dialogue_report
 
 
@@ -29,7 +30,7 @@ class Screen:
 def test_the_view_shows_how_games_go_and_what_is_learned(width):
     screen = Screen(width)
     screen.reporter.header(["═══ Dialogue Self-Play ═══"])
-    screen.reporter.iteration(dialogue_report(lost=2, elo=1555.0))
+    screen.reporter.iteration(dialogue_report(lost=2, rating=rating()))
     text = screen.final()
     words = [
         "30%", "0:00:28", "192 games", "16 games/s", "0.750", "87.5%", "0.250", "4.0", "100", "0.321", "0.0040",
@@ -52,7 +53,7 @@ def test_where_rewards_are_not_shared_their_mean_says_nothing():
     screen.reporter.iteration(dialogue_report(shared=False, reward=0.0, seat_rewards=(0.125, -0.125), agreement=0.0))
     text = screen.final()
     assert "+0.125, -0.125" in text
-    assert "agreed" not in text.replace("agreed  87.5%", "")
+    assert "agreed" not in text.replace("agreed   87.5%", "")
 
 
 def test_time_left_follows_what_ends_the_run():
@@ -67,7 +68,7 @@ def test_files_hold_every_figure_and_what_is_no_terminal_gets_lines(tmp_path):
     stream = io.StringIO()
     tee = dialogue_reporters(tmp_path, stream)
     tee.header(["═══ Dialogue Self-Play ═══"])
-    tee.iteration(dialogue_report(elo=1555.0))
+    tee.iteration(dialogue_report(rating=rating()))
     tee.close()
     (row,) = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     wanted = {

@@ -3,13 +3,14 @@ from pydantic import ValidationError
 
 from selfplay.report.metrics import Play
 from selfplay.report.recent import NEW, Recent
-from tests.report.make import PACE, PLAY, report
+from tests.report.make import PACE, PLAY, rating, report
+from tests.report.talks import dialogue_report
 
 FASTER = PACE.model_copy(update={"finished": 0.75})
 
 
 def test_flat_has_every_figure_under_its_tag():
-    flat = report(2, elo=1612.0, cuda_used=100, cuda_peak=200).flat()
+    flat = report(2, rating=rating(2, 1612.0), cuda_used=100, cuda_peak=200).flat()
     assert flat["losses/policy"] == 0.0456
     assert flat["losses/total"] == 0.1234
     assert flat["charts/steps_per_s"] == 256.0
@@ -27,6 +28,23 @@ def test_flat_has_every_figure_under_its_tag():
         "damage_per_minute/mirror": 40.0,
         "seconds_without_hit/mirror": 21.0,
     }
+
+
+def test_the_curve_of_elo_has_one_point_for_each_rating():
+    made = rating(2, 1612.0)
+    flats = [report(i, rating=made).flat() for i in (2, 3, 4)]
+    assert [flat.get("charts/elo") for flat in flats] == [1612.0, None, None]
+
+
+def test_elo_is_the_first_card_of_tensorboard():
+    """It sorts cards by tag."""
+    assert min(report(2, rating=rating(2), cuda_used=1, exploiters={"main": 0.5}).flat()) == "charts/elo"
+    assert min(dialogue_report(2, rating=rating(2)).flat()) == "charts/elo"
+
+
+def test_who_is_beaten():
+    assert rating().beaten.player == "walker"
+    assert rating(beats=rating().beats[:2]).beaten is None
 
 
 def test_flat_leaves_out_what_is_unknown():

@@ -9,7 +9,7 @@ from selfplay.report import header, plain
 from selfplay.report.metrics import Play
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 from selfplay.report.recent import Recent
-from tests.report.make import report
+from tests.report.make import PACE, PLAY, rating, report
 
 
 class Clock:
@@ -20,45 +20,85 @@ class Clock:
         return self.now
 
 
+PROGRESS = (
+    "Progress: iteration 1, 1,024 steps, 256 steps/s, Elo 1555 (1405 to 1705), beats walker 97%, "
+    "mirror games: 0.75 stocks a minute, 25% finished, 10% done, ETA 0:00:36"
+)
+LONG = {"iterations": 5000, "timesteps": 5_120_000}
+
+
 def test_two_lines_an_iteration_stamped_when_things_happened():
     stream, clock = io.StringIO(), Clock()
     reporter = PlainReporter(StreamSink(stream), clock)
-    reporter.iteration(report(1))
+    reporter.iteration(report(1, rating=rating(1)))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "[03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)"
     assert lines[1] == "[03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123"
-    assert lines[2].startswith("[03:05:05]   Speed: 256 steps/s (collect 25%, update 50%, rate 25%, save 0%), 10% done")
-    finished = "mirror 25% (0.75 stocks and 40% damage a minute, 21 s without a hit)"
-    assert lines[3:] == [f"[03:05:05]   Finished games: {finished}"]
+    assert lines[2] == f"[03:05:05]   {plain.BOTH_SEATS}"
+    assert lines[3:] == [f"[03:05:05] {PROGRESS}"]
 
 
-def test_summaries_are_rare():
+def written(first, last, seconds, *, verbose=False, **changes):
+    """Lines of these iterations, ``seconds`` apart."""
     stream, clock = io.StringIO(), Clock()
-    reporter = PlainReporter(StreamSink(stream), clock)
-    for iteration in range(1, 11):
-        reporter.iteration(report(iteration))
-        clock.now += timedelta(seconds=plain.SUMMARY_EVERY_S / 5)
-    lines = stream.getvalue().splitlines()
-    assert sum("Iter " in line for line in lines) == 10
-    assert sum("Speed:" in line for line in lines) == sum("Finished games:" in line for line in lines) == 2
+    reporter = PlainReporter(StreamSink(stream), clock, verbose=verbose)
+    for iteration in range(first, last + 1):
+        reporter.iteration(report(iteration, **changes))
+        clock.now += timedelta(seconds=seconds)
+    return stream.getvalue().splitlines()
 
 
-def test_other_games_have_no_line_of_how_fights_end():
-    stream = io.StringIO()
-    PlainReporter(StreamSink(stream), Clock()).iteration(report(1, play=Play()))
-    assert "Finished" not in stream.getvalue()
+def numbers(lines, word):
+    return [int(line.partition(word)[2].replace(",", ":").partition(":")[0]) for line in lines if word in line]
 
 
-def test_summary_tells_time_left_wins_restarts_and_memory():
+@pytest.mark.parametrize("first", [1, 501])
+def test_after_the_first_iterations_the_guides_lines_come_with_those_of_progress(first):
+    lines = written(first, first + 29, plain.EVERY_S / 5, **LONG)
+    assert numbers(lines, "Progress: iteration ") == [first + i for i in (0, 5, 10, 15, 20, 25)]
+    assert numbers(lines, "Iter ") == [*range(first, first + 10), *(first + i for i in (10, 15, 20, 25))]
+    assert sum("PPO update" in line for line in lines) == 14
+    assert sum(plain.BOTH_SEATS in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("changes", [{"iterations": 100}, {"verbose": True, **LONG}])
+def test_short_runs_and_verbose_ones_have_the_guides_lines_of_all_iterations(changes):
+    lines = written(1, 30, plain.EVERY_S / 5, **changes)
+    assert numbers(lines, "Iter ") == [*range(1, 31)]
+    assert len(numbers(lines, "Progress: iteration ")) == 6
+
+
+def test_details_are_for_verbose_runs():
+    details = (
+        "Details: time: collect 25%, update 50%, rate 25%, save 0%; return +1.50; wins: random 75%; mirror games: "
+        "25% finished, 0.75 stocks and 40% damage a minute, 21 s without a hit"
+    )
+    assert written(1, 1, 0, verbose=True)[-1] == f"[03:05:05]   {details}"
+    assert not any("Details" in line for line in written(1, 1, 0))
+
+
+def test_games_that_are_no_fights_have_their_return():
+    (line,) = [line for line in written(1, 1, 0, play=PLAY.model_copy(update={"pace": {}})) if "Progress" in line]
+    assert "finished" not in line
+    assert "return +1.50" in line
+    assert "return" not in written(1, 1, 0, play=Play())[-1]
+
+
+def test_without_mirror_games_the_fights_against_others_count():
+    lines = written(1, 1, 0, play=PLAY.model_copy(update={"pace": {"scripted": PACE}}), experiences=1024)
+    assert "scripted games: 0.75 stocks a minute" in lines[-1]
+    assert not any(plain.BOTH_SEATS in line for line in lines)
+
+
+def test_progress_tells_time_left_restarts_and_memory():
     this, recent = report(restarts=2, abandoned=1, cuda_used=2**30, cuda_peak=2**31), Recent()
     recent.add(this)
-    line = plain.summary_line(this, recent)
+    line = plain.progress_line(this, recent)
     assert "ETA 0:00:36" in line
-    assert "return +1.50" in line
-    assert "wins random 75%" in line
+    assert "Elo" not in line
     assert "runner restarts 2, abandoned 1" in line
     assert "segments" not in line
-    assert "segments late 3, too late 0" in plain.summary_line(report(late=3, dropped=0), recent)
+    assert "segments late 3, too late 0" in plain.progress_line(report(late=3, dropped=0), recent)
     assert "CUDA 1,024 MiB, peak 2,048 MiB" in line
 
 

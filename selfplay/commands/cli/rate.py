@@ -67,11 +67,13 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
             print(f"  {name:<16} {elo:6.0f}  ± {Z95 * table.se[name]:.0f}")
         return
     with folder.lock():  # nobody trains it meanwhile
-        generations = [generation.id for generation in list_generations(folder)]
+        saved = list_generations(folder)
+        generations = [generation.id for generation in saved]
         way = way_of(config, folder, _tell, given)
         played = rate_run(folder, settings, generations, options.budget, options.seed, _tell, way)
     board = build(read_games(folder.ledger), run=folder.path)
-    write_ratings(folder.rating_events, board, config.steps_per_iteration)
+    newest = max((generation.iteration for generation in saved), default=0)
+    write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)
     print(f"{played} games played")
     print(to_text(board, width=terminal_width()))
 

@@ -96,7 +96,7 @@ def _start(
 def _header(
     config: DialogueConfig, run: RunDir, device: str, preset: str | None, resumed: LearnerState | None
 ) -> Sequence[tuple[str, object]]:
-    grpo, sampling = config.grpo, sampling_of(config)
+    grpo, league, sampling = config.grpo, config.league, sampling_of(config)
     _, rules = game_of(config)
     return [
         ("Game type", config.game.type),
@@ -112,7 +112,7 @@ def _header(
                     f"{sampling.max_new_tokens} tokens"),
         ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of "
                  f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
-        ("Track Elo", f"yes, {config.league.rating_share:.0%} of the time" if config.league.track_elo else None),
+        ("Track Elo", f"yes, for up to {league.rating_share:.0%} of the time" if league.track_elo else None),
         ("Seed", str(config.run.seed)),
         ("Chaos", config.run.chaos),
         ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),

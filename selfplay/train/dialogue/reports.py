@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from envs.dialogue.contract import Exact
     from selfplay.learner.grpo import GRPOStatistics
+    from selfplay.report.metrics import RatingReport
     from selfplay.report.reporter import Feed
     from selfplay.runner.dialogue import Played
     from selfplay.train.dialogue.session import DialogueSession
@@ -39,7 +40,7 @@ def iteration_report(
     played: Sequence[Played],
     update: GRPOStatistics,
     phase_s: Mapping[str, float],
-    elo: float | None,
+    rating: RatingReport | None,
 ) -> DialogueReport:
     run = session.config.run
     rewards = np.array([game.outcome.rewards for game in played])
@@ -68,7 +69,7 @@ def iteration_report(
         shared=session.entry.shared_reward,
         timesteps=run.timesteps,
         limit_s=run.max_minutes * 60 if run.max_minutes else None,
-        elo=elo,
+        rating=rating,
     )
 
 

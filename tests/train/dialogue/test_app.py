@@ -69,7 +69,7 @@ def test_a_rated_run_has_its_newest_generation_on_the_ladder(rated):
     assert {"gen_3", "random"} <= rows.keys()
     assert rows["gen_3"]["rewards"]
     assert "Elo Leaderboard" in shown
-    assert "Track Elo: yes, 90% of the time" in shown
+    assert "Track Elo: yes, for up to 90% of the time" in shown
     assert list((folder / "events" / "ratings").iterdir())
     games = read_games(folder / "ledger.jsonl")
     assert len(games) == summary["leaderboard"]["games"]
