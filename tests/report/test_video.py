@@ -40,7 +40,7 @@ def test_mp4(tmp_path):
         pictures = [frame.to_ndarray(format="rgb24") for frame in video.decode(stream)]
         assert (stream.width, stream.height, float(stream.average_rate)) == (320, 180, 30)
     assert len(pictures) == 15
-    drawn = np.asarray(Painter(scene_of(made), (320, 180), follow=True).picture(28)).astype(int)
+    drawn = np.asarray(Painter(scene_of(made), (320, 180)).picture(28)).astype(int)
     assert np.abs(pictures[14] - drawn).mean() < 8
 
 

@@ -1,10 +1,11 @@
-"""Camera positions: one that follows both players smoothly and without lag, and one that stands still."""
+"""Camera positions: one that follows both players and never loses them, and one that shows the whole stage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -12,14 +13,16 @@ if TYPE_CHECKING:
     from envs.melee.drawing.scenery import Scenery
 
 ASPECT: Final = 16 / 9
-SMOOTHING: Final = 0.07  # share of the way to its target per frame, forwards and backwards
-AROUND: Final = (34.0, 24.0)  # units beside and above or below the players
+AHEAD: Final = 30  # frames before and after a moment that decide its picture
+AROUND: Final = (26.0, 18.0)  # units beside and above or below the players' feet
 NARROWEST: Final = 110.0  # width of the picture in units
-RISE: Final = 2.0  # of the middle of the picture above the players' feet
-ROOM: Final = 0.12  # of the picture's height that may lie under the blast zone, where percents are shown
+ROOM: Final = 0.12  # of the picture's height at its bottom, where percents are shown
 BESIDE: Final = 34.0  # units beside the floor in a picture of the whole stage
 BELOW: Final = 46.0  # units under it
 
+MAX_STEP: Final = 60  # frames that a gap in a film counts, at most
+
+Floats = NDArray[np.float64]
 Camera = NDArray[np.float32]  # [3] middle x, middle y, width, in units
 
 
@@ -29,7 +32,7 @@ def still_camera(scenery: Scenery) -> Camera:
 
 
 def follow(film: Film, scenery: Scenery, gone: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """A camera for each moment, [T, 3].
+    """A camera for each moment, [T, 3]; its picture holds both players wherever they are in the blast zone.
 
     Args:
         film: What is filmed.
@@ -39,33 +42,37 @@ def follow(film: Film, scenery: Scenery, gone: NDArray[np.bool_]) -> NDArray[np.
     left, right, bottom, top = scenery.blast
     x = _hold(np.clip(np.nan_to_num(film.players["x"]), left, right), gone)
     y = _hold(np.clip(np.nan_to_num(film.players["y"]), bottom, top), gone)
-    span = np.maximum(np.ptp(x, axis=1) + 2 * AROUND[0], (np.ptp(y, axis=1) + 2 * AROUND[1]) * ASPECT)
-    widest = min(right - left, (top - bottom) * ASPECT)
-    width = _smooth(np.clip(span, NARROWEST, widest), film)
-    middle_x = _smooth((x.min(1) + x.max(1)) / 2, film)
-    middle_y = _smooth((y.min(1) + y.max(1)) / 2 + RISE, film)
-    middle_x = np.clip(middle_x, left + width / 2, right - width / 2)
-    height = width / ASPECT
-    middle_y = np.clip(middle_y, bottom + height * (0.5 - ROOM), top - height / 2)
-    return np.stack([middle_x, middle_y, width], axis=1).astype(np.float32)
+    (beside, above), steps = AROUND, np.minimum(np.diff(film.frames, prepend=film.frames[0]), MAX_STEP)
+    west, south = (-_cover(margin - track.min(1), steps) for track, margin in ((x, beside), (y, above)))
+    east, north = (_cover(track.max(1) + margin, steps) for track, margin in ((x, beside), (y, above)))
+    height = np.maximum((north - south) / (1 - ROOM), np.maximum(east - west, NARROWEST) / ASPECT)
+    middle_x = _inside((west + east) / 2, height * ASPECT, left, right)
+    middle_y = _inside((south + north - ROOM * height) / 2, height, bottom - ROOM * height, top + above)
+    return np.stack([middle_x, middle_y, height * ASPECT], axis=1).astype(np.float32)
 
 
-def _hold(places: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _inside(middle: Floats, size: Floats, low: Floats | float, high: float) -> Floats:
+    """The middles [T] of stretches of ``size`` [T], moved to between ``low`` and ``high``; centred where too long."""
+    centre, room = (low + high) / 2, np.maximum((high - low - size) / 2, 0)
+    return np.clip(middle, centre - room, centre + room)
+
+
+def _hold(places: Floats, gone: NDArray[np.bool_]) -> Floats:
     """Places [T, 2]: a player that is gone keeps its last place, or has its opponent's if it had none yet."""
     rows = np.where(gone, -1, np.arange(len(places))[:, None])
     rows = np.maximum.accumulate(rows, axis=0)
-    held: NDArray[np.float64] = np.take_along_axis(places, np.maximum(rows, 0), axis=0)
+    held: Floats = np.take_along_axis(places, np.maximum(rows, 0), axis=0)
     return np.where(rows < 0, held[:, ::-1], held)
 
 
-def _smooth(track: NDArray[np.float64], film: Film) -> NDArray[np.float64]:
-    """A low pass forwards and then backwards, which leaves no lag."""
-    steps = np.diff(film.frames, prepend=film.frames[0])
-    for direction in (slice(None), slice(None, None, -1)):
-        values, kept = track[direction].tolist(), 1 - SMOOTHING
-        pace = steps[direction].tolist()
-        smoothed = [values[0]]
-        for value, frames in zip(values[1:], pace[1:], strict=True):
-            smoothed.append(value + (smoothed[-1] - value) * kept ** min(frames, 60))
-        track = np.array(smoothed)[direction]
-    return track
+def _cover(track: Floats, steps: NDArray[np.int32]) -> Floats:
+    """A smooth track [T] that is nowhere below ``track``: the mean of its maxima around each frame.
+
+    The mean and the maxima reach equally far, so that all maxima of a mean hold the moment itself.
+    """
+    at = np.cumsum(steps)
+    every = track[np.searchsorted(at, np.arange(at[-1] + 1), side="right") - 1]
+    highest = sliding_window_view(np.pad(every, 2 * AHEAD, "edge"), 2 * AHEAD + 1).max(-1)
+    weights = np.bartlett(2 * AHEAD + 3)[1:-1]
+    smooth: Floats = np.convolve(highest, weights / weights.sum(), "valid")[at]
+    return smooth

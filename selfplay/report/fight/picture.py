@@ -1,7 +1,7 @@
 """Draws one frame of a scene with Pillow.
 
-With a still camera, pictures differ only where something moved. A player outside of the picture is shown by a bubble at
-its edge; the map in the corner shows the whole blast zone.
+The camera follows the players. A player above the picture is shown by a bubble at its edge; the map in the corner shows
+the whole blast zone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from envs.melee.drawing.camera import still_camera
 from envs.melee.drawing.items import DECORATION, LASER
 from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
 from selfplay.report.fight.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
@@ -39,22 +38,17 @@ class Painter:
     Args:
         scene: The scene to draw.
         size: Width and height of pictures in pixels.
-        follow: The camera follows the players; else it stands still.
         texts: Names, percents and the timer are drawn into the picture.
     """
 
-    def __init__(
-        self, scene: FightScene, size: tuple[int, int] = (WIDTH, HEIGHT), *, follow: bool = False, texts: bool = True
-    ) -> None:
+    def __init__(self, scene: FightScene, size: tuple[int, int] = (WIDTH, HEIGHT), *, texts: bool = True) -> None:
         self._scene = scene
         self._size = size
-        self._follow = follow
         self._texts = texts
-        self._still = _background(scene, size, still_camera(scene.scenery))
 
     def picture(self, t: int) -> Image.Image:
         scene = self._scene
-        canvas = _background(scene, self._size, scene.camera[t]) if self._follow else self._still.copy()
+        canvas = _background(scene, self._size, scene.camera[t])
         _draw_stage(canvas, scene, t)
         for seat, shot in enumerate(scene.shots[t]):
             _draw_player(canvas, scene, shot, COLOURS[seat])
@@ -72,14 +66,10 @@ class _Canvas:
 
     def __init__(self, image: Image.Image, camera: NDArray[np.float32]) -> None:
         self.image = image
-        self.camera = camera
         self.draw = ImageDraw.Draw(image, "RGBA")
         x, y, width = (float(part) for part in camera)
         self.per_unit = image.width / width
         self._left, self._top = x - width / 2, y + image.height / self.per_unit / 2
-
-    def copy(self) -> _Canvas:
-        return _Canvas(self.image.copy(), self.camera)
 
     def at(self, point: Place) -> Point:
         """In pixels."""

@@ -88,7 +88,7 @@ def play_terminal(film: Film, console: Console, keys: Keys, now: Callable[[], fl
         now: A monotonic clock in seconds.
     """
     columns, rows = picture_size(console.width, console.height)
-    painter = Painter(scene_of(film), (columns * SHARP, 2 * rows * SHARP), follow=True, texts=False)
+    painter = Painter(scene_of(film), (columns * SHARP, 2 * rows * SHARP), texts=False)
     playback = Playback(film)
     last = now()
     with Live(console=console, screen=True, auto_refresh=False) as live:

@@ -29,8 +29,7 @@ QUALITY: Final = "23"  # constant rate factor of x264: lower is better and large
 def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
     """Write a GIF that repeats for ever, atomically; its size in bytes.
 
-    The camera stands still, all pictures share one palette, made from a sample of them, and none is dithered, so that
-    only the part of a picture that changed is stored.
+    All pictures share one palette, made from a sample of them, and none is dithered, so that equal parts stay equal.
 
     Raises:
         ConfigError: the file cannot be written.
@@ -47,7 +46,7 @@ def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
 
 
 def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] = MP4_SIZE) -> int:
-    """Write a video (H.264) whose camera follows the players, atomically; its size in bytes.
+    """Write a video (H.264), atomically; its size in bytes.
 
     Raises:
         ConfigError: PyAV is not installed, or the file cannot be written.
@@ -56,7 +55,7 @@ def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] 
         import av
     except ModuleNotFoundError as error:
         raise ConfigError("an MP4 needs PyAV, which is not installed: " + install_command("video")) from error
-    painter = Painter(scene_of(film), size, follow=True)
+    painter = Painter(scene_of(film), size)
     with saved(path) as temporary, av.open(str(temporary), "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=Fraction(fps), options={"crf": QUALITY, "preset": "veryfast"})
         stream.width, stream.height = size

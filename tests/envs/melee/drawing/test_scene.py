@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from envs.melee import actions
-from envs.melee.drawing.camera import NARROWEST, still_camera
+from envs.melee.drawing.camera import ASPECT, NARROWEST, ROOM, still_camera
 from envs.melee.drawing.film import film_of
 from envs.melee.drawing.items import DECORATION, LASER, THING
 from envs.melee.drawing.scene import FROZEN, PLAIN, SAFE, SHAKE, scene_of
@@ -97,6 +97,27 @@ def test_the_camera_keeps_both_players_in_sight():
     left, right, *_ = scene.scenery.blast
     assert (scene.camera[:, 0] - scene.camera[:, 2] / 2 >= left - 0.01).all()
     assert (scene.camera[:, 0] + scene.camera[:, 2] / 2 <= right + 0.01).all()
+
+
+def test_the_camera_keeps_who_flies_up_in_sight():
+    def change(now, frame):
+        now.players[0, 1]["y"] = np.interp(frame, [100, 130, 160, 260], [0, 195, 195, 0])  # 6.5 units a frame
+
+    scene = scene_of(film(400, change=change))
+    x, y, width = scene.camera.T.astype(np.float64)
+    height = width / ASPECT
+    shots = scene.shots
+    assert (np.abs(shots["x"] - x[:, None]) < width[:, None] / 2).all()
+    assert (shots["y"].max(1) + scene.looks[1].height / 2 < y + height / 2).all()  # the highest, and most of its figure
+    assert (shots["y"].min(1) > y - (0.5 - ROOM) * height).all()  # the lowest, above the percents
+    assert np.abs(np.diff(scene.camera, axis=0)).max() < 10
+    assert width[50] == pytest.approx(width[350]) < width[145] / 2
+
+
+def test_a_gap_in_a_film_does_not_lengthen_the_work_on_its_camera():
+    of = film(40)
+    of.frames[20:] += 10**9
+    assert np.isfinite(scene_of(of).camera).all()
 
 
 def test_the_camera_waits_where_a_player_died():
