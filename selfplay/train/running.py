@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -98,12 +99,13 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
 def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[], int]]:
     """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
 
-    The second one names the last checkpoint.
+    The second one names the last checkpoint before the first.
 
     Gives a function that says what exit code follows from the first one: 0 where there was none.
     """
     loop = asyncio.get_running_loop()
     first = 0
+    last: list[str] = []  # a line about the last checkpoint
 
     def ask() -> None:
         stop.set()
@@ -112,10 +114,12 @@ def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[
     def on_signal(number: int, frame: FrameType | None) -> None:
         nonlocal first
         if first:
-            os.write(2, f"{_last_checkpoint(run)}\n".encode())
+            sys.stderr.write("".join(last))
             os._exit(128 + number)  # processes of games end with their pipes
         else:
             first = 128 + number
+            # Beside the loop, and now: at the second signal nothing may wait for a disk.
+            threading.Thread(target=lambda: last.append(f"{_last_checkpoint(run)}\n"), daemon=True).start()
             loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}

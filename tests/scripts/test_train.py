@@ -248,6 +248,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path):
         rest = process.stdout.read()
     assert process.returncode == 130
     assert "Traceback" not in rest
+    assert "Stopped at once; the last checkpoint is run/learner/iter_" in rest
 
 
 @pytest.mark.full
