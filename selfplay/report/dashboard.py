@@ -67,6 +67,9 @@ class LiveView:
 
     def iteration(self, report: Any) -> None:  # noqa: ANN401
         self._time.add(report.phase_s)
+        self.rated(report)
+
+    def rated(self, report: Any) -> None:  # noqa: ANN401
         if report.rating not in (None, *self._ratings[-1:]):
             self._ratings = (*self._ratings, report.rating)[-RATINGS:]
         self._report, self._reported_at = report, self._clock()

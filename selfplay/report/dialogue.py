@@ -8,7 +8,7 @@ from typing import Annotated, Any, TextIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay.report.dialogue_dashboard import DialogueDashboard
-from selfplay.report.metrics import RatingReport, rated_now
+from selfplay.report.metrics import ELO, RatingReport, rated_now
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, duration
 from selfplay.report.reporter import Tee
@@ -89,7 +89,7 @@ class DialogueReport(BaseModel):
             "charts/games": self.total_games,
             "charts/restarts": self.restarts,
             **({} if self.tasks is None else {"runners/tasks": self.tasks}),
-            **({} if elo is None else {"charts/elo": elo}),
+            **({} if elo is None else {ELO: elo}),
             **{f"time/{name}": value for name, value in self.phase_s.items()},
         }
 
@@ -120,6 +120,8 @@ class DialogueLines(PlainReporter):
     def iteration(self, report: Any) -> None:  # noqa: ANN401
         for line in report.lines():
             self.notice(line)
+
+    def rated(self, report: Any) -> None: ...  # noqa: ANN401
 
 
 def dialogue_reporters(

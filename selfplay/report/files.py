@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from envs.files import NotPlain, opened, parse_json
 from selfplay.appending import Appender
 from selfplay.errors import CorruptError, DiskError, describe
 from selfplay.report.event_file import EventFile
+from selfplay.report.metrics import ELO
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import Figures
@@ -33,6 +34,8 @@ class _Silent:
     def header(self, lines: Sequence[str]) -> None: ...
 
     def notice(self, text: str) -> None: ...
+
+    def rated(self, report: Figures) -> None: ...
 
     def leaderboard(self, text: str) -> None: ...
 
@@ -125,9 +128,15 @@ class TensorBoardReporter(_Silent):
             self._writer.add(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
 
     def iteration(self, report: Figures) -> None:
+        self._write(report, report.flat())
+
+    def rated(self, report: Figures) -> None:
+        self._write(report, {tag: value for tag, value in report.flat().items() if tag == ELO})
+
+    def _write(self, report: Figures, flat: Mapping[str, float]) -> None:
         if self._writer is None:
             return
-        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in report.flat().items()]
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in flat.items()]
         event = Event(wall_time=time.time(), step=report.total_steps, summary=Summary(value=values))
         self._writer.add(event)
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from selfplay.update_metrics import Count, UpdateMetrics
 
 Seconds = Annotated[float, Field(ge=0)]
+ELO = "charts/elo"  # tag, before those of all other metrics, so that TensorBoard shows it first
 PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
 
 
@@ -196,7 +197,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
             "charts/steps_per_s": self.steps_per_s,
             "charts/experiences": self.experiences,
             "charts/learning_rate": update.learning_rate,
-            "charts/elo": rated_now(self),
+            ELO: rated_now(self),
             "gate/llr": None if self.gate is None else self.gate.llr,
             **update.losses(),
             "reward/common_gain": self.common_gain,

@@ -85,6 +85,9 @@ class PlainReporter:
             if self._verbose:
                 self._sink.write(f"{_stamp(now)}   {details_line(self._recent)}")
 
+    def rated(self, report: IterationReport) -> None:
+        self._sink.write(f"{_stamp(self._clock())} {progress_line(report, self._recent)}")
+
     def _write_iteration(self, report: IterationReport, now: datetime) -> None:
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
         updated = now - after_update

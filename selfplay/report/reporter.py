@@ -35,6 +35,9 @@ class Reporter(Protocol):
 
     def iteration(self, report: Report) -> None: ...
 
+    def rated(self, report: Report) -> None:
+        """The last report again, with a rating that was made after it."""
+
     def leaderboard(self, text: str) -> None: ...
 
     def close(self) -> None:
@@ -60,6 +63,9 @@ class Tee:
 
     def iteration(self, report: Report) -> None:
         self._forward(lambda reporter: reporter.iteration(report), everyone_writes=True)
+
+    def rated(self, report: Report) -> None:
+        self._forward(lambda reporter: reporter.rated(report))
 
     def leaderboard(self, text: str) -> None:
         self._forward(lambda reporter: reporter.leaderboard(text))
@@ -114,6 +120,9 @@ class Feed:
 
     def iteration(self, report: Report) -> None:
         self._put(partial(self._reporter.iteration, report))
+
+    def rated(self, report: Report) -> None:
+        self._put(partial(self._reporter.rated, report))
 
     def leaderboard(self, text: str) -> None:
         self._put(partial(self._reporter.leaderboard, text))

@@ -44,6 +44,7 @@ class TrainingLoop:
         self.disk = DiskWatch(family.feed.notice)
         self._family = family
         self._rater = rater
+        self._last: Any = None  # the last report
         self._stop = stop
         self._start_runners = start_runners
 
@@ -114,6 +115,8 @@ class TrainingLoop:
             self._family.feed.notice(f"Rating {progress.newest}, the last generation")
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                 await self._rater.rate_last(progress)
+            if self._last is not None and self._last.rating is not self._rater.rating:
+                self._family.feed.rated(self._last.model_copy(update={"rating": self._rater.rating}))
             if self._family.keeps_last_ratings:
                 await saving.checkpoint()
 
@@ -130,7 +133,7 @@ class TrainingLoop:
     def _report(self, collected: object, update: object, phases: Mapping[str, float]) -> None:
         family = self._family
         self.progress.tasks = len(asyncio.all_tasks())
-        report = family.report(collected, update, phases, self._rater)
+        self._last = report = family.report(collected, update, phases, self._rater)
         family.feed.iteration(report)
         for finding in self.progress.health.observe(family.observe(report)):
             family.feed.notice(f"Health: {finding.text}")

@@ -85,6 +85,9 @@ class Recorder:
     def iteration(self, report):
         self.calls.append(("iteration", report.iteration))
 
+    def rated(self, report):
+        self.calls.append(("rated", report.iteration))
+
     def leaderboard(self, text):
         self.calls.append(("leaderboard", text))
 

@@ -99,6 +99,13 @@ def test_a_rating_is_told_once_and_grows_old():
     assert "gen_3, 0:00:18 ago  ▁ " in "\n".join(screen.lines())
 
 
+def test_the_last_rating_comes_after_the_last_report():
+    screen = Screen()
+    screen.reporter.iteration(report(3))
+    screen.reporter.rated(report(3, rating=rating(3)))
+    assert "Elo 1555" in "\n".join(screen.lines())
+
+
 def test_a_new_size_clears_the_screen_and_keeps_the_last_notices():
     screen = Screen(120, 30)
     screen.reporter.header(["first"])

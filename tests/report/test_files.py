@@ -7,7 +7,7 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from selfplay.errors import DiskError
 from selfplay.report.event_file import EventFile
 from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
-from tests.report.make import UPDATE, report
+from tests.report.make import UPDATE, rating, report
 
 
 def rows(path):
@@ -71,6 +71,18 @@ def test_tensorboard_reads_the_events(tmp_path, resumed_at):
     assert values["losses/policy"] == pytest.approx(0.0456)
     assert values["winrate/random"] == pytest.approx(0.75)
     assert set(values) == set(report(2).flat())
+
+
+def test_a_rating_after_the_last_report_is_a_point_of_tensorboard_alone(tmp_path):
+    metrics, events = MetricsReporter(tmp_path / "metrics.jsonl"), TensorBoardReporter(tmp_path / "events")
+    for reporter in (metrics, events):
+        reporter.iteration(report(2))
+        reporter.rated(report(2, rating=rating(2, 1612.0)))
+        reporter.close()
+    assert len(rows(tmp_path / "metrics.jsonl")) == 1
+    (file,) = (tmp_path / "events").iterdir()
+    last = list(EventFileLoader(str(file)).Load())[-1]
+    assert (last.step, [value.tag for value in last.summary.value]) == (2048, ["charts/elo"])
 
 
 def test_metrics_may_grow_without_a_limit(tmp_path, monkeypatch):

@@ -68,6 +68,12 @@ def test_short_runs_and_verbose_ones_have_the_guides_lines_of_all_iterations(cha
     assert len(numbers(lines, "Progress: iteration ")) == 6
 
 
+def test_a_last_rating_has_a_line_of_its_own():
+    stream = io.StringIO()
+    PlainReporter(StreamSink(stream), Clock()).rated(report(1, rating=rating(1)))
+    assert "Elo 1555 (1405 to 1705), beats walker 97%" in stream.getvalue()
+
+
 def test_details_are_for_verbose_runs():
     details = (
         "Details: time: collect 25%, update 50%, rate 25%, save 0%; return +1.50; wins: random 75%; mirror games: "

@@ -6,13 +6,14 @@ import pytest
 from selfplay.report.reporter import FAILURES, Feed, Tee
 from tests.report.make import Recorder, report
 
-ALL = [("header", ("a",)), ("notice", "b"), ("iteration", 1), ("leaderboard", "c"), ("close",)]
+ALL = [("header", ("a",)), ("notice", "b"), ("iteration", 1), ("rated", 1), ("leaderboard", "c"), ("close",)]
 
 
 def tell(reporter):
     reporter.header(["a"])
     reporter.notice("b")
     reporter.iteration(report(1))
+    reporter.rated(report(1))
     reporter.leaderboard("c")
     reporter.close()
 

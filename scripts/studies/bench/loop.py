@@ -72,6 +72,9 @@ class _Listener:
     def notice(self, text: str) -> None:
         """Ignore it."""
 
+    def rated(self, report: object) -> None:
+        """Ignore it."""
+
     def leaderboard(self, text: str) -> None:
         """Ignore it."""
 
