@@ -16,7 +16,7 @@ DATED = {
     "envs/melee/slp/encode.py": "encode",
     "selfplay/report/leaderboard_page/page.py": "page",
     "selfplay/report/event_file.py": "__init__",
-    "selfplay/report/files.py": "__init__ iteration",
+    "selfplay/report/files.py": "__init__ _write",
     "selfplay/report/outputs.py": "reporters",
     "selfplay/report/plain.py": "__init__",
     "selfplay/report/rating_events.py": "write_ratings",
