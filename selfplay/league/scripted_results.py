@@ -18,7 +18,7 @@ ENOUGH: Final = 16  # games of a result that is shown
 STRONGEST: Final = 2  # scripted players that the last generation meets itself
 
 
-def results(games: GameTable, scripted: str, since: float) -> tuple[Floats, Ints]:
+def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
     """Scores [K] of generations against a scripted player, and the pair label [K] of each game.
 
     The newest generations count, as few as have ``ENOUGH`` games together.
@@ -40,15 +40,14 @@ def results(games: GameTable, scripted: str, since: float) -> tuple[Floats, Ints
     return np.where(theirs[:, 0], 1.0 - first, first)[counts], games.pairs[counts]
 
 
-def recent_scores(games: GameTable, scripted: Sequence[str], newest: str) -> dict[str, tuple[int, ScoreInterval]]:
-    """Number of games and score by scripted player, of those that recent generations have met often enough.
+def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:
+    """Number of games and score of the newest generations by scripted player, of those met often enough.
 
     Args:
         games: comparable games.
-        scripted: scripted players, the weakest first.
-        newest: the newest generation; those of the first half of its training are not recent.
+        scripted: scripted players, the weakest first; the result has the strongest first.
     """
-    found = {name: results(games, name, _recent(newest)) for name in reversed(scripted)}
+    found = {name: results(games, name) for name in reversed(scripted)}
     return {name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= ENOUGH}
 
 
@@ -64,6 +63,8 @@ def plan_scripted(
 ) -> list[Matchup]:
     """Matchups of the newest generation with scripted players that recent generations have not met often enough.
 
+    Generations of the second half of the training are recent.
+
     Args:
         games: comparable games.
         scripted: scripted players, the weakest first, and in this order while training: what is beaten shows early.
@@ -71,18 +72,13 @@ def plan_scripted(
         budget: games, at most.
         rng: draws the seeds.
         games_each: games per matchup.
-        last: whether training has ended: ``newest`` itself then meets the strongest, and those come first.
+        last: whether training has ended: ``newest`` itself then meets the strongest ones, and no others.
     """
-    order, own = (scripted, -1) if not last else (scripted[::-1], STRONGEST)
+    number = generation_number(newest) or 0
+    order, since = (scripted[: -STRONGEST - 1 : -1], number) if last else (scripted, number / 2)
     found: list[Matchup] = []
-    for place, name in enumerate(order):
-        since = generation_number(newest) or 0 if place < own else _recent(newest)
+    for name in order:
         missing = min(ENOUGH - len(results(games, name, since)[0]), budget - len(found) * games_each)
         if missing >= games_each:
             found += repeat(newest, name, missing, rng, games_each)
     return found
-
-
-def _recent(newest: str) -> float:
-    """Number of the oldest generation that counts as recent."""
-    return (generation_number(newest) or 0) / 2

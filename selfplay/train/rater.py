@@ -13,7 +13,7 @@ from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import repeat
-from selfplay.league.scripted_results import plan_scripted, recent_scores
+from selfplay.league.scripted_results import plan_scripted, scores_against
 from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 RATER: Final = "rater-000"
 EVERY_S: Final = 15.0  # of training between two blocks of rating games
+CREDIT_S: Final = 30.0  # of which blocks may spend the share in advance, so that one that took long delays no other
 ROUND: Final = 256  # games side by side, planned from the ratings after the round before
 LEAST: Final = 8  # games that are worth starting for: loading policies costs the same for fewer
 EACH: Final = 8  # the same for each generation, where blocks follow the budget and not the time
 WORTH: Final = 32  # and for all of them
 LAST: Final = 8  # matchups of the last generation, also where the share is spent
-SCRIPTED: Final = 0.5  # share of a block for results against scripted players, until they have met often enough
+SCRIPTED: Final = 0.75  # share of a block for results against scripted players, until they have met often enough
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
 Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
@@ -183,18 +184,17 @@ class Rater:
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a block of games when it is time for one and the budget allows it."""
-        if len(progress.generations) < 2:
-            return
         plan = self._plan
         if plan.by_frames:
-            worth = min(EACH * len(progress.generations), WORTH)
-        elif progress.elapsed_s - self._rated_at < EVERY_S:
-            return
+            least, most, credit_s = min(EACH * len(progress.generations), WORTH), ROUND, 0.0
         else:
-            worth = plan.rated.games_each if plan.live else max(LEAST, plan.rated.games_each)
-        if (games := self._affordable(progress, DURING)) >= worth:
+            least = plan.rated.games_each if plan.live else max(LEAST, plan.rated.games_each)
+            most, credit_s = max(least, self.budget.games_of(EVERY_S, DURING)), CREDIT_S
+            if progress.elapsed_s - self._rated_at < EVERY_S:
+                return
+        if progress.generations and (games := self._affordable(progress, DURING, credit_s)) >= least:
             self._rated_at = progress.elapsed_s
-            await self._rate(progress, progress.generations, min(games, ROUND), DURING)
+            await self._rate(progress, progress.generations, min(games, most, ROUND), DURING)
 
     async def rate_last(self, progress: Progress) -> None:
         """Spend what is left of the share on a ladder that has the last generation in it."""
@@ -204,8 +204,9 @@ class Rater:
         least = self._plan.rated.games_each * (1 if self._plan.live else LAST)
         await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0, last=True)
 
-    def _affordable(self, progress: Progress, part: float) -> int:
-        return self.budget.games(progress.elapsed_s, progress.total_steps * self._plan.frames_per_step, part)
+    def _affordable(self, progress: Progress, part: float, credit_s: float = 0.0) -> int:
+        frames = progress.total_steps * self._plan.frames_per_step
+        return self.budget.games(progress.elapsed_s + credit_s, frames, part)
 
     async def _rate(
         self, progress: Progress, generations: list[str], games: int, part: float, *, last: bool = False
@@ -252,7 +253,7 @@ class Rater:
         board, rated = build(games, run=self._run.path), self._plan.rated
         if board.newest is None:
             return board, decided, ()
-        found = recent_scores(comparable(games, rated), rated.anchors, board.newest)
+        found = scores_against(comparable(games, rated), rated.anchors)
         beats = [
             ScoreAgainst(player=name, games=count, score=each.score, low=each.low, high=each.high)
             for name, (count, each) in found.items()

@@ -187,6 +187,10 @@ class RatingBudget:
         total = float(frames) if self._by_frames else elapsed_s
         return max(0, int((self._share * part * total - self.spent) / self._cost))
 
+    def games_of(self, seconds: float, part: float = 1.0) -> int:
+        """Games that the share of some seconds pays for."""
+        return int(self._share * part * seconds / self._cost)
+
     def pay(self, games: int, seconds: float) -> None:
         """Account for games, or for other work of rating where ``games`` is 0, which leaves the cost of a game."""
         if self._by_frames:

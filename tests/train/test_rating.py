@@ -241,11 +241,14 @@ def test_blocks_are_played_every_fifteen_seconds_of_training():
         begun.append((progress.elapsed_s, games))
 
     made._rate = block
-    for elapsed in range(1, 60):
-        progress = SimpleNamespace(generations=["gen_0", "gen_5"], total_steps=1, elapsed_s=float(elapsed))
+    for elapsed in range(1, 80):
+        progress = SimpleNamespace(generations=["gen_0"], total_steps=1, elapsed_s=float(elapsed))
         asyncio.run(made.rate_if_due(progress))
-    assert [when for when, _ in begun] == [15.0, 30.0, 45.0]
-    assert [games for _, games in begun] == [90, 180, rater.ROUND]  # 0.6 of half the time; nothing was paid
+        if elapsed == 45:
+            made.budget.pay(90, 30.0)  # more than the share so far: the next waits
+    assert [when for when, _ in begun] == [15.0, 30.0, 45.0, 76.0]
+    assert [games for _, games in begun[:3]] == [90] * 3  # 0.6 of half of 15 seconds
+    assert rater.LEAST <= begun[3][1] < 90
 
 
 def test_what_is_reported_of_a_table():
