@@ -106,6 +106,17 @@ def test_the_leaderboard_says_which_it_used(shipped, tmp_path):
     assert analyse(games(), method="sequential").board.rows  # which pins nobody but random
 
 
+def test_a_pinned_player_without_games_has_a_row(shipped):
+    elo = {"random": 1500.0, "rusher": 1810.0, "tank": 1990.0, "counter": 2500.0}
+    shipped.write_text(document(elo=elo, se=dict.fromkeys(elo, 5.0)))
+    board = build(games())
+    row = board.rows[0]
+    assert (row.policy, row.elo, row.fixed, row.bound) == ("counter", 2500.0, True, "both")
+    assert (row.wins, row.losses, row.draws, row.games, row.finished, row.nash) == (0, 0, 0, 0, None, 0.0)
+    assert sum(row.nash for row in board.rows) == pytest.approx(1.0)
+    assert "counter (bot)" in to_text(board)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
