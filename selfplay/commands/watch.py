@@ -1,21 +1,29 @@
-"""Plays a game of two players and records it as a film."""
+"""Plays games of two players, records them as films and finds the best moment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.drawing.film import Film, Recorder
+from envs.melee.drawing.highlight import Moment, best_moment
 from envs.melee.drawing.items import lasers_of
+from envs.melee.drawing.story import clock
 from envs.melee.observation import encode
+from envs.melee.state import FPS
 from envs.melee.tables import load_tables
+from envs.registry import find_game
 from selfplay.checkpoint import RunDir, is_policy, list_generations
-from selfplay.commands.players import contender, home_rules
+from selfplay.commands.players import MOCK, contender, home_rules
 from selfplay.errors import ConfigError, NotARunError
+from selfplay.league.leaderboard import analyse
+from selfplay.league.ledger import read_games
+from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.schedule import Matchup
 from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
@@ -24,35 +32,108 @@ from selfplay.runner.match import Contender, Rules, play
 if TYPE_CHECKING:
     from envs.melee.mock import MockMelee
 
+GAMES: Final = 4  # that are played for one moment, at most
+FRAMES: Final = 15_000  # after so many no further game begins: 2 s of a processor, and as much again in the last game
 
-def fight(folder: Path, named: Sequence[str], seed: int, seconds: float | None = None) -> Film:
-    """Play one game by the rules of a run's newest generation, or of a policy, and record each frame.
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """Two players and the rules of their game."""
+
+    run: str  # name of the run or policy
+    seats: tuple[str, str]
+    players: Mapping[str, Contender]
+    characters: tuple[str, str]
+    rules: Rules
+    why: str = ""  # a sentence on the choice of the second player; empty: both are named
+
+    def film(self, seed: int, seconds: float | None = None) -> Film:
+        """Play one game, at most ``seconds`` long (None: as in training), and record each frame."""
+        rules = self.rules if seconds is None else replace(self.rules, max_episode_frames=round(seconds * FPS))
+        matchup = Matchup(self.seats, self.characters, seed)
+        names = Path(self.seats[0]).name, Path(self.seats[1]).name
+        return recorded(matchup, self.players, rules, f"{self.run}, seed {seed}", names)[0]
+
+    @property
+    def heroes(self) -> tuple[int, ...]:
+        """Seats of the policies; of all players if all are scripted."""
+        return tuple(s for s, name in enumerate(self.seats) if self.players[name].policy is not None) or (0, 1)
+
+
+def fixture(folder: Path, named: Sequence[str]) -> Fixture:
+    """Who meets, by the rules of a run's newest generation or of a policy.
 
     Args:
         folder: Of the run, or of the policy.
-        named: Up to two players, see ``players.contender``; that generation or policy replaces missing ones.
-        seed: Of the game.
-        seconds: Maximum game time; None: as in training.
+        named: Up to two players, see ``players.contender``. That generation or policy meets a single one. If none is
+            named, it meets the strongest scripted player that it beats, or itself where no game is rated.
 
     Raises:
         NotARunError: the run has no generation yet.
         ConfigError: a player is unknown, or there are more than two.
         CheckpointError: a policy cannot be loaded.
+        LeagueError: the run's ledger cannot be read.
     """
     run = RunDir(folder)
     home = _home(run)
     if len(named) > 2:
         raise ConfigError(f"two players fight, {len(named)} are named")
-    first, second = [home.id] * (2 - len(named)) + list(named)
-    players = {home.id: home} | {name: contender(name, run) for name in named}
-    characters, rules = home_rules((home,))
-    frames = rules.max_episode_frames if seconds is None else round(seconds * 60)
-    names = (Path(first).name, Path(second).name)
-    rules = Rules(rules.stage, frames)
-    film, _ = recorded(
-        Matchup((first, second), characters, seed), players, rules, f"{run.path.name}, seed {seed}", names
-    )
-    return film
+    opponent, why = (home.id, "") if named else opponent_of(run, home.id)
+    first, second = (home.id, *(named or (opponent,)))[-2:]
+    players = {home.id: home} | {name: contender(name, run) for name in (first, second) if name != home.id}
+    return Fixture(run.path.name, (first, second), players, *home_rules((home,)), why)
+
+
+def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
+    """The strongest scripted player that the newest generation beats in rated games, and a sentence on this choice.
+
+    The newest generation that met scripted players stands in for one that has not. One that beats nobody meets the
+    player against whom it scored most. Where no game is rated, ``newest`` itself is returned.
+
+    Raises:
+        LeagueError: the ledger cannot be read.
+    """
+    games = read_games(run.ledger) if run.ledger.is_file() else ()
+    if not games:
+        return newest, f"No game of {newest} is rated (training with --track-elo rates some): it meets itself."
+    ratings = analyse(games, run=run.path).ratings
+    scripted = [i for i, name in enumerate(ratings.players) if name in find_game(MOCK).rated.players]
+    generations = sorted(filter(generation_number, ratings.players), key=ladder_key, reverse=True)
+    for name in generations:
+        me = ratings.index(name)
+        score = {i: float(ratings.won[me, i] / ratings.met[me, i]) for i in scripted if ratings.met[me, i]}
+        if not score:
+            continue
+        beaten = [i for i in score if score[i] > 0.5]
+        best = max(beaten, key=lambda i: ratings.elo[i]) if beaten else max(score, key=lambda i: score[i])
+        what = "the strongest scripted player that it beats" if beaten else "its best result; it beats none yet"
+        older = "" if name == newest else f"{newest} has no such game. "
+        return ratings.players[best], (
+            f"{older}{name} scored {score[best]:.0%} in {ratings.met[me, best]} rated games against "
+            f"{ratings.players[best]}: {what}."
+        )
+    return newest, f"No game against a scripted player is rated: {newest} meets itself."
+
+
+def highlight(meeting: Fixture, seconds: float, seed: int | None = None) -> tuple[Film, Moment, str]:
+    """Play some games: the one with the best moment, see ``best_moment``, that moment, and a sentence about it.
+
+    Args:
+        meeting: Who plays.
+        seconds: Length of the moment.
+        seed: Of the only game to be played; None: several games are, within a few seconds.
+    """
+    found: list[tuple[Film, Moment]] = []
+    frames = 0
+    for each in range(GAMES) if seed is None else (seed,):
+        film = meeting.film(each)
+        found.append((film, best_moment(film, seconds, meeting.heroes)))
+        frames += len(film)
+        if frames > FRAMES:
+            break
+    film, moment = max(found, key=lambda one: one[1].gain)
+    games = "" if len(found) == 1 else f"; the best of {len(found)} games"
+    return film, moment, f"From {clock(moment.start_s)}: {moment.why} ({film.title}{games})."
 
 
 def _home(run: RunDir) -> Contender:

@@ -2,9 +2,15 @@ import numpy as np
 import pytest
 
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.commands.watch import fight
+from selfplay.commands.watch import GAMES, fixture, highlight, opponent_of
 from selfplay.errors import ConfigError, NotARunError
+from selfplay.league.ledger import Ledger
+from tests.league.pools import record
 from tests.train.policies import save, save_imitation
+
+
+def fight(folder, named, seed, seconds=None):
+    return fixture(folder, named).film(seed, seconds)
 
 
 def test_a_fight_is_recorded_frame_by_frame(tmp_path):
@@ -58,3 +64,62 @@ def test_who_cannot_fight(tmp_path):
         fight(folder, ["a", "b", "c"], seed=0)
     with pytest.raises(ConfigError, match="gen_7"):
         fight(folder, ["gen_7"], seed=0)
+
+
+def rated(run, *results):
+    """Write a ledger with these games: winner, loser and how many."""
+    games = [record(a, b, seed=100 * place + i) for place, (a, b, count) in enumerate(results) for i in range(count)]
+    with Ledger.open(run.ledger) as ledger:
+        ledger.append(games)
+    return run
+
+
+def test_the_newest_generation_meets_the_strongest_scripted_player_that_it_beats(tmp_path):
+    run = save(tmp_path / "run", 0, 10)
+    results = [
+        ("gen_10", "random", 4),
+        ("gen_10", "walker", 3),
+        ("walker", "gen_10", 1),
+        ("walker", "random", 8),
+        ("rusher", "walker", 8),
+        ("rusher", "gen_10", 3),
+        ("gen_10", "rusher", 3),
+        ("gen_10", "gen_0", 2),
+    ]
+    rated(run, *results)
+    name, why = opponent_of(run, "gen_10")
+    assert name == "walker"
+    assert why == ("gen_10 scored 75% in 4 rated games against walker: the strongest scripted player that it beats.")
+    meeting = fixture(run.path, [])
+    assert (meeting.seats, meeting.why) == (("gen_10", "walker"), why)
+    assert fixture(run.path, ["random"]).seats == ("gen_10", "random")
+    assert fixture(run.path, ["gen_0", "random"]).why == ""
+
+
+def test_the_choice_says_what_it_lacks(tmp_path):
+    run = save(tmp_path / "run", 0, 10)
+    assert opponent_of(run, "gen_10")[0] == "gen_10"
+    assert "--track-elo" in fixture(run.path, []).why
+    rated(run, ("gen_10", "gen_0", 2))
+    assert opponent_of(run, "gen_10") == (
+        "gen_10",
+        "No game against a scripted player is rated: gen_10 meets itself.",
+    )
+    older = rated(save(tmp_path / "older", 5, 10), ("gen_5", "random", 2))
+    assert opponent_of(older, "gen_10")[1].startswith("gen_10 has no such game. gen_5 scored 100% in 2 rated games")
+    weak = rated(
+        save(tmp_path / "weak", 0, 10), ("random", "gen_10", 3), ("gen_10", "random", 1), ("walker", "gen_10", 4)
+    )
+    name, why = opponent_of(weak, "gen_10")
+    assert name == "random"
+    assert why.endswith("25% in 4 rated games against random: its best result; it beats none yet.")
+
+
+def test_a_highlight_is_the_best_of_a_few_games(tmp_path):
+    meeting = fixture(save(tmp_path / "run", 0).path, ["random"])
+    film, moment, why = highlight(meeting, 1.0)
+    assert f"the best of {GAMES} games" in why
+    assert film.title in why
+    gains = [highlight(meeting, 1.0, seed)[1].gain for seed in range(GAMES)]
+    assert moment.gain == max(gains)
+    assert "best of" not in highlight(meeting, 1.0, 3)[2]

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -95,6 +96,11 @@ def test_it_opens_still_at_the_first_frame_with_everything_drawn(page):
     for canvas in ("view", "pad-0", "pad-1", "percents", "values"):
         assert page.colours(canvas) > 3, canvas
     assert page.colours("view") > 200
+
+
+def test_it_opens_at_the_moment_that_the_film_names(fight):
+    opened = fight(replace(film(FRAMES), opens_s=4.0))
+    assert (opened.at, opened.playing) == (240, "false")
 
 
 def test_play_and_pause(page):

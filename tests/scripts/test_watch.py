@@ -48,9 +48,18 @@ def lasts_ms(path):
         return sum(frame.info["duration"] for frame in ImageSequence.Iterator(gif))
 
 
+def test_a_run_alone_becomes_a_page_that_says_why_this_fight(run, monkeypatch, capsys):
+    assert call(monkeypatch, run.path) == 0
+    first, players, moment = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{run.path / 'gen_0-vs-gen_0.html'} (")
+    assert first.endswith("2.0 s of game)")
+    assert "--track-elo" in players
+    assert moment.startswith("From 0:0")
+
+
 def test_a_fight_becomes_a_gif(run, monkeypatch, capsys):
-    assert call(monkeypatch, run.path, "random", "--seconds", 2) == 0
-    path = run.path / "gen_0-vs-random.gif"
+    path = run.path / "a.gif"
+    assert call(monkeypatch, run.path, "random", "--out", path) == 0
     assert capsys.readouterr().out.startswith(str(path))
     assert lasts_ms(path) == pytest.approx(2000, abs=100)
 
@@ -60,7 +69,7 @@ def test_a_policy_folder_is_left_as_it_is(tmp_path, monkeypatch, capsys):
     before = sorted(policy.iterdir())
     monkeypatch.chdir(tmp_path)
     assert call(monkeypatch, policy.name, "random", "--seconds", 1) == 0
-    assert capsys.readouterr().out.startswith("imitation_best_policy-vs-random.gif")
+    assert capsys.readouterr().out.startswith("imitation_best_policy-vs-random.html")
     assert sorted(policy.iterdir()) == before
     assert call(monkeypatch, policy.name, "--game", "1") == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -76,7 +85,7 @@ def test_a_part_of_a_fight(run, monkeypatch, tmp_path):
 def test_the_same_seed_gives_the_same_fight(run, monkeypatch):
     files = [run.path / f"{number}.html" for number in range(3)]
     for path, seed in zip(files, (1, 1, 2), strict=True):
-        assert call(monkeypatch, run.path, "--seconds", 1, "--seed", seed, "--out", path) == 0
+        assert call(monkeypatch, run.path, "--from", 0, "--seconds", 1, "--seed", seed, "--out", path) == 0
     first, again, other = (path.read_text().replace("seed 2", "seed 1") for path in files)
     assert first == again != other
 
@@ -88,7 +97,7 @@ def test_a_rated_game_plays_again(run, monkeypatch, capsys):
         (game, other) = play_matchups([Matchup(("gen_0", "random"), seed=5)], players, settings_of(CONFIG), 1)
         ledger.append([game, other.model_copy(update={"frames": 7})])
     assert call(monkeypatch, run.path, "--game", game.match[:20]) == 0
-    assert capsys.readouterr().out.startswith(str(run.path / f"game-{game.match}.gif"))
+    assert capsys.readouterr().out.startswith(str(run.path / f"game-{game.match}.html"))
     for arguments, words in (
         ((other.match,), "cannot be played again"),
         ((game.match[:16],), "start of 2 games"),
@@ -108,23 +117,18 @@ def test_a_replay_becomes_a_page_in_the_current_folder(game, monkeypatch, capsys
 
 def test_a_page_that_exists_is_replaced_only_where_it_is_named(game, monkeypatch, capsys):
     Path("Game_1.html").write_text("mine")
-    assert call(monkeypatch, game) == 2
-    assert capsys.readouterr().err == (
-        "watch.py: Game_1.html exists; --out names another file, or this one to replace it\n"
-    )
+    for number in (2, 3):
+        assert call(monkeypatch, game) == 0
+        assert capsys.readouterr().out.startswith(f"Game_1-{number}.html (")
     assert Path("Game_1.html").read_text() == "mine"
-    assert call(monkeypatch, game, "--terminal") == 0
     assert call(monkeypatch, game, "--out", "Game_1.html") == 0
     assert Path("Game_1.html").read_text().startswith("<!doctype html>")
 
 
-def test_a_picture_that_exists_is_replaced_only_where_it_is_named(run, monkeypatch, capsys):
-    path = run.path / "gen_0-vs-random.gif"
-    path.write_text("mine")
-    assert call(monkeypatch, run.path, "random", "--seconds", 1) == 2
-    assert f"{path} exists" in capsys.readouterr().err
-    assert call(monkeypatch, run.path, "random", "--seconds", 1, "--out", path) == 0
-    assert lasts_ms(path) == pytest.approx(1000, abs=100)
+def test_the_same_players_twice_are_two_pages(run, monkeypatch):
+    for _ in range(2):
+        assert call(monkeypatch, run.path, "random", "--seconds", 1) == 0
+    assert sorted(path.name for path in run.path.glob("*.html")) == ["gen_0-vs-random-2.html", "gen_0-vs-random.html"]
 
 
 def test_a_fight_of_the_mock_becomes_a_replay_that_can_be_watched(run, monkeypatch, tmp_path, capsys):
@@ -132,7 +136,7 @@ def test_a_fight_of_the_mock_becomes_a_replay_that_can_be_watched(run, monkeypat
     assert call(monkeypatch, run.path, "random", "--seconds", 1, "--out", path) == 0
     monkeypatch.chdir(tmp_path)
     assert call(monkeypatch, path) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("fight.html (")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("fight.html (")
     film = show.replay_film(path)
     assert film.names == ("gen_0", "random")
     assert len(film) == 60
@@ -140,7 +144,7 @@ def test_a_fight_of_the_mock_becomes_a_replay_that_can_be_watched(run, monkeypat
     assert "is a replay file already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "seconds"), [((), 20), (("--seconds", 1), 1), (("--from", 8), 2)])
+@pytest.mark.parametrize(("arguments", "seconds"), [((), 12), (("--seconds", 1), 1), (("--from", 8), 2)])
 def test_a_replay_becomes_a_gif(game, monkeypatch, arguments, seconds):
     assert call(monkeypatch, game, "--out", "a.gif", *arguments) == 0
     assert lasts_ms("a.gif") == pytest.approx(min(seconds, 10) * 1000, abs=100)

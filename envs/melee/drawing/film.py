@@ -35,6 +35,7 @@ class Film:
     values: NDArray[np.float32] | None = None  # [T, 2] the reward to come as each seat estimates it, NaN: unknown
     items: NDArray[np.void] | None = None  # ITEM [K] by t, the index of its moment
     platforms: NDArray[np.float32] | None = None  # [T, 2] heights of Fountain of Dreams' left and right platform
+    opens_s: float = 0.0  # after the first frame: where a viewer begins
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -78,6 +79,7 @@ class Film:
             values=None if self.values is None else self.values[i:j],
             items=items,
             platforms=None if self.platforms is None else self.platforms[i:j],
+            opens_s=0.0,
         )
 
     def moments(self, fps: float) -> NDArray[np.intp]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,56 +34,74 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="PLAYER",
         help="who fights, of a run: gen_N, a policy folder, or a scripted player (default: the newest generation "
-        "against itself; with one player: the newest generation against it; of a policy likewise)",
+        "against the strongest scripted player that it beats in rated games; with one player: against it)",
     )
-    made.add_argument("--out", type=Path, metavar="PATH", help="file to write: .html, .gif, .mp4, or, of a run, .slp")
+    made.add_argument(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="file to write: .html, .gif, .mp4, or, of a run, .slp (default: a page of a new name)",
+    )
     made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
-    made.add_argument("--from", dest="start", type=float, default=0.0, metavar="S", help="start after S seconds")
-    made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 20)")
+    made.add_argument(
+        "--from",
+        dest="start",
+        type=float,
+        metavar="S",
+        help="start after S seconds (default: of a game that is played, its best moment)",
+    )
+    made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 12)")
     which = made.add_mutually_exclusive_group()
-    which.add_argument("--seed", type=int, default=0, help="seed of the game, for a run (default: %(default)s)")
+    which.add_argument("--seed", type=int, help="seed of the game, for a run (default: the best of a few)")
     which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
     return made
 
 
-def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path]:
-    """What is to be shown, and the file to write, which nobody needs who watches in the terminal."""
+def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path, list[str]]:
+    """What is shown, the file to write (unused in the terminal), and lines that say why this is shown."""
     from selfplay.report.fight import show
 
     show.check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
+    seconds = show.seconds_for(None if options.terminal else options.out, options.seconds)
     if show.is_replay(options.what):
         if options.players or options.game is not None:
             raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
-        path = _target(options, Path(Path(options.what).stem + ".html"))
-        return show.replay_film(options.what).part(options.start, show.seconds_for(path, options.seconds)), path
+        film = show.replay_film(options.what).part(options.start or 0.0, seconds)
+        return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
+    from envs.melee.drawing.highlight import best_moment
     from selfplay.checkpoint import is_policy
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
 
     folder = resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
-    from selfplay.commands.watch import fight
+    from selfplay.commands.watch import fixture, highlight
 
-    seconds = show.seconds_for(None if options.terminal else options.out or Path("a.gif"), options.seconds)
+    length = seconds or show.MOMENT_S
+    lines = []
     if options.game is not None:
         film = _rated(folder, options)
-        path = _target(options, folder / f"game-{film.title.rpartition(' ')[2]}.gif")
-        return film.part(options.start, seconds), path
-    film = fight(folder, options.players, options.seed, None if seconds is None else options.start + seconds)
+        moment = best_moment(film, length)
+        name = f"game-{film.title.rpartition(' ')[2]}.html"
+    else:
+        meeting = fixture(folder, options.players)
+        lines += [meeting.why] if meeting.why else []
+        if options.start is None:
+            film, moment, why = highlight(meeting, length, options.seed)
+            lines.append(why)
+        else:
+            film = meeting.film(options.seed or 0, None if seconds is None else options.start + seconds)
+        name = f"{film.names[0]}-vs-{film.names[1]}.html"
+    start = moment.start_s if options.start is None else options.start
+    opens = options.start is None and seconds is None  # the whole game, open at its moment
+    film = replace(film, opens_s=start) if opens else film.part(start, seconds)
     place = Path() if is_policy(folder) else folder  # nothing is added to a policy
-    path = _target(options, place / f"{film.names[0]}-vs-{film.names[1]}.gif")
-    return film.part(options.start, seconds), path
+    return film, options.out or _free(place / name), lines
 
 
-def _target(options: argparse.Namespace, default: Path) -> Path:
-    """The file to write: the one that the user names, else one that does not exist yet.
-
-    Raises:
-        ConfigError: there is a file of the default name.
-    """
-    path: Path = options.out or default
-    if options.out is None and not options.terminal and path.exists():
-        raise ConfigError(f"{path} exists; --out names another file, or this one to replace it")
-    return path
+def _free(path: Path) -> Path:
+    """``path``, or the first of ``name-2.html``, ``name-3.html``, ... that does not exist."""
+    names = itertools.chain([path], (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2)))
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def _rated(folder: Path, options: argparse.Namespace) -> Film:
@@ -106,8 +126,8 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     from selfplay.report.fight import show
 
     try:
-        film, path = film_and_path(options, checkpoints)
-        lines = show.play(film) if options.terminal else [show.write(film, path)]
+        film, path, why = film_and_path(options, checkpoints)
+        lines = [*(show.play(film) if options.terminal else [show.write(film, path)]), *why]
     except (SelfPlayError, GameError) as error:
         print(f"{program()}: {error}", file=sys.stderr)
         return 2

@@ -22,6 +22,7 @@ from envs.melee.drawing.camera import still_camera
 from envs.melee.drawing.figure import JOINTS
 from envs.melee.drawing.scene import FROZEN, SAFE, scene_of
 from envs.melee.drawing.story import action_name, losses
+from envs.melee.state import FPS
 from selfplay.report.fight.saving import save_text
 from selfplay.report.standalone_page import read, standalone_page
 
@@ -98,6 +99,7 @@ def document(film: Film) -> dict[str, Any]:
         ],
         "joints": len(JOINTS),
         "platforms": scene.moving.shape[1],
+        "opens": round(film.opens_s * FPS),
         "still": _whole(still_camera(scene.scenery)).tolist(),
         "actions": {int(a): action_name(int(a)) for a in np.unique(film.players["action"])},
         "losses": [[int(film.frames[loss.t] - film.frames[0]), loss.seat] for loss in losses(film)],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
 
 REPLAY: Final = ".slp"
-GIF_SECONDS: Final = 20.0  # of a GIF, by default
+MOMENT_S: Final = 12.0  # of a GIF, by default, and of the moment at which a page opens
 
 
 def is_replay(name: str | None) -> bool:
@@ -65,7 +65,7 @@ WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = {
 }
 
 
-def check(what: str | None, out: Path | None, start: float, seconds: float | None, *, terminal: bool) -> None:
+def check(what: str | None, out: Path | None, start: float | None, seconds: float | None, *, terminal: bool) -> None:
     """Check the options before the work begins.
 
     Raises:
@@ -78,16 +78,16 @@ def check(what: str | None, out: Path | None, start: float, seconds: float | Non
         raise ConfigError(f"{out}: unknown kind of file {out.suffix!r} (valid: {', '.join(WRITERS)})")
     if out is not None and out.suffix.lower() == REPLAY and is_replay(what):
         raise ConfigError(f"{what} is a replay file already")
-    if not 0 <= start < math.inf:
+    if start is not None and not 0 <= start < math.inf:
         raise ConfigError(f"--from must be at least 0 seconds, got {start:g}")
     if seconds is not None and not 1 / FPS <= seconds < math.inf:
         raise ConfigError(f"--seconds must be at least one frame of 1/{FPS} s, got {seconds:g}")
 
 
 def seconds_for(path: Path | None, seconds: float | None) -> float | None:
-    """The seconds to show: ``seconds``, else 20 in a GIF, else all (None)."""
+    """The seconds to show: ``seconds``, else ``MOMENT_S`` in a GIF, else all (None)."""
     gif = path is not None and path.suffix.lower() == ".gif"
-    return GIF_SECONDS if seconds is None and gif else seconds
+    return MOMENT_S if seconds is None and gif else seconds
 
 
 def write(film: Film, path: Path) -> str:

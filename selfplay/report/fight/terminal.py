@@ -40,7 +40,7 @@ class Playback:
 
     def __init__(self, film: Film) -> None:
         self._moments = film.moments(FPS)
-        self.position = 0.0  # frames of the game since the first
+        self.position = film.opens_s * FPS  # frames of the game since the first
         self.speed = 1.0
         self.playing = True
         self.ended = False

@@ -15,7 +15,7 @@ from selfplay.commands.cli import leaderboard as leaderboard_cli
 from selfplay.commands.cli import rate as rate_cli
 from selfplay.commands.exploit import exploit
 from selfplay.commands.selfcheck import known_table, strategy
-from selfplay.commands.watch import fight
+from selfplay.commands.watch import fixture
 from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_games
@@ -230,7 +230,7 @@ def test_settings_of_fights_are_refused_by_name(tmp_path, arguments, flag):
 
 def test_what_only_fights_can_do_is_refused(kuhn):
     folder, _ = kuhn
-    for refused in (lambda: fight(folder, [], 0), lambda: load_opponent(folder), lambda: load_fighter(folder)):
+    for refused in (lambda: fixture(folder, []), lambda: load_opponent(folder), lambda: load_fighter(folder)):
         with pytest.raises(ConfigError, match="plays kuhn; a policy of a fighting game is needed here") as caught:
             refused()
         assert caught.value.exit_code == 2

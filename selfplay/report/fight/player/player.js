@@ -15,11 +15,11 @@ class Player {
     this.setSpeed(1);
   }
 
-  // Shows a film from its beginning, in place of the one before it.
+  // Shows a film from the frame where it opens, in place of the one before it.
   open(film) {
     const first = !this.film;
     this.film = film;
-    this.position = 0; // frames of the game since the first, with a fraction while playing
+    this.position = film.opens; // frames of the game since the first, with a fraction while playing
     this.stage = new Stage(element("view"), film);
     this.pads = [0, 1].map((seat) => new Pad(element(`pad-${seat}`), film, seat));
     this.charts = [new Chart(element("percents"), film, (t, seat) => film.percent[2 * t + seat] / 10, 0, Math.max(100, film.highest_percent))];

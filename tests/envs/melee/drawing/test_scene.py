@@ -111,7 +111,7 @@ def test_the_camera_keeps_who_flies_up_in_sight():
     assert (shots["y"].max(1) + scene.looks[1].height / 2 < y + height / 2).all()  # the highest, and most of its figure
     assert (shots["y"].min(1) > y - (0.5 - ROOM) * height).all()  # the lowest, above the percents
     assert np.abs(np.diff(scene.camera, axis=0)).max() < 10
-    assert width[50] == pytest.approx(width[350]) < width[145] / 2
+    assert width[145] > 2 * width[50]
 
 
 def test_a_gap_in_a_film_does_not_lengthen_the_work_on_its_camera():

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from envs.melee.drawing.highlight import BEHIND, COMBO, STOCK, best_moment
+from tests.envs.melee.drawing.fights import NAMES, film
+
+
+def fight(hits=(), losses=(), stuns=(), start=(0.0, 0.0), frames=1800):
+    """Hits are frame, seat that is hit and percent; losses are frame and seat; stuns are a range and seat."""
+
+    def change(now, frame):
+        players = now.players[0]
+        if frame == 0:
+            players["percent"] = start
+        for at, seat, percent in hits:
+            if at == frame:
+                players["percent"][seat] += percent
+        for at, seat in losses:
+            if at == frame:
+                players["stocks"][seat] -= 1
+                players["percent"][seat] = 0
+        players["hitstun"] = [float(any(frame in span and s == seat for span, s in stuns)) for seat in (0, 1)]
+
+    return film(frames, change=change)
+
+
+def test_a_stock_is_shown_with_what_led_to_it_and_what_follows():
+    made = fight(hits=[(800, 1, 20), (900, 1, 30), (1100, 1, 60)], losses=[(960, 1)])
+    moment = best_moment(made, 12)
+    assert moment.start_s * 60 == pytest.approx(961 - 600)
+    assert moment.gain == pytest.approx(STOCK + 50)
+    assert moment.why == f"{NAMES[0]} deals 50% and takes a stock"
+
+
+def test_a_stock_that_is_thrown_away_is_none_that_is_taken():
+    made = fight(hits=[(300, 1, 20), (1200, 0, 10)], losses=[(900, 1)])
+    moment = best_moment(made, 12)
+    assert (moment.gain, moment.why) == (20, f"{NAMES[0]} deals 20%")
+
+
+def test_combos_count_more_than_single_hits():
+    hits = [(200, 1, 10), (230, 1, 10), (1000, 1, 10), (1030, 1, 10)]
+    moment = best_moment(fight(hits, stuns=[(range(1000, 1040), 1)]), 4)
+    assert moment.gain == pytest.approx(10 + COMBO * 10)
+    assert moment.start_s * 60 == pytest.approx(1031 - 120)
+
+
+def test_damage_taken_is_no_gain():
+    assert best_moment(fight([(300, 1, 30), (330, 0, 25), (1200, 1, 10)]), 4).gain == 30
+    assert best_moment(fight([(300, 1, 30), (301, 0, 30)]), 4, (1,)).gain == 30
+
+
+def test_a_player_who_is_behind_gains_more():
+    even, behind = (best_moment(fight([(300, 1, 40)], start=(lead, 0)), 4) for lead in (0, BEHIND))
+    assert behind.gain == 1.5 * even.gain
+    assert behind.why == f"{NAMES[0]} deals 40%, from behind"
+
+
+def test_a_seat_can_be_the_hero():
+    made = fight([(300, 1, 40), (900, 0, 20)])
+    assert best_moment(made, 4).why.startswith(NAMES[0])
+    assert best_moment(made, 4, (1,)).why == f"{NAMES[1]} deals 20%"
+
+
+def test_a_fight_without_a_hit_has_no_moment():
+    assert best_moment(fight(frames=30), 12) == (0.0, 0.0, "neither player gains on the other")
+
+
+def test_gaps_and_unknown_numbers_are_no_obstacle():
+    made = fight([(300, 1, 40)])
+    made.players["percent"][:10] = np.nan
+    made.players["hitstun"] = np.nan
+    made.frames[900:] += 5000
+    assert best_moment(made, 12).gain == 40
