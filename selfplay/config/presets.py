@@ -21,8 +21,9 @@ FIGHTING: Final[Presets] = {
             "anneal": True,
         },
         "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
-        # A policy that meets only itself follows a player that falls off the stage, and falls with it.
-        "league": {"mode": "simple_mix", "current": 0.8, "recent": 0.0, "scripted": 0.2, "any_past": 0.0},
+        # A policy that meets only itself follows a player that falls off the stage, and falls with it. Without recent
+        # generations one of three seeds was weaker against a scripted player that it had not met.
+        "league": {"mode": "simple_mix", "current": 0.7, "recent": 0.1, "scripted": 0.2, "any_past": 0.0},
     },
 }
 

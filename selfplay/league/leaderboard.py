@@ -103,7 +103,8 @@ def analyse(
     found = find_table(chosen.settings.partition("/")[0], run)
     if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
-    ratings = rate(chosen.games, rule, anchors=None if found is None else found[0].elo, anchor=anchor)
+    pinned = {} if found is None else found[0].elo
+    ratings = rate(chosen.games, rule, players=pinned, anchors=pinned, anchor=anchor)
     elo = ratings.elo
     if method == "sequential":
         points = sequential_elo(chosen.games, rule, anchor)

@@ -24,14 +24,18 @@ ROUNDS: Final = 4000
 
 
 def nash_weights(ratings: Ratings) -> Floats:
-    """[n] weights of the players; they sum to one.
+    """[n] weights of the players; they sum to one. A player without games has weight 0.
 
     The scores of pairs with few games are shrunk towards the ratings' expectation. The equilibrium is found by
     predictive regret matching+ with linearly weighted averages (Farina et al. 2021).
     """
     expected = expected_scores((ratings.elo - ANCHOR_ELO) / ELO)
     payoff = (ratings.won + SHRINK * expected) / (ratings.met + SHRINK) - 0.5
-    return equilibrium(payoff - payoff.T)
+    payoff = payoff - payoff.T
+    weights = np.zeros(len(payoff))
+    played = np.flatnonzero(ratings.games) if ratings.games.any() else np.arange(len(payoff))
+    weights[played] = equilibrium(payoff[np.ix_(played, played)])
+    return weights
 
 
 def equilibrium(payoff: Floats, rounds: int = ROUNDS) -> Floats:

@@ -41,7 +41,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     losses: int
     draws: int
     games: int
-    finished: float | None  # share of its games that ended because a player was out of stocks; None: not fights
+    finished: float | None  # share of its games that ended because a player was out of stocks; None: no fights
     scripted: bool
     fixed: bool  # pinned at a given value
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
@@ -57,7 +57,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
 def make_rows(
     ratings: Ratings, games: GameTable, rule: ResultRule, elo: Floats, *, intervals: bool
 ) -> tuple[LeaderboardRow, ...]:
-    """Rows of all players with games.
+    """Rows of all players with games and of all pinned players; none for a ledger without games.
 
     Args:
         ratings: ratings of all players.
@@ -67,14 +67,18 @@ def make_rows(
         intervals: whether the intervals of ``ratings`` apply to ``elo``.
     """
     order = np.argsort(-elo, kind="stable")
-    played = np.array([i for i in order if ratings.games[i] > 0], dtype=np.int64)
-    ranks, nash, outcomes = _rank_ranges(ratings, played), nash_weights(ratings), _outcomes(games, ratings, rule)
+    listed = ratings.games > 0
+    if listed.any():
+        listed |= ratings.pinned
+    shown = order[listed[order]]
+    ranks, nash, outcomes = _rank_ranges(ratings, shown), nash_weights(ratings), _outcomes(games, ratings, rule)
     rewards = reward_cells(games)
     rows = []
-    for place, i in enumerate(played.tolist()):
+    for place, i in enumerate(shown.tolist()):
         name = ratings.players[i]
-        below = ratings.players[played[place + 1]] if place + 1 < len(played) else None
+        below = ratings.players[shown[place + 1]] if place + 1 < len(shown) else None
         wins, losses, draws, finished = (int(number) for number in outcomes[i])
+        played = wins + losses + draws
         rows.append(
             LeaderboardRow(
                 rank=place + 1,
@@ -86,8 +90,8 @@ def make_rows(
                 wins=wins,
                 losses=losses,
                 draws=draws,
-                games=wins + losses + draws,
-                finished=None if games.finished is None else finished / (wins + losses + draws),
+                games=played,
+                finished=None if games.finished is None or not played else finished / played,
                 scripted=not games.external and generation_number(name) is None,
                 fixed=bool(ratings.pinned[i]),
                 bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
@@ -111,18 +115,18 @@ def _outcomes(games: GameTable, ratings: Ratings, rule: ResultRule) -> Ints:
     return counts
 
 
-def _rank_ranges(ratings: Ratings, played: Ints) -> list[tuple[int, int]]:
-    """Best and worst rank of each of ``played`` that no significant difference excludes.
+def _rank_ranges(ratings: Ratings, shown: Ints) -> list[tuple[int, int]]:
+    """Best and worst rank of each of ``shown`` that no significant difference excludes.
 
     Significance is corrected for the number of pairs (Bonferroni).
     """
-    if len(played) < 2:
-        return [(1, 1)] * len(played)
+    if len(shown) < 2:
+        return [(1, 1)] * len(shown)
     gaps, errors = ratings.gaps()
-    z = gaps[np.ix_(played, played)] / np.maximum(errors[np.ix_(played, played)], 1e-9)
-    clear = NormalDist().inv_cdf(1.0 - 0.025 / (len(played) * (len(played) - 1) / 2))
+    z = gaps[np.ix_(shown, shown)] / np.maximum(errors[np.ix_(shown, shown)], 1e-9)
+    clear = NormalDist().inv_cdf(1.0 - 0.025 / (len(shown) * (len(shown) - 1) / 2))
     better, worse = (z < -clear).sum(axis=1), (z > clear).sum(axis=1)
-    return [(1 + int(b), len(played) - int(w)) for b, w in zip(better, worse, strict=True)]
+    return [(1 + int(b), len(shown) - int(w)) for b, w in zip(better, worse, strict=True)]
 
 
 def _bound(from_below: bool, from_above: bool) -> Bound:

@@ -5,7 +5,8 @@ generation; generations that only play their neighbours can show progress that i
 the one that most reduces a weighted sum of the variances of the ratings (an A-optimal design, chosen greedily). Half of
 the weight is the newest generation's, because that is the rating people ask for.
 
-The information of a game is p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided
+A generation without games is assumed to be as strong as the interpolation in time says. The information of a game is
+p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided
 at the estimated strengths still tells much while the estimate is uncertain. The games of one pair give less and less,
 because a pair's results differ from what the ratings of its two players predict (``PAIR_SPREAD``).
 """
@@ -76,7 +77,7 @@ def plan(
     where = np.array([ratings.index(name) for name in names])
     state = _State(
         names,
-        ratings.elo[where] / ELO,
+        _assumed(names, ratings.elo[where], ratings.games[where] > 0) / ELO,
         ratings.cov[np.ix_(where, where)] / ELO**2,
         ratings.met[np.ix_(where, where)].astype(np.float64),
         ratings.pinned[where],
@@ -117,6 +118,15 @@ def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:
             "old": np.arange(oldest, middle),
         }
     return {kind: members for kind, members in kinds.items() if len(members)}
+
+
+def _assumed(names: Sequence[str], elo: Floats, played: Bools) -> Floats:
+    """[n] Elo; that of a generation without games is interpolated between those before and after it."""
+    ages = np.array([_age(name) for name in names])
+    known, unknown = played & (ages >= 0), ~played & (ages >= 0)
+    if not known.any():
+        return elo
+    return np.where(unknown, np.interp(ages, ages[known], elo[known]), elo)
 
 
 def _age(name: str) -> int:

@@ -92,6 +92,28 @@ class GateReport(BaseModel, frozen=True, extra="forbid"):
     high: float  # the candidate is promoted above
 
 
+class ScoreAgainst(BaseModel, frozen=True, extra="forbid"):
+    """Rating games of recent generations against a scripted player."""
+
+    player: str
+    games: Annotated[int, Field(ge=1)]
+    score: float  # mean, a draw counts half
+    low: float  # 95% interval
+    high: float
+
+
+class RatingReport(BaseModel, frozen=True, extra="forbid"):
+    """The last rating of a run's newest rated generation."""
+
+    generation: str
+    elo: float
+    low: float  # 95% interval
+    high: float
+    iteration: Annotated[int, Field(ge=0)]  # after which it was made
+    elapsed_s: Seconds  # of the run, when it was made
+    beats: tuple[ScoreAgainst, ...] = ()  # scripted players with enough games, the strongest first
+
+
 class IterationReport(BaseModel, frozen=True, extra="forbid"):
     """One iteration of a run. Totals count from the start of the run, across resumptions."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
 
 Stats = NDArray[np.void]
+THREAD_GAMES: Final = 32  # at least, of each of two or more threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,26 @@ def play(
     game = make_game(rules.game, num_games=len(matchups), **options)
     seen = None if watch is None else lambda: watch(game)
     return _play(game, options, matchups, contenders, rules, stop, watch=seen)
+
+
+def play_in_threads(
+    threads: int,
+    matchups: Sequence[Matchup],
+    contenders: Mapping[str, Contender],
+    rules: Rules,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[MatchResult]:
+    """``play`` in at most ``threads`` threads, of which each has at least ``THREAD_GAMES`` games. Blocks.
+
+    Fewer games are not divided: both threads would mostly wait for the interpreter's lock.
+    """
+    parts = max(1, min(threads, len(matchups) // THREAD_GAMES))
+    with ThreadPoolExecutor(parts) as pool:
+        played = [pool.submit(play, matchups[part::parts], contenders, rules, stop) for part in range(parts)]
+    results: list[MatchResult | None] = [None] * len(matchups)
+    for part, future in enumerate(played):
+        results[part::parts] = future.result()
+    return [result for result in results if result is not None]
 
 
 def play_on(

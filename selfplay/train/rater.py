@@ -13,11 +13,12 @@ from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import repeat
-from selfplay.report.metrics import GateReport
+from selfplay.league.scripted_results import plan_scripted, recent_scores
+from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.seeding import derive
-from selfplay.train.rating import LedgerKeeper, Rated, RatingBudget, highest, plan_games
+from selfplay.train.rating import LedgerKeeper, Rated, RatingBudget, comparable, highest, plan_games
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
     from selfplay.train.progress import Progress
 
 RATER: Final = "rater-000"
-ROUND: Final = 32  # games side by side, planned from the ratings after the round before
-MOST: Final = 256  # games between two iterations while training
-EACH: Final = 8  # games per generation that are worth starting for: loading a policy costs the same for fewer
-LEAST: Final = 8  # matchups of the last generation, also where the share is spent
+EVERY_S: Final = 15.0  # of training between two blocks of rating games
+ROUND: Final = 256  # games side by side, planned from the ratings after the round before
+LEAST: Final = 8  # games that are worth starting for: loading policies costs the same for fewer
+EACH: Final = 8  # the same for each generation, where blocks follow the budget and not the time
+WORTH: Final = 32  # and for all of them
+LAST: Final = 8  # matchups of the last generation, also where the share is spent
+SCRIPTED: Final = 0.5  # share of a block for results against scripted players, until they have met often enough
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
 Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
@@ -62,13 +66,27 @@ class RaterResource:
         budget: int,
         iteration: int,
         test: tuple[str, str] | None = None,
+        *,
+        last: bool = False,
     ) -> Sequence[MatchRecord | RewardRecord]:
-        """Plan and play at most ``budget`` games; the two policies under ``test`` get their share. Blocks."""
-        rated = self._rated
+        """Plan and play at most ``budget`` games. Blocks.
+
+        Args:
+            games: of the ledger.
+            players: generations by age, then scripted players by strength.
+            budget: games.
+            iteration: of the training, for the records.
+            test: the two policies under test, which get their share.
+            last: whether the training has ended.
+        """
+        rated, each = self._rated, self._rated.games_each
         rng = np.random.default_rng(derive(rated.seed, "rating", iteration, len(games)))
-        matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, rated.games_each)
-        budget -= len(matchups) * rated.games_each
-        matchups += plan_games(games, rated, players, budget, rng, self._run.path)
+        matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, each)
+        left = budget - len(matchups) * each
+        newest = players[-1 - len(rated.anchors)]
+        known = comparable(games, rated)
+        matchups += plan_scripted(known, rated.anchors, newest, int(SCRIPTED * left), rng, each, last=last)
+        matchups += plan_games(games, rated, players, budget - len(matchups) * each, rng, self._run.path)
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:
@@ -113,12 +131,13 @@ class Rater:
     ) -> None:
         self.gate = plan.gate
         self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.by_frames, cost_s=plan.cost_s)
-        self.newest_elo: float | None = None
+        self.rating: RatingReport | None = None
         self._run = run
         self._plan = plan
         self._ledger = ledger
         self._queue = queue
         self._notify = notify
+        self._rated_at = 0.0  # seconds of the run
 
     @property
     def rows(self) -> int:
@@ -127,13 +146,13 @@ class Rater:
     def state(self) -> dict[str, JsonValue]:
         """For the checkpoint; the ledger has the rest."""
         gate = {} if self.gate is None else {"gate": self.gate.state.model_dump(mode="json")}
-        return {"rating_spent": self.budget.spent, "elo": self.newest_elo, **gate}
+        return {"rating_spent": self.budget.spent, **gate}
 
     def restore(self, state: Mapping[str, JsonValue]) -> None:
         """From a checkpoint; one of a run that was not rated leaves things as they are."""
         match state:
-            case {"rating_spent": float(spent), "elo": float() | None as elo}:
-                self.budget.spent, self.newest_elo = spent, elo
+            case {"rating_spent": float(spent)}:
+                self.budget.spent = spent
         if self.gate is not None and "gate" in state:
             self.gate.state = GateState.model_validate(state["gate"])
 
@@ -163,51 +182,62 @@ class Rater:
         await self._ledger.record([])
 
     async def rate_if_due(self, progress: Progress) -> None:
-        """Play rounds of games when the budget allows one that is worth it."""
+        """Play a block of games when it is time for one and the budget allows it."""
         if len(progress.generations) < 2:
             return
-        worth = self._plan.rated.games_each if self._plan.live else min(EACH * len(progress.generations), ROUND)
+        plan = self._plan
+        if plan.by_frames:
+            worth = min(EACH * len(progress.generations), WORTH)
+        elif progress.elapsed_s - self._rated_at < EVERY_S:
+            return
+        else:
+            worth = plan.rated.games_each if plan.live else max(LEAST, plan.rated.games_each)
         if (games := self._affordable(progress, DURING)) >= worth:
-            await self._rate(progress, progress.generations, min(games, MOST), DURING)
+            self._rated_at = progress.elapsed_s
+            await self._rate(progress, progress.generations, min(games, ROUND), DURING)
 
     async def rate_last(self, progress: Progress) -> None:
         """Spend what is left of the share on a ladder that has the last generation in it."""
         players = [*progress.generations]
         if progress.newest not in players:
             players.append(progress.newest)
-        least = self._plan.rated.games_each * (1 if self._plan.live else LEAST)
-        await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0)
+        least = self._plan.rated.games_each * (1 if self._plan.live else LAST)
+        await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0, last=True)
 
     def _affordable(self, progress: Progress, part: float) -> int:
         return self.budget.games(progress.elapsed_s, progress.total_steps * self._plan.frames_per_step, part)
 
-    async def _rate(self, progress: Progress, generations: list[str], games: int, part: float) -> None:
+    async def _rate(
+        self, progress: Progress, generations: list[str], games: int, part: float, *, last: bool = False
+    ) -> None:
         """Play at most ``games`` in rounds, fewer where they take longer than expected, and publish the ratings."""
         players = [*generations, *self._plan.rated.anchors]
         test = None if self.gate is None else self.gate.challenge(generations)
-        played = await self._round(progress, players, min(games, ROUND), test)
+        played = await self._round(progress, players, min(games, ROUND), test, last=last)
         while (
             played and (games := min(games - played, self._affordable(progress, part))) >= self._plan.rated.games_each
         ):
-            played = await self._round(progress, players, min(games, ROUND), test)
+            played = await self._round(progress, players, min(games, ROUND), test, last=last)
         started = time.monotonic()
         try:
-            board, decided = await self._ledger.work(self._judge, await self._ledger.games())
+            board, decided, beats = await self._ledger.work(self._judge, await self._ledger.games())
             if decided is not None:
                 self._notify(decided)
-            self.newest_elo = next((row.elo for row in board.rows if row.policy == progress.newest), self.newest_elo)
+            self.rating = _rating(board, beats, progress) or self.rating
             await self._ledger.work(self._publish, board, progress.total_steps // max(progress.iteration, 1))
         finally:  # tables take the longer the more games there are
             self.budget.pay(0, time.monotonic() - started)
 
-    async def _round(self, progress: Progress, players: list[str], games: int, test: tuple[str, str] | None) -> int:
+    async def _round(
+        self, progress: Progress, players: list[str], games: int, test: tuple[str, str] | None, *, last: bool
+    ) -> int:
         """Plan and play games and write them down; returns how many were played."""
         started = time.monotonic()
         records: Sequence[MatchRecord | RewardRecord] = ()
         try:
             known = await self._ledger.games()
             job: Job[RaterResource] = Job(
-                lambda r: r.work(known, players, games, progress.iteration, test), timed=False
+                lambda r: r.work(known, players, games, progress.iteration, test, last=last), timed=False
             )
             records = (await self._queue.ask({RATER: job})).get(RATER, [])
             if records:
@@ -216,10 +246,18 @@ class Rater:
             self.budget.pay(max(len(records), 1), time.monotonic() - started)
         return len(records)
 
-    def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None]:
-        """The table of now, and what the gate decided. Blocks."""
+    def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None, tuple[ScoreAgainst, ...]]:
+        """The table of now, what the gate decided, and the results against scripted players. Blocks."""
         decided = None if self.gate is None else self._decide(self.gate, games)
-        return build(games, run=self._run.path), decided
+        board, rated = build(games, run=self._run.path), self._plan.rated
+        if board.newest is None:
+            return board, decided, ()
+        found = recent_scores(comparable(games, rated), rated.anchors, board.newest)
+        beats = [
+            ScoreAgainst(player=name, games=count, score=each.score, low=each.low, high=each.high)
+            for name, (count, each) in found.items()
+        ]
+        return board, decided, tuple(beats)
 
     def _publish(self, board: Leaderboard, steps_per_iteration: int) -> None:
         """Write which generation is best, and the curves of TensorBoard. Blocks."""
@@ -237,6 +275,22 @@ class Rater:
         candidate, test = found
         became = f"{candidate} is best now" if test.state == "accepted" else f"{best} stays best"
         return f"Gate: {candidate} against {best}, {test.pairs} pairs, LLR {test.llr:+.2f}: {became}"
+
+
+def _rating(board: Leaderboard, beats: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
+    """What is reported of a table; None without a generation in it."""
+    row = next((row for row in board.rows if row.policy == board.newest), None)
+    if row is None or row.low is None or row.high is None:
+        return None
+    return RatingReport(
+        generation=row.policy,
+        elo=row.elo,
+        low=row.low,
+        high=row.high,
+        iteration=progress.iteration,
+        elapsed_s=progress.elapsed_s,
+        beats=beats,
+    )
 
 
 def prepare_best(run: RunDir, resumed: LearnerState | None) -> None:

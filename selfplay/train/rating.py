@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CLOSE_S: Final = 5.0  # how long the child waits at its end for the file to close
 WAITING: Final = 10_000  # games that wait for room on the disk at most
-RATER_STATE: Final = ("rating_spent", "elo", "gate")
+RATER_STATE: Final = ("rating_spent", "gate")
 """What a checkpoint knows of ratings, by the names in its ``extra``."""
 
 
@@ -126,6 +126,11 @@ class Rated(Protocol):
 
     @property
     def seed(self) -> int: ...
+
+
+def comparable(games: GameTable, settings: Rated) -> GameTable:
+    """The games that are rated under these settings."""
+    return games.comparable(settings.group).games if settings.group in games.groups else GameTable.of([])
 
 
 def plan_games(

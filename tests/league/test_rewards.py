@@ -136,7 +136,7 @@ def test_games_with_a_replaced_partner_are_left_out_of_the_cells():
     rows.append(compared("gen_2", "gen_0", (1.0, 0.0), "gen_1", 2, versions={"gen_2": "new"}))
     board = build(GameTable.of(rows))
     assert {row.policy: [cell.partner for cell in row.rewards] for row in board.rows} == {
-        "gen_0": ["gen_1"], "gen_1": [], "gen_2": ["gen_1"],
+        "gen_0": ["gen_1"], "gen_1": [], "gen_2": ["gen_1"], "random": [],
     }  # fmt: skip
 
 

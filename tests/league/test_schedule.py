@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfplay.errors import LeagueError
+from selfplay.league import schedule
 from selfplay.league.games import GameTable
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
@@ -59,6 +60,19 @@ def test_the_newest_generation_meets_anchors_start_recent_and_old():
     met = {frozenset(fixture.players) for fixture in fixtures}
     for kind, members in kinds("gen_70").items():
         assert any(frozenset(("gen_70", member)) in met for member in members), kind
+
+
+def test_a_generation_without_games_is_assumed_to_be_as_strong_as_the_interpolation_in_time():
+    pairs = [("gen_0", "random"), ("gen_10", "gen_0"), ("gen_40", "gen_10")]
+    results = [(a, b, outcome) for a, b in pairs for outcome in ("win", "win", "loss") for _ in range(40)]
+    ratings = rate(GameTable.of(series(results)), players=["gen_0", "gen_10", "gen_20", "gen_40", "gen_50", "tank"])
+    names = list(ratings.players)
+    assumed = dict(zip(names, schedule._assumed(names, ratings.elo, ratings.games > 0), strict=True))
+    given = dict(zip(names, ratings.elo, strict=True))
+    for name in ("gen_0", "gen_10", "gen_40", "random", "tank"):
+        assert assumed[name] == given[name]
+    assert assumed["gen_20"] == pytest.approx((2 * given["gen_10"] + given["gen_40"]) / 3)
+    assert assumed["gen_50"] == given["gen_40"]
 
 
 def test_every_player_gets_games():

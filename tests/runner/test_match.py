@@ -16,7 +16,8 @@ from selfplay.league.records import scores
 from selfplay.league.schedule import Matchup
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import Policy
-from selfplay.runner.match import Contender, Rules, Traits, play, stats_of
+from selfplay.runner import match
+from selfplay.runner.match import Contender, Rules, Traits, play, play_in_threads, stats_of
 
 RULES = Rules(max_episode_frames=240)
 MEWTWO = ("mewtwo", "mewtwo")
@@ -54,6 +55,25 @@ def test_every_game_is_played_once_to_its_end():
     assert (stats["frames"] > 0).all()
     assert (stats["frames"] <= 240).all()
     np.testing.assert_array_equal(stats["damage"], stats["damage_taken"][:, ::-1])
+
+
+@pytest.mark.parametrize(("games", "calls"), [(1, 1), (7, 2), (9, 3), (40, 3)])
+def test_threads_play_the_same_games(monkeypatch, games, calls):
+    monkeypatch.setattr(match, "THREAD_GAMES", 3)
+    sizes = []
+    monkeypatch.setattr(match, "play", lambda some, *rest: sizes.append(len(some)) or play(some, *rest))
+    alone = play(pairings(*range(games)), PLAYERS, RULES)
+    results = play_in_threads(3, pairings(*range(games)), PLAYERS, RULES)
+    assert len(sizes) == calls
+    assert sum(sizes) == games
+    assert [result.matchup for result in results] == pairings(*range(games))
+    np.testing.assert_array_equal(stats_of(results), stats_of(alone))
+
+
+def test_a_stop_reaches_all_threads(monkeypatch):
+    monkeypatch.setattr(match, "THREAD_GAMES", 1)
+    with pytest.raises(RunnerError, match="stopped"):
+        play_in_threads(2, pairings(1, 2), PLAYERS, RULES, lambda: True)
 
 
 def test_a_game_depends_on_its_seed_and_not_on_its_neighbours():

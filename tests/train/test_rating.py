@@ -8,6 +8,7 @@ import pytest
 from selfplay.commands.players import contender
 from selfplay.errors import RunnerError
 from selfplay.league.games import GameTable
+from selfplay.league.leaderboard import build
 from selfplay.league.ratings import rate
 from selfplay.runner.match import Contender, Rules
 from selfplay.supervision import ChildSpec, Pool, PoolSpec, running
@@ -215,7 +216,7 @@ class Slow:
 
     async def work(self, function, *arguments):
         self.seconds += 1
-        return (SimpleNamespace(rows=()), None) if function.__name__ == "_judge" else None
+        return (SimpleNamespace(rows=(), newest=None), None, ()) if function.__name__ == "_judge" else None
 
 
 def test_what_is_made_of_rating_games_counts_towards_their_share(monkeypatch, tmp_path):
@@ -229,6 +230,37 @@ def test_what_is_made_of_rating_games_counts_towards_their_share(monkeypatch, tm
     asyncio.run(made.rate_if_due(progress))
     assert slow.rounds == 3
     assert made.budget.spent == slow.seconds == 3 + 3 + 2 + 3  # games, a round and the record each; the table
+
+
+def test_blocks_are_played_every_fifteen_seconds_of_training():
+    plan = rater.RatingPlan(SimpleNamespace(games_each=2, anchors=()), share=0.5, cost_s=0.05)
+    made = rater.Rater(None, plan, Slow([]), Slow([]), print)
+    begun = []
+
+    async def block(progress, generations, games, part):
+        begun.append((progress.elapsed_s, games))
+
+    made._rate = block
+    for elapsed in range(1, 60):
+        progress = SimpleNamespace(generations=["gen_0", "gen_5"], total_steps=1, elapsed_s=float(elapsed))
+        asyncio.run(made.rate_if_due(progress))
+    assert [when for when, _ in begun] == [15.0, 30.0, 45.0]
+    assert [games for _, games in begun] == [90, 180, rater.ROUND]  # 0.6 of half the time; nothing was paid
+
+
+def test_what_is_reported_of_a_table():
+    scripted = [("gen_5", "random", "win")] * 15 + [("gen_5", "random", "loss")]
+    games = GameTable.of(series([*scripted, ("gen_5", "gen_0", "win"), ("gen_0", "random", "win")]))
+    settings = SimpleNamespace(settings="abc", group=games.groups[0], games_each=2, anchors=("random", "walker"))
+    made = rater.Rater(SimpleNamespace(path=None), rater.RatingPlan(settings, 0.1, 0.05), None, None, print)
+    board, decided, beats = made._judge(games)
+    assert decided is None
+    report = rater._rating(board, beats, SimpleNamespace(iteration=7, elapsed_s=12.0))
+    row = next(row for row in board.rows if row.policy == "gen_5")
+    assert (report.generation, report.iteration, report.elapsed_s) == ("gen_5", 7, 12.0)
+    assert (report.elo, report.low, report.high) == (row.elo, row.low, row.high)
+    assert [(each.player, each.games, each.score) for each in report.beats] == [("random", 16, 15 / 16)]
+    assert rater._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
 
 
 def test_who_asks_while_it_restarts_waits(tmp_path):

@@ -1,8 +1,8 @@
 """Choose the incentives of fights by measurement: do policies fight, and how strong are they? Writes docs/learning.md.
 
-Candidates train for 2 million steps, one seed each; the preset, which is one of them, and the finalist for 12 million
-steps, three seeds each. What is finished is
-kept in docs/data/combat/ and not trained again; delete a file to repeat it.
+Candidates train for 2 million steps, one seed each; the preset, which is one of them, and the second best for 12
+million steps, three seeds each. What is finished is kept in docs/data/combat/ and not trained again; delete a file to
+repeat it.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ FLOOR: Final = settings(ppo__entropy_coefficient=5e-3, ppo__entropy_floor=0.5)
 STALLING: Final = settings(reward__stalling=0.5, reward__stalling_after=3, reward__lingering=0, reward__self_destruct=0)
 MORE: Final = settings(reward__stalling=1, reward__stalling_after=2, reward__lingering=0, reward__self_destruct=0)
 ALL: Final = (*FLOOR, *MORE, *settings(reward__lingering=1, reward__self_destruct=10))
+SCRIPTED: Final = ("--mode", "simple_mix", *settings(league__current=0.8, league__recent=0))
 CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "as before, from scratch": ("--pretrained", "none", *BONUS, *ZERO_SUM),
     "imitation": (*BONUS, *ZERO_SUM),
@@ -58,16 +59,17 @@ CANDIDATES: Final[dict[str, tuple[str, ...]]] = {
     "floor, stock 10": (*FLOOR, *ZERO_SUM, *settings(reward__stock=10)),
     "floor, gamma 0.996": (*FLOOR, *ZERO_SUM, "--gamma", "0.996"),
     "floor, teacher 0.03": (*FLOOR, *ZERO_SUM, "--teacher-kl", "0.03"),
-    "floor, 20% scripted players": (*FLOOR, *ZERO_SUM, "--mode", "simple_mix"),
+    "floor, 20% scripted players": (*FLOOR, *ZERO_SUM, *SCRIPTED),
     "floor, stalling 0.5 after 3 s": (*FLOOR, *STALLING),
     "floor, stalling 1 after 2 s": (*FLOOR, *MORE),
     "floor, stalling 1, lingering 1": (*FLOOR, *MORE, *settings(reward__lingering=1)),
     "floor, all costs": ALL,
-    "floor, all costs, 20% scripted players": (*ALL, "--mode", "simple_mix"),
+    "floor, all costs, 20% scripted players": (*ALL, *SCRIPTED),
+    "floor, all costs, 20% scripted players, 10% recent": (*ALL, "--mode", "simple_mix"),
     "from scratch, all costs": ("--pretrained", "none", *ALL),
 }
 """Settings by name; where they say nothing of opponents a policy meets only itself."""
-FINALISTS: Final = ("floor, stalling 1, lingering 1",)  # beside the preset, which has "all costs, 20% scripted players"
+FINALISTS: Final = ("floor, all costs, 20% scripted players",)  # the preset meets recent generations, too
 DEFAULT: Final = "mewtwo"  # character of the preset
 CHARACTERS: Final = ("fox", "marth")  # of further runs of the preset
 LADDER_ENDS: Final = ("edge_guarder", "all_rounder")
@@ -180,7 +182,6 @@ def main() -> int:
     command = Command("combat", __doc__)
     command.add_seeds()
     command.add_parts(PARTS)
-    command.add_argument("--only", help="names of candidates or finalists, with commas (default: all)")
     command.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "combat", help="where the runs go")
     command.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "combat", help="where figures go")
     command.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
@@ -190,13 +191,12 @@ def main() -> int:
 def _run(options: argparse.Namespace) -> None:
     parts = chosen("--parts", options.parts, PARTS)
     cells = Cells(options.out)
-    names = chosen("--only", options.only, CANDIDATES) if options.only else list(CANDIDATES)
     plan: list[tuple[str, str, int, tuple[str, ...]]] = []  # part, name, seed, arguments
     if "candidates" in parts:
-        plan += [("candidates", name, 0, (*SHORT, *LATEST, *CANDIDATES[name])) for name in names]
+        plan += [("candidates", name, 0, (*SHORT, *LATEST, *arguments)) for name, arguments in CANDIDATES.items()]
     if "finalists" in parts:
         plan += [("finalists", name, seed, (*LONG, *LATEST, *CANDIDATES[name]))
-                 for name in FINALISTS if name in names for seed in options.seeds]  # fmt: skip
+                 for name in FINALISTS for seed in options.seeds]  # fmt: skip
     if "preset" in parts:
         plan += [("preset", DEFAULT, seed, ("--track-elo",)) for seed in options.seeds]
         plan += [("preset", name, 0, ("--track-elo", "--character", name)) for name in CHARACTERS]

@@ -179,7 +179,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         self, collected: list[Played], update: GRPOStatistics, phases: Mapping[str, float], rater: Rater | None
     ) -> DialogueReport:
         self.progress.speeds.append(len(collected) / max(sum(phases.values()), 1e-9))
-        elo = None if rater is None else rater.newest_elo
+        elo = rater.rating.elo if rater and rater.rating else None
         return iteration_report(self.session, self.progress, collected, update, phases, elo)
 
     def observe(self, report: DialogueReport) -> dict[str, Any]:

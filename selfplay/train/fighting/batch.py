@@ -197,6 +197,6 @@ def iteration_report(
         tasks=progress.tasks,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
-        elo=rater.newest_elo if rater else None,
+        elo=rater.rating.elo if rater and rater.rating and rater.rating.iteration == progress.iteration else None,
         gate=rater.gate_report() if rater else None,
     )

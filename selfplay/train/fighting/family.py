@@ -10,6 +10,7 @@ from operator import methodcaller
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from selfplay.config.defaults import update_threads
 from selfplay.config.fighting import OPTIONS
 from selfplay.config.resume import spelled
 from selfplay.errors import RunnerError
@@ -19,7 +20,7 @@ from selfplay.league.records import ANCHOR
 from selfplay.league.sprt import SprtBounds
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
-from selfplay.runner.match import Contender, play
+from selfplay.runner.match import Contender, play_in_threads
 from selfplay.runner.segment import Collected, GameBlock, SegmentOrder
 from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.train.family import Best, Family
@@ -255,7 +256,8 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     def open_rater(self) -> RaterResource:
         session, live = self.session, self.session.game.live
         emulators = arena(session.config, self.run, self.feed.notice, self._blocks.infer) if live else None
-        way = play if emulators is None else emulators.play
+        threads = update_threads(session.config.run.threads)
+        way = partial(play_in_threads, threads) if emulators is None else emulators.play
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[MatchRecord | RewardRecord]:  # noqa: ANN401
             # Loaded again each time: a learner that crashed makes other generations of the same names.

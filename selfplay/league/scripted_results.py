@@ -1,0 +1,88 @@
+"""Results of recent generations against scripted players: what people ask first, and ratings do not show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.league.records import generation_number, scores
+from selfplay.league.schedule import Matchup, repeat
+from selfplay.league.statistics import ScoreInterval, score_interval
+
+if TYPE_CHECKING:
+    from selfplay.league.games import Floats, GameTable, Ints
+
+ENOUGH: Final = 16  # games of a result that is shown
+STRONGEST: Final = 2  # scripted players that the last generation meets itself
+
+
+def results(games: GameTable, scripted: str, since: float) -> tuple[Floats, Ints]:
+    """Scores [K] of generations against a scripted player, and the pair label [K] of each game.
+
+    The newest generations count, as few as have ``ENOUGH`` games together.
+
+    Args:
+        games: comparable games, see ``GameTable.comparable``.
+        scripted: the scripted player.
+        since: number of the oldest generation that counts.
+    """
+    if scripted not in games.players:
+        return np.zeros(0), np.zeros(0, np.int64)
+    ages = np.array([-1 if (n := generation_number(name)) is None else n for name in games.players], np.int64)
+    theirs = games.seats == games.players.index(scripted)
+    age = np.where(theirs[:, 0], ages[games.seats[:, 1]], ages[games.seats[:, 0]])
+    counts = theirs.any(axis=1) & (age >= since)
+    if counts.sum() > ENOUGH:
+        counts &= age >= np.sort(age[counts])[-ENOUGH]
+    first = scores(games.stocks, games.percents)
+    return np.where(theirs[:, 0], 1.0 - first, first)[counts], games.pairs[counts]
+
+
+def recent_scores(games: GameTable, scripted: Sequence[str], newest: str) -> dict[str, tuple[int, ScoreInterval]]:
+    """Number of games and score by scripted player, of those that recent generations have met often enough.
+
+    Args:
+        games: comparable games.
+        scripted: scripted players, the weakest first.
+        newest: the newest generation; those of the first half of its training are not recent.
+    """
+    found = {name: results(games, name, _recent(newest)) for name in reversed(scripted)}
+    return {name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= ENOUGH}
+
+
+def plan_scripted(
+    games: GameTable,
+    scripted: Sequence[str],
+    newest: str,
+    budget: int,
+    rng: np.random.Generator,
+    games_each: int = 2,
+    *,
+    last: bool = False,
+) -> list[Matchup]:
+    """Matchups of the newest generation with scripted players that recent generations have not met often enough.
+
+    Args:
+        games: comparable games.
+        scripted: scripted players, the weakest first, and in this order while training: what is beaten shows early.
+        newest: the newest generation.
+        budget: games, at most.
+        rng: draws the seeds.
+        games_each: games per matchup.
+        last: whether training has ended: ``newest`` itself then meets the strongest, and those come first.
+    """
+    order, own = (scripted, -1) if not last else (scripted[::-1], STRONGEST)
+    found: list[Matchup] = []
+    for place, name in enumerate(order):
+        since = generation_number(newest) or 0 if place < own else _recent(newest)
+        missing = min(ENOUGH - len(results(games, name, since)[0]), budget - len(found) * games_each)
+        if missing >= games_each:
+            found += repeat(newest, name, missing, rng, games_each)
+    return found
+
+
+def _recent(newest: str) -> float:
+    """Number of the oldest generation that counts as recent."""
+    return (generation_number(newest) or 0) / 2

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+from selfplay.league.games import GameTable
+from selfplay.league.scripted_results import ENOUGH, plan_scripted, recent_scores, results
+from tests.league.pools import series
+
+SCRIPTED = ("random", "walker", "rusher")  # the weakest first
+
+
+def met(*rows):
+    """Games as (generation, scripted player, games won, games lost)."""
+    games = [(a, b, "win") for a, b, won, _ in rows for _ in range(won)]
+    return GameTable.of(series(games + [(a, b, "loss") for a, b, _, lost in rows for _ in range(lost)]))
+
+
+def planned(games, budget=1000, **named):
+    fixtures = plan_scripted(games, SCRIPTED, "gen_40", budget, np.random.default_rng(0), **named)
+    return [(fixture.players[1], 2) for fixture in fixtures if fixture.players[0] == "gen_40"]
+
+
+def test_the_newest_generations_count_as_few_as_have_enough_games():
+    games = met(("gen_20", "walker", 0, 10), ("gen_30", "walker", 8, 2), ("gen_40", "walker", 10, 0))
+    points, pairs = results(games, "walker", since=0)
+    assert len(points) == len(pairs) == 20
+    assert points.mean() == pytest.approx(0.9)
+    assert len(results(games, "walker", since=40)[0]) == 10
+    assert len(results(games, "rusher", since=0)[0]) == 0
+
+
+def test_games_of_both_seats_count_for_the_generation():
+    games = GameTable.of(
+        series([("gen_40", "walker", "win"), ("walker", "gen_40", "loss"), ("random", "walker", "win")])
+    )
+    assert results(games, "walker", since=0)[0].tolist() == [1.0, 1.0]
+
+
+def test_scores_are_of_recent_generations_with_enough_games():
+    games = met(
+        ("gen_10", "random", 0, 30),  # long ago
+        ("gen_20", "random", 15, 1),
+        ("gen_20", "rusher", 4, 12),
+        ("gen_40", "walker", 10, 0),  # too few
+    )
+    found = recent_scores(games, SCRIPTED, "gen_40")
+    assert list(found) == ["rusher", "random"], "the strongest first"
+    count, score = found["random"]
+    assert count == ENOUGH
+    assert score.score == pytest.approx(15 / 16)
+    assert score.low < 0.9 < 0.94 < score.high
+
+
+def test_while_training_the_weakest_that_lack_games_come_first():
+    games = met(("gen_20", "random", 16, 0), ("gen_40", "walker", 10, 0), ("gen_10", "rusher", 16, 0))
+    assert planned(games) == [("walker", 2)] * 3 + [("rusher", 2)] * 8
+    assert planned(games, budget=9) == [("walker", 2)] * 3 + [("rusher", 2)]
+    assert planned(games, budget=1) == []
+    assert len(planned(GameTable.of([]), games_each=4)) == 3 * 4
+
+
+def test_the_last_generation_itself_meets_the_strongest_two():
+    games = met(("gen_30", "random", 12, 0), ("gen_30", "walker", 16, 0), ("gen_40", "rusher", 4, 0))
+    assert planned(games, last=True) == [("rusher", 2)] * 6 + [("walker", 2)] * 8 + [("random", 2)] * 2
