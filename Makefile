@@ -18,6 +18,9 @@ ARGS ?=
 OURS := dev,video,dolphin,dialogue
 EXTRAS ?= export,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
+# use the environments, in the tests only; moviepy asks for an older Pillow than ours and works with ours, so it comes alone
+USERS := stable-baselines3==2.9.2 pygame==2.6.1 imageio imageio-ffmpeg proglog decorator python-dotenv
+MOVIEPY := moviepy==2.2.1
 OLD := numpy==1.26.4 gymnasium==0.29.1 # what other trainers pin; the games run with it, in the tests only
 # train language models beside our learner, in the tests only; verl asks for more than the tests need, so it comes alone
 VERL := verl==0.9.1
@@ -74,6 +77,8 @@ test-ray: .venv
 test-extras: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),$(EXTRAS)]'
 	$(PIP) install $(PEERS)
+	$(PIP) install -c constraints.txt $(USERS)
+	$(PIP) install --no-deps $(MOVIEPY)
 	$(PIP) install --no-deps --upgrade --target .venv/old $(OLD)
 	$(PIP) install --no-deps $(VERL)
 	$(PIP) install $(TORCH) $(TRL) $(foreach need,$(VERL_NEEDS),'$(need)')
@@ -81,6 +86,7 @@ test-extras: .venv
 		echo "no npm: the tests beside slippi-js will skip"
 	@# these tests alone: verl brings a package called scripts, which would hide ours from others
 	$(PYTEST) -m extras tests/extras $(ARGS)
+	$(PYTEST) tests/envs/test_rendering.py
 
 check: .venv
 	$(BIN)/ruff check .

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from envs.api import F32, Bool, StepBatch
 
 AGENT, OTHER = 0, 1  # seats
+FRAME_SKIP: Final = 4  # of an agent by default, as in training
 WIDTH: Final = ACTION_SPEC.width
 
 

@@ -1,7 +1,8 @@
 """The mock fighter as Gymnasium environments: one game (``MockMeleeEnv``) and a block (``MockMeleeVectorEnv``).
 
-Importing this module registers ``MockMelee-v0``: ``gymnasium.make("envs.gym:MockMelee-v0", opponent="random")``, and
-``gymnasium.make_vec`` for the block.
+Importing this module registers ``selfplay/MockMelee-v1``: ``gymnasium.make("selfplay/MockMelee-v1")``, and
+``gymnasium.make_vec`` for the block; ``"envs.gym:selfplay/MockMelee-v1"`` imports it too. ``MockMelee-v0`` is the same
+with a frame skip of 1, and warns.
 
 The agent has seat 0. It sees the game mirrored where that puts its opponent on the right (``melee.observation``), and
 its stick actions are given in the same view: x code 16 always means "to the right on the player's own screen".
@@ -9,6 +10,7 @@ its stick actions are given in the same view: x code 16 always means "to the rig
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
@@ -20,8 +22,10 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from envs.api import F32, ActionSpec
-from envs.duel import Duel
-from envs.errors import GameError
+from envs.duel import FRAME_SKIP, Duel
+from envs.errors import GameError, UnknownNameError
+from envs.melee.state import FPS
+from envs.opponents import name_of
 
 # Gymnasium 0.29, which other trainers pin, has no such modes, and its VectorEnv is not generic.
 try:
@@ -32,13 +36,17 @@ else:
     AUTORESET = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
 if TYPE_CHECKING:
+    from envs.melee.mock import MockMelee
     from envs.opponents import Opponent
+    from envs.rendering import View
 
     Block = VectorEnv[F32, NDArray[np.int64], NDArray[Any]]
 else:
     Block = VectorEnv
 
-ENV_ID: Final = "MockMelee-v0"
+ENV_ID: Final = "selfplay/MockMelee-v1"
+OLD_ID: Final = "MockMelee-v0"
+RENDER_MODES: Final = ("human", "rgb_array", "ansi")
 # Above all features; the largest is the speed of the hardest launch, 30.
 OBS_LIMIT: Final = 64.0
 
@@ -71,13 +79,30 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
             policies play at their own frame skip and delay.
         frame_skip: Frames that one step of the agent lasts.
         delay: Frames from seeing to acting, of the agent.
+        render_mode: ``human`` opens a window (needs pygame), ``rgb_array`` draws a picture [360, 640, 3], ``ansi``
+            gives text with colours for a terminal. One moment a step: ``metadata["render_fps"]`` is 60 / frame_skip.
+            After the end of an episode it is the moment before its last step.
         options: Of ``MockMelee``: characters, stage, max_episode_frames, reward_stock, reward_damage.
+
+    Raises:
+        GameError: an unknown mode, or no library for a window.
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "render_fps": 60}  # noqa: RUF012 Gymnasium declares it so
+    metadata: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": FPS / FRAME_SKIP}  # noqa: RUF012 Gymnasium declares it so
 
-    def __init__(self, opponent: Opponent = "random", *, frame_skip: int = 1, delay: int = 0, **options: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        opponent: Opponent = "random",
+        *,
+        frame_skip: int = FRAME_SKIP,
+        delay: int = 0,
+        render_mode: str | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
         self._duel = Duel(1, opponent, frame_skip, delay, **options)
+        self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_fps": FPS / frame_skip}
+        self._view = view_of(self._duel.game, render_mode, ("agent", name_of(opponent)), FPS / frame_skip)
         self.observation_space = observation_space(self._duel.game.obs_width)
         self.action_space = action_space(self._duel.game.actions)
         self._next: F32 | None = None  # first observation of the next game, where an episode has just ended
@@ -91,6 +116,8 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
             obs = self._duel.reset([draw_seed(self.np_random)])[0]
         self._next = None
         self._playing = True
+        if self._view is not None:
+            self._view.take()
         return obs, {}
 
     def step(self, action: ArrayLike) -> tuple[F32, float, bool, bool, Info]:
@@ -108,7 +135,25 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
             self._next = out.obs[0]
             self._playing = False
             return out.final_obs[0], float(out.reward[0]), terminated, truncated, out.infos[0]
+        if self._view is not None:
+            self._view.take()
         return out.obs[0], float(out.reward[0]), False, False, {}
+
+    def render(self) -> Any:  # noqa: ANN401 Gymnasium's type has no text
+        """What the class says of ``render_mode``; None without one, or where a window shows it.
+
+        Raises:
+            GameError: no episode has begun.
+        """
+        if self._view is None:
+            gymnasium.logger.warn(f"nothing is rendered: make the environment with a render_mode of {RENDER_MODES}")
+            return None
+        return self._view.show()
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._view is not None:
+            self._view.close()
 
 
 class MockMeleeVectorEnv(Block):
@@ -126,14 +171,14 @@ class MockMeleeVectorEnv(Block):
         options: See ``MockMeleeEnv``.
     """
 
-    metadata: dict[str, Any] = {**MockMeleeEnv.metadata, **AUTORESET}  # noqa: RUF012 Gymnasium declares it so
+    metadata: dict[str, Any] = {"render_modes": [], **AUTORESET}  # noqa: RUF012 Gymnasium declares it so
 
     def __init__(
         self,
         num_envs: int = 1,
         opponent: Opponent = "random",
         *,
-        frame_skip: int = 1,
+        frame_skip: int = FRAME_SKIP,
         delay: int = 0,
         **options: Any,  # noqa: ANN401
     ) -> None:
@@ -182,8 +227,40 @@ def draw_seed(generator: np.random.Generator) -> int:
     return int(generator.integers(2**62))
 
 
-gymnasium.register(
-    id=ENV_ID,
-    entry_point="envs.gym:MockMeleeEnv",
-    vector_entry_point="envs.gym:MockMeleeVectorEnv",
-)
+def view_of(game: MockMelee, mode: str | None, names: tuple[str, str], fps: float) -> View | None:
+    """What renders a block of one game; None without a mode.
+
+    Raises:
+        GameError: an unknown mode, or no library for a window.
+    """
+    if mode is None:
+        return None
+    if mode not in RENDER_MODES:
+        raise UnknownNameError("render_mode", mode, RENDER_MODES)
+    from envs.rendering import View  # draws with Pillow, which programs that only play can do without
+
+    return View(game, mode, names, fps)
+
+
+def make_old(opponent: Opponent = "random", *, frame_skip: int = 1, **options: Any) -> MockMeleeEnv:  # noqa: ANN401
+    """``MockMelee-v0``: one game, a step of one frame."""
+    _warn_of_old()
+    return MockMeleeEnv(opponent, frame_skip=frame_skip, **options)
+
+
+def make_old_block(num_envs: int = 1, *, frame_skip: int = 1, **options: Any) -> MockMeleeVectorEnv:  # noqa: ANN401
+    """``MockMelee-v0``: a block, a step of one frame."""
+    _warn_of_old()
+    return MockMeleeVectorEnv(num_envs, frame_skip=frame_skip, **options)
+
+
+def _warn_of_old() -> None:
+    warnings.warn(
+        f"{OLD_ID} decides every frame; policies are trained at a frame_skip of {FRAME_SKIP}, which {ENV_ID} has",
+        DeprecationWarning,
+        stacklevel=3,  # Gymnasium shows it, since its own code made the environment
+    )
+
+
+gymnasium.register(id=ENV_ID, entry_point="envs.gym:MockMeleeEnv", vector_entry_point="envs.gym:MockMeleeVectorEnv")
+gymnasium.register(id=OLD_ID, entry_point="envs.gym:make_old", vector_entry_point="envs.gym:make_old_block")

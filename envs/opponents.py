@@ -76,6 +76,13 @@ def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted |
     return Player(_one_by_one(opponent), frame_skip, delay)
 
 
+def name_of(opponent: Opponent) -> str:
+    """A name to show: that of a scripted player or of a folder, else ``opponent``."""
+    if isinstance(opponent, Scripted):
+        return opponent.name
+    return Path(opponent).resolve().name if isinstance(opponent, str | Path) else "opponent"
+
+
 def _one_by_one(choose: Choose) -> Callable[[F32, Games], NDArray[Any]]:
     """The same choice for several games: called for one game at a time."""
 

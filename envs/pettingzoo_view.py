@@ -1,21 +1,29 @@
-"""Any two-or-more-seat game as a PettingZoo parallel environment; the one module that needs PettingZoo."""
+"""Games as PettingZoo environments; the one module that needs PettingZoo.
+
+``parallel_env`` and ``env`` make the mock fighter, ``ParallelView`` any game of two or more seats.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
-from pettingzoo import ParallelEnv
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import parallel_to_aec, wrappers
 
 from envs.api import F32, VectorGame
-from envs.duel import seat_actions, seat_result
+from envs.duel import FRAME_SKIP, seat_actions, seat_result
 from envs.errors import ActionError, GameError
-from envs.gym import action_space, draw_seed, observation_space
+from envs.gym import RENDER_MODES, action_space, draw_seed, observation_space, view_of
+from envs.melee.mock import MockMelee
+from envs.melee.state import FPS
 
 if TYPE_CHECKING:
     from gymnasium import spaces
+
+    from envs.rendering import View
 
 ByAgent = dict[str, Any]
 
@@ -29,15 +37,27 @@ class ParallelView(ParallelEnv[str, F32, NDArray[np.int64]]):
     Args:
         game: A block of one game, the view's own from here on.
         name: Of the environment, for PettingZoo.
+        render_mode: One of ``RENDER_MODES``, which only the mock fighter has; see ``MockMeleeEnv``.
+
+    Raises:
+        GameError: a block of several games, no such mode, or no library for a window.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "vector_game_v0", "render_modes": []}
-    render_mode: None = None
+    metadata: dict[str, Any]
 
-    def __init__(self, game: VectorGame) -> None:
+    def __init__(self, game: VectorGame, name: str = "vector_game_v0", render_mode: str | None = None) -> None:
         if game.num_games != 1:
             raise GameError(f"the view shows one game, got a block of {game.num_games}")
         self._game = game
+        self.render_mode = render_mode
+        self.metadata = {"name": name, "render_modes": []}
+        self._view: View | None = None
+        if isinstance(game, MockMelee):
+            fps = FPS / game.frame_skip
+            self.metadata |= {"render_modes": [*RENDER_MODES], "render_fps": fps}
+            self._view = view_of(game, render_mode, ("seat_0", "seat_1"), fps)
+        elif render_mode is not None:
+            raise GameError(f"render_mode {render_mode!r}: only fights can be rendered")
         self._observation_space = observation_space(game.obs_width)
         self._action_spaces = [action_space(game.actions) for _ in range(game.num_seats)]
         self._generator = np_random()[0]
@@ -58,6 +78,8 @@ class ParallelView(ParallelEnv[str, F32, NDArray[np.int64]]):
             self._generator = np_random(seed)[0]
         self.agents = list(self.possible_agents)
         obs = self._game.reset(np.array([draw_seed(self._generator)], np.uint64))
+        if self._view is not None:
+            self._view.take()
         return self._by_agent(obs[0].copy()), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, NDArray[np.int64]]) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
@@ -83,7 +105,42 @@ class ParallelView(ParallelEnv[str, F32, NDArray[np.int64]]):
         infos = {agent: seat_result(batch, 0, seat) if ended else {} for seat, agent in enumerate(self.agents)}
         if ended:
             self.agents = []
+        elif self._view is not None:
+            self._view.take()
         return obs, rewards, terminations, truncations, infos
+
+    def render(self) -> Any:  # noqa: ANN401 PettingZoo's type has fewer modes
+        """See ``MockMeleeEnv``; None without a ``render_mode``.
+
+        Raises:
+            GameError: no episode has begun.
+        """
+        return None if self._view is None else self._view.show()
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._view is not None:
+            self._view.close()
 
     def _by_agent(self, values: Any) -> ByAgent:  # noqa: ANN401
         return dict(zip(self.possible_agents, values, strict=True))
+
+
+def parallel_env(
+    *,
+    frame_skip: int = FRAME_SKIP,
+    render_mode: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> ParallelView:
+    """The mock fighter, both seats acting at once; ``options`` are those of ``MockMelee``."""
+    return ParallelView(MockMelee(1, frame_skip=frame_skip, **options), "mock_melee_v1", render_mode)
+
+
+def raw_env(**options: Any) -> AECEnv[str, F32, NDArray[np.int64]]:  # noqa: ANN401
+    """``parallel_env`` with one seat acting after the other; the game goes on when both have."""
+    return parallel_to_aec(parallel_env(**options))
+
+
+def env(**options: Any) -> AECEnv[str, F32, NDArray[np.int64]]:  # noqa: ANN401
+    """``raw_env``, which refuses calls in a wrong order with a message."""
+    return wrappers.OrderEnforcingWrapper(raw_env(**options))

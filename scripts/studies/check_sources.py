@@ -55,6 +55,7 @@ ALLOWED: Final[dict[tuple[str, str], str]] = {
     ("tests/checkpoint/test_generations.py", "import of pickle"): "makes a file that must not be read",
     ("tests/scripts/commands.py", "runpy.run_path"): "runs the scripts of this project",
     ("tests/extras/test_export.py", "exec"): "runs the example of a page of ours",
+    ("tests/extras/test_stable_baselines3.py", "exec"): "runs the examples of a page of ours",
     ("tests/scripts/test_documented_examples.py", "compile"): "runs the examples of our pages",
     ("tests/scripts/test_documented_examples.py", "eval"): "runs the examples of our pages",
 }

@@ -43,11 +43,15 @@ class Policy:
         ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. ``uniform`` [N, A] in
         [0, 1) takes the place of the generator's numbers. A policy that remembers needs the ``memory`` of the seats
         ``rows``, which goes on by one decision.
+
+        Raises:
+            ValueError: an array of another shape or dtype, or a policy that remembers has no memory.
         """
         with torch.inference_mode():
-            mask = None if legal is None else torch.from_numpy(legal)
             logits, _ = self._decide(obs, memory, rows)
-            luck = None if uniform is None else torch.from_numpy(uniform)
+            heads = self.network.heads
+            mask = None if legal is None else _tensor("legal", legal, np.bool_, (len(obs), heads.logits))
+            luck = None if uniform is None else _tensor("uniform", uniform, np.float32, (len(obs), heads.width))
             drawn, _ = sample(self.network.heads, logits, generator, mask, greedy=greedy, uniform=luck)
             actions: NDArray[np.int8] = drawn.numpy()
             return actions
@@ -55,7 +59,10 @@ class Policy:
     def probabilities(self, obs: NDArray[np.float32], legal: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
         """Probability of each button and of each class, [N, logits], of a policy without memory."""
         with torch.inference_mode():
-            logits = masked(self._decide(obs)[0], None if legal is None else torch.from_numpy(legal))
+            logits, _ = self._decide(obs)
+            heads = self.network.heads
+            mask = None if legal is None else _tensor("legal", legal, np.bool_, (len(obs), heads.logits))
+            logits = masked(logits, mask)
             shares: NDArray[np.float32] = probabilities(self.network.heads, logits).numpy()
             return shares
 
@@ -74,7 +81,24 @@ class Policy:
             if self.network.memory_width:
                 raise ValueError(f"{self.meta.id} remembers ({self.network.spec.kind}): give it a memory")
             memory = RecurrentState(0)
-        return memory.step(self.network, torch.from_numpy(obs), rows)
+        return memory.step(self.network, _tensor("obs", obs, np.float32, (None, self.network.spec.obs_width)), rows)
+
+
+def _tensor(name: str, array: object, dtype: type[np.generic], shape: tuple[int | None, int]) -> torch.Tensor:
+    """An array of a caller as a tensor; ``shape`` has None where any length will do.
+
+    Raises:
+        ValueError: another shape or dtype, or no array.
+    """
+    rows, width = shape
+    if isinstance(array, np.ndarray):
+        fits = array.ndim == 2 and array.shape[1] == width and rows in (None, len(array))
+        if fits and array.dtype == dtype:
+            return torch.from_numpy(array)
+        got = f"{array.dtype} of shape {array.shape}"
+    else:
+        got = type(array).__name__
+    raise ValueError(f"{name} must be {np.dtype(dtype)} of shape [{'N' if rows is None else rows}, {width}], got {got}")
 
 
 def parameters_of(network: nn.Module, *, trainable: bool = False) -> dict[str, NDArray[np.generic]]:

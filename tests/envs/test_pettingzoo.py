@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
-from pettingzoo.test import parallel_api_test, parallel_seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
+from envs import pettingzoo_view
 from envs.errors import ActionError, GameError
 from envs.melee.controller import MAIN_X, NEUTRAL
 from envs.melee.mock import MockMelee
 from envs.pettingzoo_view import ParallelView
+from envs.registry import make_game
 from tests.envs.environments import first_seeds
 from tests.envs.play import make, some_actions
 
@@ -51,3 +53,48 @@ def test_the_view_names_bad_actions_and_missing_ones():
 def test_the_view_shows_one_game():
     with pytest.raises(GameError, match="block of 2"):
         ParallelView(make(2))
+
+
+# ---------------------------------------------------------------- as PettingZoo's own are made
+
+
+@pytest.mark.filterwarnings("ignore:Action space for each agent probably")  # a controller has many parts
+def test_the_functions_pass_pettingzoo_s_tests():
+    parallel_api_test(pettingzoo_view.parallel_env(max_episode_frames=200), num_cycles=200)
+    parallel_seed_test(pettingzoo_view.parallel_env)
+    api_test(pettingzoo_view.env(max_episode_frames=200), num_cycles=200)
+    seed_test(pettingzoo_view.env)
+
+
+def test_the_functions_play_at_the_frame_skip_of_policies():
+    parallel, aec = pettingzoo_view.parallel_env(), pettingzoo_view.env()
+    parallel.reset(seed=1)
+    parallel.step(dict.fromkeys(parallel.agents, NEUTRAL))
+    aec.reset(seed=1)
+    for _ in aec.agents:
+        aec.step(NEUTRAL)
+    assert [each._game.state.game["frame"].item() for each in (parallel, aec.unwrapped)] == [4, 4]
+
+
+@pytest.mark.parametrize("make_env", [pettingzoo_view.parallel_env, pettingzoo_view.env])
+def test_the_functions_render(make_env):
+    env = make_env(render_mode="rgb_array")
+    env.reset(seed=1)
+    assert env.render().shape == (360, 640, 3)
+    assert env.metadata["render_fps"] == 15
+    env.close()
+    text = make_env(render_mode="ansi")
+    text.reset(seed=1)
+    assert "seat_1 " in text.render()
+    assert make_env().render_mode is None
+
+
+def test_calls_in_a_wrong_order_are_refused():
+    with pytest.raises(AssertionError, match=r"reset\(\) needs to be called"):
+        pettingzoo_view.env().step(NEUTRAL)
+
+
+def test_only_fights_are_rendered():
+    with pytest.raises(GameError, match="only fights"):
+        ParallelView(make_game("kuhn", num_games=1), render_mode="ansi")
+    assert ParallelView(make_game("kuhn", num_games=1)).metadata["render_modes"] == []

@@ -88,7 +88,7 @@ def test_the_example_of_the_page_plays(saved, tmp_path, monkeypatch):
     assert names["info"]["ended_by"] in ("stocks", "timer", "cap")
     assert names["done"]
     assert np.isfinite(names["memory"]).all()
-    assert made == [("envs.gym:MockMelee-v0", 4, 0)]
+    assert made == [("envs.gym:selfplay/MockMelee-v1", 4, 0)]
 
 
 def spied(make, made):

@@ -33,7 +33,7 @@ for _ in range(300):
     for array in (obs, reward, terminated, truncated):
         digest.update(array.tobytes())
     ended += int((terminated | truncated).sum())
-single = gymnasium.make("envs.gym:MockMelee-v0", opponent="walker")
+single = gymnasium.make("envs.gym:selfplay/MockMelee-v1", opponent="walker")
 single.reset(seed=1)
 single.step(single.action_space.sample())
 print(json.dumps([np.__version__, gymnasium.__version__, ended, digest.hexdigest()]))

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -115,3 +117,36 @@ def test_what_stands_still_stands_still_by_all_of_its_names():
 def test_nobody_to_decide_for():
     policy = Policy(policy_meta(7), network(0))
     assert policy.act(OBS[:0], seeded()).shape == (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("obs", "got"),
+    [
+        (OBS[0], f"float32 of shape {(SPEC.obs_width,)}"),
+        (OBS[:, :-1], f"float32 of shape {(40, SPEC.obs_width - 1)}"),
+        (OBS[None], f"float32 of shape {(1, 40, SPEC.obs_width)}"),
+        (OBS.astype(np.float64), f"float64 of shape {OBS.shape}"),
+        (OBS.astype(object), f"object of shape {OBS.shape}"),
+        (OBS.tolist(), "list"),
+        (torch.from_numpy(OBS), "Tensor"),
+    ],
+)
+@pytest.mark.parametrize("ask", [Policy.act, Policy.probabilities, Policy.value])
+def test_observations_of_another_shape_or_type_are_named(obs, got, ask):
+    with pytest.raises(ValueError, match=re.escape(f"obs must be float32 of shape [N, {SPEC.obs_width}], got {got}")):
+        ask(Policy(policy_meta(7), network()), obs)
+
+
+def test_masks_and_numbers_of_another_shape_or_type_are_named():
+    policy = Policy(policy_meta(7), network())
+    logits = policy.network.heads.logits
+    with pytest.raises(
+        ValueError, match=re.escape(f"legal must be bool of shape [40, {logits}], got float32 of shape")
+    ):
+        policy.act(OBS, legal=np.ones((40, logits), np.float32))
+    with pytest.raises(
+        ValueError, match=re.escape(f"legal must be bool of shape [40, {logits}], got bool of shape (1, ")
+    ):
+        policy.probabilities(OBS, np.ones((1, logits), np.bool_))
+    with pytest.raises(ValueError, match=re.escape("uniform must be float32 of shape [40, 5], got float64 of shape")):
+        policy.act(OBS, uniform=np.zeros((40, 5)))

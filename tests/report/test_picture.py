@@ -5,10 +5,10 @@ from PIL import Image
 from envs.melee import actions
 from envs.melee.drawing.camera import NARROWEST
 from envs.melee.drawing.film import film_of
+from envs.melee.drawing.overlay import COLOURS, HEIGHT, WIDTH
+from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of
 from envs.melee.tables import STAGES
-from selfplay.report.fight.overlay import COLOURS, HEIGHT, WIDTH
-from selfplay.report.fight.picture import Painter
 from tests.envs.melee.drawing.fights import film, replay
 
 RED, BLUE = COLOURS

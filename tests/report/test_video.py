@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
-from selfplay.report.fight.picture import Painter
 from selfplay.report.fight.saving import saved
 from selfplay.report.fight.video import write_gif, write_mp4
 from tests.envs.melee.drawing.fights import film

@@ -1,5 +1,5 @@
 """Watching a fight: as a GIF, an MP4, a page for browsers, or in the terminal.
 
-``picture`` (with Pillow) and ``page`` (as data for the script in ``player/``) draw the same scene, of
-``envs.melee.drawing``.
+``envs.melee.drawing.picture`` (with Pillow) and ``page`` (as data for the script in ``player/``) draw the same scene,
+of ``envs.melee.drawing``.
 """

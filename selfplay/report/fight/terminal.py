@@ -16,11 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from envs.melee.controller import BUTTONS
+from envs.melee.drawing.blocks import UPPER_HALF, rows_of
+from envs.melee.drawing.overlay import COLOURS
+from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of
 from envs.melee.drawing.story import action_name, clock
 from envs.melee.state import FPS
-from selfplay.report.fight.overlay import COLOURS
-from selfplay.report.fight.picture import Painter
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
@@ -112,15 +113,12 @@ def picture_size(columns: int, rows: int) -> tuple[int, int]:
 
 def blocks(pixels: NDArray[np.uint8]) -> Text:
     """Pixels [2 rows, columns, 3] as text, the upper of two in the letter's colour, the lower behind it."""
-    pairs = np.concatenate([pixels[0::2], pixels[1::2]], axis=-1)
     text = Text(no_wrap=True)
-    for number, row in enumerate(pairs):
+    for number, row in enumerate(rows_of(pixels)):
         if number:
             text.append("\n")
-        starts = np.flatnonzero((np.diff(row.astype(np.int16), axis=0, prepend=-1) != 0).any(axis=-1))
-        for start, end in zip(starts, [*starts[1:], len(row)], strict=True):
-            upper, lower = row[start, :3], row[start, 3:]
-            text.append("▀" * (end - start), Style(color=_rgb(upper), bgcolor=_rgb(lower)))
+        for length, upper, lower in row:
+            text.append(UPPER_HALF * length, Style(color=_rgb(upper), bgcolor=_rgb(lower)))
     return text
 
 

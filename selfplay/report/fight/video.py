@@ -11,9 +11,9 @@ import numpy as np
 from PIL import Image
 
 from envs.distribution import install_command
+from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
-from selfplay.report.fight.picture import Painter
 from selfplay.report.fight.saving import saved
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from envs.melee.drawing.items import DECORATION, LASER
+from envs.melee.drawing.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
 from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
-from selfplay.report.fight.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
 
 if TYPE_CHECKING:
     from envs.melee.drawing.figure import BodyPart
