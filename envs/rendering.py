@@ -74,7 +74,7 @@ def _pixels(film: Film) -> NDArray[np.uint8]:
 
 
 def _text(film: Film) -> str:
-    painter = Painter(scene_of(film), (COLUMNS * SHARP, 2 * ROWS * SHARP), follow=True, texts=False)
+    painter = Painter(scene_of(film), (COLUMNS * SHARP, 2 * ROWS * SHARP), texts=False)
     lines = [
         f"{name[:20]:<20} {np.nan_to_num(player['percent']):4.0f}%  {'●' * int(player['stocks']):<4}  "
         f"{action_name(int(player['action']))}"
