@@ -61,24 +61,29 @@ def plan_scripted(
     *,
     last: bool = False,
 ) -> list[Matchup]:
-    """Matchups of the newest generation with scripted players that recent generations have not met often enough.
+    """Matchups of the newest generation with scripted players that generations have not met often enough.
 
-    Generations of the second half of the training are recent.
+    While training those that no generations have met come first, the weakest before the others, so that each one that
+    is beaten shows early. Then, the strongest first, those that only generations of the first half of the training have
+    met.
 
     Args:
         games: comparable games.
-        scripted: scripted players, the weakest first, and in this order while training: what is beaten shows early.
+        scripted: scripted players, the weakest first.
         newest: the newest generation.
         budget: games, at most.
         rng: draws the seeds.
         games_each: games per matchup.
         last: whether training has ended: ``newest`` itself then meets the strongest ones, and no others.
     """
-    number = generation_number(newest) or 0
-    order, since = (scripted[: -STRONGEST - 1 : -1], number) if last else (scripted, number / 2)
+    number, strongest = generation_number(newest) or 0, scripted[::-1]
+    order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]
+    if last:
+        order = [(name, float(number)) for name in strongest[:STRONGEST]]
     found: list[Matchup] = []
-    for name in order:
-        missing = min(ENOUGH - len(results(games, name, since)[0]), budget - len(found) * games_each)
-        if missing >= games_each:
-            found += repeat(newest, name, missing, rng, games_each)
+    for name, since in order:
+        planned = games_each * sum(name in matchup.players for matchup in found)
+        missing = ENOUGH - planned - len(results(games, name, since)[0])
+        if (count := min(missing, budget - len(found) * games_each)) >= games_each:
+            found += repeat(newest, name, count, rng, games_each)
     return found

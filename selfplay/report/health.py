@@ -21,6 +21,7 @@ WINDOW: Final = 50  # number of last iterations that the rules look at
 ENOUGH: Final = 20  # minimum number of iterations
 EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
+BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
 PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/bots.md
 
 
@@ -104,7 +105,8 @@ def _caps(reports: Sequence[IterationReport]) -> str | None:
 
 
 def _stalling(reports: Sequence[IterationReport]) -> str | None:
-    paces = [report.play.pace[MIRROR] for report in reports if MIRROR in report.play.pace]
+    judged = [report for report in reports if report.iteration > BEGINNING]
+    paces = [report.play.pace[MIRROR] for report in judged if MIRROR in report.play.pace]
     if sum(pace.games for pace in paces) < MIRROR_GAMES:
         return None
     pace = Pace.joined(paces)

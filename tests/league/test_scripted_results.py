@@ -51,11 +51,16 @@ def test_scores_are_of_the_newest_generations_with_enough_games():
 
 
 def test_while_training_the_weakest_that_lack_games_come_first():
-    games = met(("gen_20", "random", 16, 0), ("gen_40", "walker", 10, 0), ("gen_10", "rusher", 16, 0))
-    assert planned(games) == [("walker", 2)] * 3 + [("rusher", 2)] * 8
+    games = met(("gen_10", "random", 16, 0), ("gen_40", "walker", 10, 0), ("gen_20", "rusher", 4, 8))
+    assert planned(games) == [("walker", 2)] * 3 + [("rusher", 2)] * 2 + [("random", 2)] * 8
     assert planned(games, budget=9) == [("walker", 2)] * 3 + [("rusher", 2)]
     assert planned(games, budget=1) == []
     assert len(planned(GameTable.of([]), games_each=4)) == 3 * 4
+
+
+def test_results_of_long_ago_are_repeated_against_the_strongest_first():
+    games = met(("gen_10", "random", 16, 0), ("gen_10", "walker", 16, 0), ("gen_20", "rusher", 0, 16))
+    assert planned(games) == [("walker", 2)] * 8 + [("random", 2)] * 8
 
 
 def test_the_last_generation_itself_meets_the_strongest_two():

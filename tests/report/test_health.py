@@ -1,10 +1,16 @@
 import pytest
 
+from selfplay.report import health as rules
 from selfplay.report.health import ENOUGH, EPISODES, MIRROR_GAMES, RULES, WINDOW, Health
 from selfplay.report.metrics import Pace, Play
 from tests.report.make import UPDATE, report
 
 GOOD = UPDATE.model_copy(update={"entropy": 8.0})
+
+
+@pytest.fixture(autouse=True)
+def _without_a_beginning(monkeypatch):
+    monkeypatch.setattr(rules, "BEGINNING", 0)
 
 
 def run(count=WINDOW, health=None, first=1, **changes):
@@ -87,6 +93,13 @@ def test_a_critic_that_learns_alone_has_time():
 )
 def test_stalling_is_few_stocks_and_few_finished_games_in_mirror_games(changes, told):
     assert run(**mirror(**changes))[1] == told
+
+
+def test_the_first_games_are_not_judged(monkeypatch):
+    monkeypatch.setattr(rules, "BEGINNING", 150)
+    told = run(150, **mirror())
+    assert told[1] == []
+    assert run(1, told[0], first=151, **mirror(MIRROR_GAMES))[1] == ["stalling"]
 
 
 def test_stalling_weighs_games_and_minutes_and_needs_enough_of_them():
