@@ -30,7 +30,7 @@ STATS: Final = np.dtype(
         ("ledge_grabs", "i4"),
         ("frames", "i4"),
         ("frames_without_hit", "i4"),  # longest time without damage, see ``EPISODE``
-        ("ended", "i4"),  # index into ``episodes.ENDED_BY``
+        ("ended", "i4"),  # index into ``envs.rated.ENDED_BY``
         ("reward_stock", "f8"),
         ("reward_damage", "f8"),
         ("reward_stalling", "f8"),

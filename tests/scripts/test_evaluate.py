@@ -77,7 +77,7 @@ def test_flags_have_an_effect(trained, monkeypatch, capsys):
     assert call(monkeypatch, trained.path, "idle", "--games", 4, *flags, "--max-episode-frames", 60, "--greedy") == 0
     out = capsys.readouterr().out
     assert "mewtwo and fox on final_destination" in out
-    assert "1 s a game" in out
+    assert "1 s of game time each" in out
 
 
 @pytest.mark.parametrize(

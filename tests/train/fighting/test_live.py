@@ -124,7 +124,7 @@ def test_scripted_players_of_training_are_ours(emulators):
 
 def test_characters_are_those_of_the_real_game():
     assert live("--character", "pichu").game.character == "pichu"
-    with pytest.raises(ConfigError, match="--character pichu: unknown"):
+    with pytest.raises(ConfigError, match="--character pichu: the mock has no data of pichu"):
         parse(["--character", "pichu"])
     drawn = {with_defaults(live("--character", "random", "--seed", seed)).game.character for seed in range(30)}
     assert not drawn <= CHARACTERS.keys()

@@ -10,12 +10,12 @@ from envs.check import _check_batch
 from envs.errors import ActionError, DolphinError, GameError
 from envs.melee.controller import FIELDS, MAIN_X, NEUTRAL
 from envs.melee.dolphin.roster import CHARACTERS, Seat
-from envs.melee.episodes import ENDED_BY
 from envs.melee.mock import MockMelee
 from envs.melee.replay import Recording, read_replay
 from envs.melee.slp.start import CPU, HUMAN
 from envs.melee.state import CONTROLLER, PLAYER
 from envs.melee.tables import STAGES
+from envs.rated import ENDED_BY
 from tests.envs.melee.dolphin.emulators import (
     PORT,
     SEED,
