@@ -37,6 +37,9 @@ MISTAKES = [
     ("train kuhn", "did you mean --game-type kuhn?"),
     ("imitate --lr 1", "did you mean --learning-rate?"),
     ("exploit x --output y", "did you mean --out?"),
+    ("watch nowhere", "nowhere holds no run"),
+    ("watch --out fight.avi", "unknown kind of file '.avi'"),
+    ("watch --out /dev/null/fight.gif", "cannot write /dev/null/fight.gif"),
     ("watch --render human", "unknown flag --render: did you mean --terminal?"),
     ("selfcheck kuhn", "did you mean --games kuhn?"),
     # values of flags

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 
 from envs.errors import GameError
 from selfplay import console
+from selfplay.checkpoint import is_policy
+from selfplay.checkpoint.generations import POLICY_FILE
+from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
 from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
+from selfplay.report.fight.choices import MOMENT_S, check, is_replay, seconds_for
+from selfplay.report.fight.saving import check_writable
 from selfplay.verbs import program
 
 if TYPE_CHECKING:
@@ -59,24 +64,22 @@ def parser() -> argparse.ArgumentParser:
 
 def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path, list[str]]:
     """What is shown, the file to write (unused in the terminal), and lines that say why this is shown."""
-    from selfplay.report.fight import show
-
-    show.check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
-    seconds = show.seconds_for(None if options.terminal else options.out, options.seconds)
-    if show.is_replay(options.what):
+    check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
+    if options.out is not None:
+        check_writable(options.out)
+    seconds = seconds_for(None if options.terminal else options.out, options.seconds)
+    if is_replay(options.what):
         if options.players or options.game is not None:
             raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
+        from selfplay.report.fight import show
+
         film = show.replay_film(options.what).part(options.start or 0.0, seconds)
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
-    from envs.melee.drawing.highlight import best_moment
-    from selfplay.checkpoint import is_policy
-    from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
-
     folder = resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
+    from envs.melee.drawing.highlight import best_moment
     from selfplay.commands.watch import fixture, highlight
 
-    length = seconds or show.MOMENT_S
+    length = seconds or MOMENT_S
     lines = []
     if options.game is not None:
         film = _rated(folder, options)
@@ -123,10 +126,10 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
     options = parser().parse_args()
-    from selfplay.report.fight import show
-
     try:
         film, path, why = film_and_path(options, checkpoints)
+        from selfplay.report.fight import show
+
         lines = [*(show.play(film) if options.terminal else [show.write(film, path)]), *why]
     except (SelfPlayError, GameError) as error:
         print(f"{program()}: {error}", file=sys.stderr)

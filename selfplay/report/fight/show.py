@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,7 @@ from rich.console import Console
 from envs.melee.drawing.film import film_of
 from envs.melee.drawing.story import summary
 from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
-from envs.melee.state import FPS
-from selfplay.errors import ConfigError
+from selfplay.report.fight.choices import FILES
 from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.page import write_html
 from selfplay.report.fight.terminal import play_terminal
@@ -24,14 +22,6 @@ from selfplay.report.fight.video import write_gif, write_mp4
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
-
-REPLAY: Final = ".slp"
-MOMENT_S: Final = 12.0  # of a GIF, by default, and of the moment at which a page opens
-
-
-def is_replay(name: str | None) -> bool:
-    """Whether a name is a replay file and not a run: it has the suffix of one, or is a file."""
-    return name is not None and (name.lower().endswith(REPLAY) or Path(name).is_file())
 
 
 def replay_film(path: str | Path) -> Film:
@@ -57,37 +47,9 @@ def write_slp(film: Film, path: Path) -> int:
     return path.stat().st_size
 
 
-WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = {
-    ".html": write_html,
-    ".gif": write_gif,
-    ".mp4": write_mp4,
-    REPLAY: write_slp,
-}
-
-
-def check(what: str | None, out: Path | None, start: float | None, seconds: float | None, *, terminal: bool) -> None:
-    """Check the options before the work begins.
-
-    Raises:
-        ConfigError: two ways of showing at once, another ending than those that can be written, a copy of a replay,
-            or no such time.
-    """
-    if out is not None and terminal:
-        raise ConfigError("--terminal plays in the terminal and --out writes a file: choose one")
-    if out is not None and out.suffix.lower() not in WRITERS:
-        raise ConfigError(f"{out}: unknown kind of file {out.suffix!r} (valid: {', '.join(WRITERS)})")
-    if out is not None and out.suffix.lower() == REPLAY and is_replay(what):
-        raise ConfigError(f"{what} is a replay file already")
-    if start is not None and not 0 <= start < math.inf:
-        raise ConfigError(f"--from must be at least 0 seconds, got {start:g}")
-    if seconds is not None and not 1 / FPS <= seconds < math.inf:
-        raise ConfigError(f"--seconds must be at least one frame of 1/{FPS} s, got {seconds:g}")
-
-
-def seconds_for(path: Path | None, seconds: float | None) -> float | None:
-    """The seconds to show: ``seconds``, else ``MOMENT_S`` in a GIF, else all (None)."""
-    gif = path is not None and path.suffix.lower() == ".gif"
-    return MOMENT_S if seconds is None and gif else seconds
+WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = dict(
+    zip(FILES, (write_html, write_gif, write_mp4, write_slp), strict=True)
+)
 
 
 def write(film: Film, path: Path) -> str:
