@@ -9,6 +9,7 @@ from selfplay.league.external_games import read_csv
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.report.fight.page import end_document
+from selfplay.report.health import BEGINNING
 from selfplay.report.leaderboard_page.curves import POINTS, SHARES, rating_curve, training
 from selfplay.report.leaderboard_page.facts import health, settings
 from selfplay.report.leaderboard_page.maps import MOST, TOP, cycles, maps
@@ -159,7 +160,8 @@ def test_health_is_what_the_summary_says_or_what_the_metrics_show(tmp_path):
         assert "has not ended" in text
     pace = {"games/mirror": 2, "minutes/mirror": 8.0, "finished/mirror": 0.0, "stocks_per_minute/mirror": 0.1}
     pace |= {"damage_per_minute/mirror": 3.0, "seconds_without_hit/mirror": 200.0}
-    stalling = RunRecords.of(folder(tmp_path / "stalling", [row | pace for row in metrics()]))
+    later = [row | pace | {"iteration": row["iteration"] + BEGINNING} for row in metrics()]
+    stalling = RunRecords.of(folder(tmp_path / "stalling", later))
     assert "0% of the last 100 mirror games ended" in health(stalling)
     assert {"Finished mirror games, share"} <= {curve["name"] for curve in training(stalling)["play"]}
     assert "No problems found" in health(RunRecords.of(folder(tmp_path / "well")))
