@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING
 
 from envs.errors import GameError
 from selfplay import console
-from selfplay.checkpoint import is_policy
-from selfplay.checkpoint.generations import POLICY_FILE
-from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
 from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
-from selfplay.report.fight.choices import MOMENT_S, check, is_replay, seconds_for
-from selfplay.report.fight.saving import check_writable
 from selfplay.verbs import program
 
 if TYPE_CHECKING:
@@ -64,6 +59,12 @@ def parser() -> argparse.ArgumentParser:
 
 def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path, list[str]]:
     """What is shown, the file to write (unused in the terminal), and lines that say why this is shown."""
+    from selfplay.checkpoint import is_policy
+    from selfplay.checkpoint.generations import POLICY_FILE
+    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
+    from selfplay.report.fight.choices import MOMENT_S, check, is_replay, seconds_for
+    from selfplay.report.fight.saving import check_writable
+
     check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
     if options.out is not None:
         check_writable(options.out)
