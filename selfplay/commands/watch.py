@@ -88,8 +88,9 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
 def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
     """The strongest scripted player that the newest generation beats in rated games, and a sentence on this choice.
 
-    The newest generation that met scripted players stands in for one that has not. One that beats nobody meets the
-    player against whom it scored most. Where no game is rated, ``newest`` itself is returned.
+    If the newest generation has no rated game against a scripted player, the results of the newest generation that has
+    one decide. If it beats no scripted player, the one with its highest score is returned. Without rated games the
+    result is ``newest`` itself.
 
     Raises:
         LeagueError: the ledger cannot be read.

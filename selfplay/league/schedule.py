@@ -6,9 +6,9 @@ the one that most reduces a weighted sum of the variances of the ratings (an A-o
 the weight is the newest generation's, because that is the rating people ask for.
 
 A generation without games is assumed to be as strong as the interpolation in time says. The information of a game is
-p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided
-at the estimated strengths still tells much while the estimate is uncertain. The games of one pair give less and less,
-because a pair's results differ from what the ratings of its two players predict (``PAIR_SPREAD``).
+p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided at the estimated strengths
+still tells much while the estimate is uncertain. The games of one pair give less and less, because a pair's results
+differ from what the ratings of its two players predict (``PAIR_SPREAD``).
 """
 
 from __future__ import annotations

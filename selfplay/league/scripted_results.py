@@ -1,4 +1,4 @@
-"""Results of recent generations against scripted players: what people ask first, and ratings do not show."""
+"""Results of recent generations against scripted players, and the rating games that they need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats, GameTable, Ints
 
 ENOUGH: Final = 16  # games of a result that is shown
-STRONGEST: Final = 2  # scripted players that the last generation meets itself
+STRONGEST: Final = 2  # scripted players that the last generation itself plays
 
 
 def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
@@ -63,9 +63,9 @@ def plan_scripted(
 ) -> list[Matchup]:
     """Matchups of the newest generation with scripted players that generations have not met often enough.
 
-    While training those that no generations have met come first, the weakest before the others, so that each one that
-    is beaten shows early. Then, the strongest first, those that only generations of the first half of the training have
-    met.
+    While training, scripted players with too few games in total come first, from the weakest to the strongest, so that
+    wins show early. Those with too few games in the second half of the training follow, from the strongest to the
+    weakest.
 
     Args:
         games: comparable games.
@@ -74,7 +74,7 @@ def plan_scripted(
         budget: games, at most.
         rng: draws the seeds.
         games_each: games per matchup.
-        last: whether training has ended: ``newest`` itself then meets the strongest ones, and no others.
+        last: whether training has ended; then ``newest`` itself plays the ``STRONGEST`` strongest and no others.
     """
     number, strongest = generation_number(newest) or 0, scripted[::-1]
     order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]

@@ -92,7 +92,7 @@ class LiveView:
             self._console.print(self._render(None))
 
     def _fitting(self) -> RenderableType:
-        """The view on the screen of now; one line stays for the last notice."""
+        """The view for the current size of the screen, less one line for the last notice."""
         return self._render(self._console.height - 1)
 
     def _render(self, height: int | None) -> RenderableType:

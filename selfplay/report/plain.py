@@ -21,7 +21,7 @@ from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
 from selfplay.report.metrics import MIRROR, PHASES
-from selfplay.report.recent import Recent
+from selfplay.report.recent import Recent, TimeShares
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
@@ -60,6 +60,7 @@ class PlainReporter:
         self._next_progress = clock()
         self._iterations = 0  # of this session
         self._recent = Recent()
+        self._time = TimeShares()
 
     def header(self, lines: Sequence[str]) -> None:
         for line in (*lines, ""):
@@ -71,6 +72,7 @@ class PlainReporter:
     def iteration(self, report: IterationReport) -> None:
         """Write the iteration's two lines if they are due, and a line of progress at most every ``EVERY_S`` seconds."""
         self._recent.add(report)
+        self._time.add(report.phase_s)
         self._iterations += 1
         now = self._clock()
         due = now >= self._next_progress
@@ -83,7 +85,7 @@ class PlainReporter:
             self._next_progress = now + timedelta(seconds=EVERY_S)
             self._sink.write(f"{_stamp(now)} {progress_line(report, self._recent)}")
             if self._verbose:
-                self._sink.write(f"{_stamp(now)}   {details_line(self._recent)}")
+                self._sink.write(f"{_stamp(now)}   {details_line(self._recent, self._time)}")
 
     def rated(self, report: IterationReport) -> None:
         self._sink.write(f"{_stamp(self._clock())} {progress_line(report, self._recent)}")
@@ -195,9 +197,9 @@ def progress_line(report: IterationReport, recent: Recent) -> str:
     return f"Progress: {', '.join(parts)}"
 
 
-def details_line(recent: Recent) -> str:
+def details_line(recent: Recent, time: TimeShares) -> str:
     """How the time is spent, and results by opponent."""
-    parts = [f"time: {', '.join(f'{name} {share:.0%}' for name, share in recent.time.shares.items())}"]
+    parts = [f"time: {', '.join(f'{name} {share:.0%}' for name, share in time.shares.items())}"]
     if "return_mean" in recent.play:
         parts.append(f"return {recent.play['return_mean']:+.2f}")
     if recent.win_rate:

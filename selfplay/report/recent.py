@@ -21,11 +21,9 @@ class Recent:
         self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
         self.win_rate: dict[str, float] = {}  # by opponent, most recent last
         self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace`` by name, by kind of opponent
-        self.time = TimeShares()
 
     def add(self, report: IterationReport) -> None:
         self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
-        self.time.add(report.phase_s)
         _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
         _blend(self.win_rate, report.play.win_rate)
         for kind, pace in report.play.pace.items():

@@ -20,8 +20,8 @@ KEPT: Final = 200  # lines
 class Scrollback(RenderHook):
     """The last lines above the view. It starts before the view's ``Live`` and ends after it.
 
-    A terminal may wrap or cut the lines of the old view when its size changes, so that nobody can know where they
-    are: the screen is cleared, and the last lines are printed again.
+    When its size changes, a terminal may wrap or cut the lines of the old view, so their positions are unknown. The
+    screen is therefore cleared and the last lines are printed again.
 
     Args:
         console: where the view is.

@@ -248,7 +248,7 @@ class Rater:
         return len(records)
 
     def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None, tuple[ScoreAgainst, ...]]:
-        """The table of now, what the gate decided, and the results against scripted players. Blocks."""
+        """The leaderboard, the gate's decision, and the results against scripted players. Blocks."""
         decided = None if self.gate is None else self._decide(self.gate, games)
         board, rated = build(games, run=self._run.path), self._plan.rated
         if board.newest is None:

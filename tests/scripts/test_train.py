@@ -108,7 +108,7 @@ def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
     for words in ("evaluate.py", "watch.py", "--resume", "tensorboard --logdir checkpoints"):
         assert words in after
     (row,) = re.findall(r"\| gen_8 *\| *(\d+) \|", table)
-    assert re.findall(r"Progress: iteration 8, .* Elo (\d+) ", first.stdout) == [row]  # the last rating is told
+    assert re.findall(r"Progress: iteration 8, .* Elo (\d+) ", first.stdout) == [row]  # the rating after training
     games = list(read_records(path / "ledger.jsonl"))
     assert games
     assert all(game.seats[0].player != game.seats[1].player for game in games)
