@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from envs.melee import bots
 from envs.melee.physics import RULES_VERSION
 from scripts.studies import ROOT
@@ -20,22 +22,31 @@ from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.combat.measure import mirror, scores
 from scripts.studies.command_line import Command, chosen, tell
 from scripts.studies.pages import interval, measured_here, table
-from selfplay.checkpoint import RunDir, load_generation, save_policy
+from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
 from selfplay.checkpoint.shipped import FOLDER, shipped_policies
 from selfplay.checkpoint.store import remove_folder, write_file
 from selfplay.commands.players import contender, home_rules
-from selfplay.commands.rate import pin_policies, save_table, trained_for
+from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
 from selfplay.config.fighting_cli import parse
 from selfplay.league.anchors import FOLDER as TABLES
 from selfplay.league.anchors import read_table
-from selfplay.train.fighting.rating import settings_of
+from selfplay.league.games import GameTable
+from selfplay.league.ratings import Ratings, rate
+from selfplay.league.schedule import plan
+from selfplay.policy.policy import load_policy
+from selfplay.runner.match import Contender
+from selfplay.train.fighting.rating import RatingSettings, play_matchups, settings_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from selfplay.league.records import MatchRecord
+    from selfplay.league.rewards import RewardRecord
+
 GAMES: Final = 200  # of a figure of a card
-ANCHOR_GAMES: Final = 400  # of a pair, for the ratings
+RATING_GAMES: Final = 6000  # for the ratings, under each settings
+BRIDGES: Final = (0.2, 0.4, 0.6, 0.8)  # parts of a run after which a generation joins the rating games
 PARTS: Final = ("train", "cards", "anchors")
 CARDS: Final = FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
@@ -58,8 +69,9 @@ class Recipe:
 
 RECIPES: Final = {
     "weak": Recipe(10, 2_500_000),
-    "medium": Recipe(11, 12_000_000),
-    "strong": Recipe(12, 40_000_000),
+    "medium": Recipe(13, 5_000_000),
+    "strong": Recipe(11, 12_000_000),
+    "expert": Recipe(12, 40_000_000),
 }
 JOBS: Final = (("--game-type", "mock"), ("--game-type", "mock", "--preset", "laptop"))
 """Runs whose settings have an anchor table with these policies."""
@@ -122,19 +134,52 @@ def cards(cells: Sequence[Cell]) -> str:
     return "\n".join(text) + "\n"
 
 
-def rate_all(games: int, seed: int) -> None:
+def rate_all(runs: Path) -> None:
     """Add the policies to the anchor tables of ``JOBS``, unless they are there with these weights. Blocks."""
+    policies = {name: contender(name) for name in RECIPES}
+    hashes = {name: str(load_generation(path)[0].weights_hash) for name, path in shipped_policies().items()}
     for words in JOBS:
         settings = settings_of(parse([*words]).config)
         path = TABLES / f"{settings.settings}.json"
         known = read_table(path)
-        names = trained_for(settings)
-        if known.policies == {name: str(contender(name).policy.meta.weights_hash) for name in names}:  # type: ignore[union-attr]
+        if known.policies == hashes:
             continue
-        tell(f"rating {', '.join(names)} for {path.name}")
-        scripted = [name for name in known.elo if name not in known.policies]
-        kept = {"elo": {n: known.elo[n] for n in scripted}, "se": {n: known.se[n] for n in scripted}, "policies": {}}
-        save_table(pin_policies(settings, known.model_copy(update=kept), names, games, seed, tell), path)
+        scripted = {name: elo for name, elo in known.elo.items() if name not in known.policies}
+        tell(f"{path.name}: {RATING_GAMES:,} games")
+        found = rate_between(policies | bridges(runs), scripted, settings)
+        places = {name: found.index(name) for name in RECIPES}
+        changed = {
+            "elo": scripted | {name: round(float(found.elo[i]), 1) for name, i in places.items()},
+            "se": {name: known.se[name] for name in scripted}
+            | {name: round(float(found.se[i]), 1) for name, i in places.items()},
+            "policies": hashes,
+        }
+        save_table(known.model_copy(update=changed), path)
+
+
+def bridges(runs: Path) -> dict[str, Contender]:
+    """Earlier generations of the same runs. Shipped policies are so far apart that hardly one loses to the one below."""
+    found = {}
+    for name in RECIPES:
+        generations = list_generations(RunDir(runs / name))
+        for share in BRIDGES:
+            generation = generations[round(share * (len(generations) - 1))]
+            id = f"{name}_at_{generation.iteration}"
+            found[id] = Contender(id, load_policy(generation.path))
+    return found
+
+
+def rate_between(players: dict[str, Contender], pinned: dict[str, float], settings: RatingSettings) -> Ratings:
+    """Ratings of players from the games that tell most, with scripted players pinned. Blocks."""
+    everyone = players | {name: Contender(name) for name in pinned}
+    rng = np.random.default_rng(0)
+    records: list[MatchRecord | RewardRecord] = []
+    while len(records) < RATING_GAMES:
+        ratings = rate(GameTable.of(records), players=everyone, anchors=pinned)
+        matchups = plan(ratings, everyone, min(BATCH, RATING_GAMES - len(records)), rng, settings.games_each)
+        records += play_matchups(matchups, everyone, settings, 0, play=ON_ALL_CORES)
+        tell(f"{len(records):,} of {RATING_GAMES:,} games")
+    return rate(GameTable.of(records), players=everyone, anchors=pinned)
 
 
 def main() -> int:
@@ -162,7 +207,7 @@ def run(options: argparse.Namespace) -> None:
             cells.make(name, partial(measure, name))
         write_file(CARDS, cards(cells.read(RECIPES)).encode())
     if "anchors" in parts:
-        rate_all(ANCHOR_GAMES, 0)
+        rate_all(options.runs)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Round robins that pin scripted players and shipped policies to the scale, and rating games outside training."""
+"""The round robin of the scripted players that pins them to the scale, and rating games outside training."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.compilation import compile_rules
 from envs.registry import find_game
-from selfplay.checkpoint import read_policy_meta, shipped_policies
+from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.players import contender
 from selfplay.config.base import Mark
@@ -28,9 +28,8 @@ from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
 from selfplay.machine import usable_cores
-from selfplay.policy.played_game import can_play
 from selfplay.report.ticker import time_left
-from selfplay.runner.match import play_in_threads
+from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups
 from selfplay.train.fighting.realtime import arena, rating_slots
@@ -92,68 +91,27 @@ def calibrate(
     tell: Callable[[str], None] = lambda _: None,
     way: Way | None = None,
 ) -> AnchorTable:
-    """Rate the scripted players, and then the shipped policies beside them. Blocks.
-
-    Every two scripted players meet ``games`` times. Then each policy that was trained for these settings meets every
-    other one and every scripted player as often; the ratings of scripted players stay.
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
     Raises:
         ConfigError: fewer games than one fixture has.
     """
-    scripted = [name for name in settings.anchors if name not in shipped_policies()]
-    table = _calibrate(settings, scripted, games, seed, tell, way)
-    policies = () if find_game(settings.rules.game).live else trained_for(settings)
-    return pin_policies(settings, table, policies, games, seed, tell) if policies else table
-
-
-def pin_policies(
-    settings: RatingSettings,
-    table: AnchorTable,
-    names: Sequence[str],
-    games: int = GAMES,
-    seed: int = 0,
-    tell: Callable[[str], None] = lambda _: None,
-) -> AnchorTable:
-    """A table of scripted players together with shipped policies; arguments and errors as of ``calibrate``. Blocks."""
-    metas = {name: read_policy_meta(shipped_policies()[name]) for name in names}
-    made = _calibrate(settings, names, games, seed, tell, pinned=table)
-    return made.model_copy(update={"policies": {name: str(meta.weights_hash) for name, meta in metas.items()}})
-
-
-def _calibrate(
-    settings: RatingSettings,
-    players: Sequence[str],
-    games: int,
-    seed: int,
-    tell: Callable[[str], None],
-    way: Way | None = None,
-    pinned: AnchorTable | None = None,
-) -> AnchorTable:
-    """A round robin of players, of which each also meets all that are pinned."""
     way = way or Way()
-    names = (*players, *(() if pinned is None else pinned.elo))
-    contenders = {name: contender(name, game=settings.rules.game) for name in names}
+    settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
+    contenders = {name: Contender(name) for name in settings.anchors}
 
     def some(fixtures: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
         return play_matchups(fixtures, contenders, settings, 0, play=way.play)
 
     at_once = max(1, way.batch // settings.games_each)
-    return round_robin(settings, players, games, seed, some, at_once, lambda done: tell(f"{done} games"), pinned)
-
-
-def trained_for(settings: RatingSettings) -> tuple[str, ...]:
-    """Names of the shipped policies that play the characters, on the stage, of these settings."""
-    found = []
-    for name, folder in shipped_policies().items():
-        meta = read_policy_meta(folder)
-        fits = can_play(meta, settings.rules.game) and meta.stage == settings.rules.stage
-        if fits and {*meta.characters} == {*settings.characters}:
-            found.append(name)
-    return tuple(found)
+    return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
 
 
 class Calibrated(Rated, Protocol):
-    """Rating games whose players can be pinned to the scale."""
+    """Rating games whose scripted players can be pinned to the scale."""
+
+    @property
+    def anchors(self) -> tuple[str, ...]: ...
 
     @property
     def described(self) -> dict[str, JsonValue]: ...
@@ -161,33 +119,28 @@ class Calibrated(Rated, Protocol):
 
 def round_robin(
     settings: Calibrated,
-    players: Sequence[str],
     games: int,
     seed: int,
     play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
     at_once: int,
     tell: Callable[[str], object],
-    pinned: AnchorTable | None = None,
 ) -> AnchorTable:
-    """Let every two players meet ``games`` times and rate them. Blocks.
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
     Args:
         settings: What decides which games are rated together.
-        players: Are rated.
         games: Of a pair.
         seed: Of the games.
         play_some: Plays some fixtures.
         at_once: How many it is given.
         tell: Is told how many games of how many are played.
-        pinned: Ratings of other players, which ``players`` meet as well; the result has all of them.
 
     Raises:
         ConfigError: fewer games than one fixture has.
     """
     if games < settings.games_each:
         raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")
-    known = {} if pinned is None else pinned.elo
-    pairs = [*itertools.product(known, players), *itertools.combinations(players, 2)]
+    pairs = list(itertools.combinations(settings.anchors, 2))
     rounds = games // settings.games_each
     fixtures = [
         Matchup((a, b), seed=derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
@@ -198,14 +151,12 @@ def round_robin(
         records += play_some(fixtures[start : start + at_once])
         done, total = len(records), len(fixtures) * settings.games_each
         tell(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
-    ratings = rate(GameTable.of(records), players=players, anchors=known)
-    elo = {name: round(float(ratings.elo[ratings.index(name)]), 1) for name in players}
-    se = {name: round(float(ratings.se[ratings.index(name)]), 1) for name in players}
+    ratings = rate(GameTable.of(records), players=settings.anchors)
     return AnchorTable(
         settings=settings.settings,
         described=settings.described,
-        elo={**known, **elo},
-        se={**({} if pinned is None else pinned.se), **se},
+        elo={name: round(float(ratings.elo[ratings.index(name)]), 1) for name in settings.anchors},
+        se={name: round(float(ratings.se[ratings.index(name)]), 1) for name in settings.anchors},
         games=rounds * settings.games_each,
         seed=seed,
     )

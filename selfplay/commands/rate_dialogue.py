@@ -60,4 +60,4 @@ def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str
     def play(matchups: Sequence[Matchup]) -> list[RewardRecord]:
         return play_dialogues(matchups, frozen, rating, 0)
 
-    return round_robin(rating, rating.anchors, games, seed, play, BATCH, lambda done: notify(f"{done} comparisons"))
+    return round_robin(rating, games, seed, play, BATCH, lambda done: notify(f"{done} comparisons"))

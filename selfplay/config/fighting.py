@@ -213,7 +213,7 @@ class LeagueConfig(Group):
         "those that the game names (fights: `counter_hitter`, `all_rounder`)",
     )
     opponents: tuple[str, ...] = Field(
-        (), description="Policies of other runs to play against, by folder, or shipped ones: weak, medium, strong"
+        (), description="Policies of other runs to play against, by folder, or shipped ones such as strong"
     )
     opponent_share: Fraction = Field(
         0.2, description="Share of --opponent in training; the others of the mode share the rest"

@@ -1,13 +1,12 @@
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from envs.melee import bots
-from selfplay.checkpoint import RunDir, list_generations, read_policy_meta, shipped_policies
-from selfplay.commands.rate import calibrate, pin_policies, rate_run, save_table, trained_for
+from selfplay.checkpoint import RunDir, list_generations
+from selfplay.commands.rate import calibrate, rate_run, save_table
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.anchors import FILE_NAME, find_table
@@ -31,7 +30,7 @@ def table():
 def test_every_pair_meets_and_the_table_says_under_which_settings(table):
     assert table.settings == SETTINGS.settings
     assert table.described == SETTINGS.described
-    assert set(table.elo) == {*SETTINGS.anchors, *trained_for(SETTINGS)}
+    assert set(table.elo) == set(SETTINGS.anchors)
     assert (table.elo["random"], table.se["random"]) == (1500.0, 0.0)
     assert table.elo["rusher"] > 1500
     assert table.games == 20
@@ -40,21 +39,6 @@ def test_every_pair_meets_and_the_table_says_under_which_settings(table):
 def test_the_same_seed_gives_the_same_table(table):
     assert calibrate(SETTINGS, games=20) == table
     assert calibrate(SETTINGS, games=20, seed=1) != table
-
-
-def test_policies_are_rated_beside_scripted_players_whose_ratings_stay(table):
-    scripted = {name: table.elo[name] for name in SETTINGS.anchors}
-    alone = table.model_copy(update={"elo": scripted, "se": {name: table.se[name] for name in scripted}})
-    found = pin_policies(SETTINGS, alone, ("weak",), games=20, seed=1)
-    assert {name: found.elo[name] for name in scripted} == scripted
-    assert found.elo["weak"] > scripted["rusher"]
-    assert found.policies == {"weak": read_policy_meta(shipped_policies()["weak"]).weights_hash}
-
-
-def test_a_policy_is_an_anchor_where_its_character_and_stage_are_played():
-    assert trained_for(SETTINGS) == ("medium", "strong", "weak")
-    assert trained_for(replace(SETTINGS, characters=("fox", "fox"))) == ()
-    assert trained_for(replace(SETTINGS, rules=Rules("battlefield"))) == ()
 
 
 def test_a_pair_plays_from_both_seats():
@@ -122,12 +106,9 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
     [(), ("--preset", "laptop"), ("--preset", "laptop", "--character", "fox", "--opponent-character", "fox")],
 )
 def test_the_main_jobs_have_a_table(arguments):
-    settings = settings_of(parse(["--game-type", "mock", *arguments]).config)
-    table, origin = find_table(settings.settings)
+    config = parse(["--game-type", "mock", *arguments]).config
+    _, origin = find_table(settings_of(config).settings)
     assert origin == "shipped"
-    hashes = {name: read_policy_meta(path).weights_hash for name, path in shipped_policies().items()}
-    assert table.policies == {name: hashes[name] for name in trained_for(settings)}, "python -m scripts.studies.shipped"
-    assert settings.anchors == table.by_strength()
 
 
 def test_players_of_solved_games_are_rated_by_the_same_code():

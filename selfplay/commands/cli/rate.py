@@ -1,4 +1,4 @@
-"""Play more rating games for a run, or rate scripted players and shipped policies under its settings."""
+"""Play more rating games for a run, or rate the scripted players under its settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
-    made.add_argument("--calibrate", action="store_true", help="rate only what is pinned, by a round robin")
+    made.add_argument("--calibrate", action="store_true", help="rate only the scripted players, by a round robin")
     made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin, for a run of real games")
     made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image, for a run of real games")
