@@ -158,7 +158,7 @@ def rate_all(runs: Path) -> None:
 
 
 def bridges(runs: Path) -> dict[str, Contender]:
-    """Earlier generations of the same runs. Shipped policies are so far apart that hardly one loses to the one below."""
+    """Earlier generations of the same runs, by name: a shipped policy hardly loses a game to the next weaker one."""
     found = {}
     for name in RECIPES:
         generations = list_generations(RunDir(runs / name))
