@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
 
-GAMES: Final = 200  # of a figure of a card
-RATING_GAMES: Final = 6000  # for the ratings, under each settings
-BRIDGES: Final = (0.2, 0.4, 0.6, 0.8)  # parts of a run after which a generation joins the rating games
+GAMES: Final = 100  # of a figure of a card
+RATING_GAMES: Final = 4000  # for the ratings, under each settings
+BRIDGES: Final = (0.35, 0.7)  # parts of a run after which a generation joins the rating games
 PARTS: Final = ("train", "cards", "anchors")
 CARDS: Final = FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
@@ -73,7 +73,7 @@ RECIPES: Final = {
     "strong": Recipe(11, 12_000_000),
     "expert": Recipe(12, 40_000_000),
 }
-JOBS: Final = (("--game-type", "mock"), ("--game-type", "mock", "--preset", "laptop"))
+JOBS: Final = (("--game-type", "mock", "--preset", "laptop"), ("--game-type", "mock"))
 """Runs whose settings have an anchor table with these policies."""
 
 
