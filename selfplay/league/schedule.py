@@ -3,7 +3,7 @@
 First the anchor plays a generation. Then the newest generation plays an anchor, the start, a recent and an old
 generation; generations that only play their neighbours can show progress that is not there. Each further matchup is
 the one that most reduces a weighted sum of the variances of the ratings (an A-optimal design, chosen greedily). Half of
-the weight is the newest generation's, because that is the rating people ask for.
+the weight is the newest generation's, because that is the rating people ask for, and nearly all of it at the end.
 
 A generation without games is assumed to be as strong as the interpolation in time says. The information of a game is
 p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided at the estimated strengths
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
 NEWEST_WEIGHT: Final = 0.5  # of the newest generation, in the sum of variances that the games are to reduce
+LAST_WEIGHT: Final = 0.9  # the same when training has ended
 PAIR_SPREAD: Final = 0.3  # standard deviation of a pair's own deviation from its rating difference, in strength
 
 
@@ -55,7 +56,12 @@ class Matchup:
 
 
 def plan(
-    ratings: Ratings, players: Iterable[str], budget: int, rng: np.random.Generator, games_each: int = 2
+    ratings: Ratings,
+    players: Iterable[str],
+    budget: int,
+    rng: np.random.Generator,
+    games_each: int = 2,
+    newest_weight: float = NEWEST_WEIGHT,
 ) -> list[Matchup]:
     """The next matchups, most needed first; deterministic for the same generator state.
 
@@ -65,6 +71,7 @@ def plan(
         budget: number of games; a remainder smaller than one matchup is not used.
         rng: breaks ties and draws the seeds.
         games_each: games per matchup: 2, or 4 with two characters.
+        newest_weight: share of the newest generation in the sum of variances.
 
     Raises:
         LeagueError: ``ratings`` does not list one of the players.
@@ -82,6 +89,7 @@ def plan(
         ratings.met[np.ix_(where, where)].astype(np.float64),
         ratings.pinned[where],
         games_each,
+        newest_weight,
     )
     chosen = []
     for _ in range(max(0, budget) // games_each):
@@ -138,7 +146,14 @@ class _State:
     """Expected covariance of the ratings after the planned games."""
 
     def __init__(
-        self, names: list[str], strength: Floats, cov: Floats, met: Floats, pinned: Bools, games_each: int
+        self,
+        names: list[str],
+        strength: Floats,
+        cov: Floats,
+        met: Floats,
+        pinned: Bools,
+        games_each: int,
+        newest_weight: float,
     ) -> None:
         self._gap = strength[:, None] - strength[None, :]
         self._cov = cov
@@ -148,9 +163,9 @@ class _State:
         free = np.flatnonzero(~pinned).tolist()
         generations = np.array([i for i, name in enumerate(names) if generation_number(name) is not None], np.int64)
         newest = int(generations[-1]) if len(generations) else -1
-        self._weight = np.where(pinned, 0.0, (1.0 - NEWEST_WEIGHT) / max(len(free) - 1, 1))
+        self._weight = np.where(pinned, 0.0, (1.0 - newest_weight) / max(len(free) - 1, 1))
         if newest in free:
-            self._weight[newest] = NEWEST_WEIGHT
+            self._weight[newest] = newest_weight
         # The first game with the anchor fixes the scale.
         alone = pinned.sum() == 1 and ANCHOR in names and len(generations)
         self._wanted = deque([(names.index(ANCHOR), generations)] if alone else [])

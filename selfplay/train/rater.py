@@ -87,7 +87,8 @@ class RaterResource:
         newest = players[-1 - len(rated.anchors)]
         known = comparable(games, rated)
         matchups += plan_scripted(known, rated.anchors, newest, int(SCRIPTED * left), rng, each, last=last)
-        matchups += plan_games(games, rated, players, budget - len(matchups) * each, rng, self._run.path)
+        left = budget - len(matchups) * each
+        matchups += plan_games(games, rated, players, left, rng, self._run.path, last=last)
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:

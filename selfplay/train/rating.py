@@ -17,7 +17,7 @@ from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import MatchRecord, generation_number
-from selfplay.league.schedule import Matchup, plan
+from selfplay.league.schedule import LAST_WEIGHT, NEWEST_WEIGHT, Matchup, plan
 from selfplay.runner.worker import Worker
 
 if TYPE_CHECKING:
@@ -140,9 +140,22 @@ def plan_games(
     budget: int,
     rng: np.random.Generator,
     run: Path | None = None,
+    *,
+    last: bool = False,
 ) -> list[Matchup]:
-    """The most informative matchups, for at most ``budget`` games; ``run`` may have a table of anchors."""
-    return plan(rated(games, settings, players, run), players, budget, rng, settings.games_each)
+    """The most informative matchups, for at most ``budget`` games.
+
+    Args:
+        games: of the ledger.
+        settings: under which games are rated together.
+        players: generations and anchors.
+        budget: games, at most.
+        rng: breaks ties and draws the seeds.
+        run: folder that may have a table of anchors.
+        last: whether training has ended; then nearly all games are to tell the strength of the newest generation.
+    """
+    ratings = rated(games, settings, players, run)
+    return plan(ratings, players, budget, rng, settings.games_each, LAST_WEIGHT if last else NEWEST_WEIGHT)
 
 
 def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path | None = None) -> Ratings:
